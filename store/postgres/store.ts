@@ -29,7 +29,8 @@ import type { AnyCount, AnyQuery } from './records/filters.ts';
 import { countRecords, type Reading, readOne, readPage } from './records/reading.ts';
 import { type Table, tableNamed } from './records/tables.ts';
 import type { PostgresRows } from './rows-hook.ts';
-import { type AnyTextQuery, search } from './text/search.ts';
+import type { AnyTextQuery } from './text/search.ts';
+import { Searches } from './text/searches.ts';
 import { Vocabulary } from './text/vocabulary.ts';
 import { Transactions } from './transactions.ts';
 
@@ -55,6 +56,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   readonly #additions = new CommitAdditions();
   readonly #transactions: Transactions;
   readonly #reading: Reading;
+  readonly #searches: Searches;
   #closing: Promise<void> | undefined;
 
   constructor(parts: StoreParts) {
@@ -72,6 +74,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
       additions: this.#additions,
     });
     this.#reading = { session: database, now };
+    this.#searches = new Searches(this.#reading, this.#vocabulary);
     this.audit = this.#audit;
     this.rows = rows;
     this.jobs = shared.jobs;
@@ -102,7 +105,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
     query: TextQuery<RecordOf<Name>>,
   ): Promise<TextPage<RecordOf<Name>>> {
     // Filters name members of the collection, whose records were checked by its schema when they were written.
-    const found = await this.#open(() => search(name, query as AnyTextQuery, this.#reading, this.#vocabulary));
+    const found = await this.#open(() => this.#searches.page({ name, query: query as AnyTextQuery }));
     return found as unknown as TextPage<RecordOf<Name>>;
   }
 

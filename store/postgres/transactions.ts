@@ -112,11 +112,11 @@ export class Transactions {
       open.erased,
       open.audit.map(({ id }) => id),
     );
-    open.xid = (await audit.appendIn(session, open.audit, open.erased)) ?? open.xid;
-    const enterWords = await vocabulary.add(session, open.words);
+    const { additions, enter } = vocabulary.toAdd(open.words);
     const changes = open.changes();
-    if (changes.length > 0) await hook.note(session, changes);
-    return { changes, enterWords };
+    const others = [...additions, ...(changes.length > 0 ? [hook.note(changes)] : [])];
+    open.xid = (await audit.appendIn(session, open.audit, { justErased: open.erased, others })) ?? open.xid;
+    return { changes, enterWords: enter };
   }
 
   /** Where the answer to COMMIT got lost, the database is asked whether it was done. */

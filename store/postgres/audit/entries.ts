@@ -3,57 +3,61 @@ import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
 import { deepFreeze } from '../../row.ts';
 import { allOf, isStorable, Values } from '../records/filters.ts';
 import type { Session } from '../session.ts';
+import type { Addition } from '../write-together.ts';
 import { COLUMNS } from './tally.ts';
 
 /** What PostgreSQL cannot look into: NUL, and half a character. In JSON, after an even number of backslashes. */
 const UNSTORABLE = /\\\\|\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}/g;
 
-const CALLERS = CALLER_TYPES.map((type) => COLUMNS[type]);
+const COLUMNS_OF_ENTRIES = [
+  ...['at', 'id', 'principal_id', 'tool', 'outcome', 'door', 'request_id', 'session_id'].map((name) => [name, 'text']),
+  ...[
+    ['record_ids', 'json'],
+    ['entry', 'json'],
+    ['duration_ms', 'float8'],
+  ],
+  ...CALLER_TYPES.map((type) => [COLUMNS[type], 'text']),
+] as const;
+const NAMES = COLUMNS_OF_ENTRIES.map(([name]) => name).join(', ');
 
-const INSERT = `
-insert into audit_entries
-  (at, id, principal_id, tool, outcome, door, request_id, session_id, duration_ms, ${CALLERS.join(', ')}, record_ids, entry)
-select given.at, given.id, principal_id, tool, outcome, door, request_id, session_id, duration_ms, ${CALLERS.join(', ')}, record_ids,
-  case when exists (select 1 from erased_records e where e.id = any (record_ids) and e.id <> all ($1::text[]))
-    then agent_admin_without_content(entry) else entry end
-from (
-  select t.*, agent_admin_texts(records) as record_ids
-  from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::json[], $11::json[],
-      $12::float8[], ${CALLERS.map((_, at) => `$${at + 13}::text[]`).join(', ')})
-    as t (at, id, principal_id, tool, outcome, door, request_id, session_id, records, entry, duration_ms, ${CALLERS.join(', ')})
-) as given
-on conflict do nothing
-returning pg_current_xact_id()::text as xid`;
+/** What is written of each entry: those about erased records come without their arguments. */
+const WRITTEN = NAMES.replace(
+  'record_ids, entry',
+  () => `texts, case
+    when exists (select 1 from erased_records e where e.id = any (texts) and e.id <> all (just_erased))
+    then agent_admin_without_content(entry) else entry end`,
+);
 
 /**
  * Adds the entries, those about erased records without their arguments. An entry that is there already is left out, so the same ones can be
- * given again. `justErased`: records that the transaction of these entries erased itself. Returns the number of the transaction.
+ * given again. `justErased`: records that the transaction of these entries erased itself.
  */
-export async function insertEntries(
-  session: Session,
-  entries: readonly AuditEntry[],
-  justErased: readonly string[] = [],
-): Promise<string | undefined> {
+export function entriesToAdd(entries: readonly AuditEntry[], justErased: readonly string[] = []): Addition {
   const given = entries.map(storable);
   const each = (pick: (entry: AuditEntry) => unknown) => given.map(({ entry }) => pick(entry));
   const callers = given.map(({ entry: { principal, onBehalfOf = [] } }) => callersOf([principal, ...onBehalfOf]));
-  const values = [
-    [...justErased],
-    each(({ at }) => at),
-    each(({ id }) => id),
-    each(({ principal }) => principal.id),
-    each(({ tool }) => tool),
-    each(({ outcome }) => outcome),
-    each(({ door }) => door),
-    each(({ requestId }) => requestId),
-    each(({ sessionId }) => sessionId ?? null),
-    each((entry) => JSON.stringify(recordsOf(entry))),
-    given.map(({ json }) => json),
-    each(({ durationMs }) => durationMs),
-    ...CALLER_TYPES.map((type) => callers.map((of) => of[type] ?? null)),
-  ];
-  const [written] = await session.query<{ xid: string }>({ name: 'append audit', text: INSERT, values });
-  return written?.xid;
+  return {
+    name: 'entries',
+    text: ([erased, ...lists]) => `insert into audit_entries (${NAMES}) select ${WRITTEN} from (
+        select t.*, agent_admin_texts(record_ids) as texts, ${erased}::text[] as just_erased
+        from unnest(${lists.map((list, at) => `${list}::${COLUMNS_OF_ENTRIES[at]?.[1]}[]`).join(', ')}) as t (${NAMES})
+      ) as given on conflict do nothing`,
+    values: [
+      [...justErased],
+      each(({ at }) => at),
+      each(({ id }) => id),
+      each(({ principal }) => principal.id),
+      each(({ tool }) => tool),
+      each(({ outcome }) => outcome),
+      each(({ door }) => door),
+      each(({ requestId }) => requestId),
+      each(({ sessionId }) => sessionId ?? null),
+      each((entry) => JSON.stringify(recordsOf(entry))),
+      given.map(({ json }) => json),
+      each(({ durationMs }) => durationMs),
+      ...CALLER_TYPES.map((type) => callers.map((of) => of[type] ?? null)),
+    ],
+  };
 }
 
 function storable(entry: AuditEntry): { readonly entry: AuditEntry; readonly json: string } {

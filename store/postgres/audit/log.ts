@@ -6,7 +6,8 @@ import { frozenCopy } from '../../row.ts';
 import type { Database } from '../database.ts';
 import { isPartitionMissing } from '../failures.ts';
 import type { Session } from '../session.ts';
-import { countEntries, findEntries, insertEntries } from './entries.ts';
+import { type Addition, writeTogether } from '../write-together.ts';
+import { countEntries, entriesToAdd, findEntries } from './entries.ts';
 import { AuditPartitions } from './partitions.ts';
 import { tallyCalls } from './tally.ts';
 
@@ -82,15 +83,22 @@ export class PostgresAudit implements AuditLog {
     return this.partitions.prune(new Date(before).toISOString().slice(0, 10));
   }
 
-  /** Adds the entries of a transaction in it. Returns the number of the transaction. */
-  async appendIn(session: Session, entries: readonly AuditEntry[], justErased: readonly string[]) {
-    if (entries.length === 0) return undefined;
+  /** Adds the entries, and with them what else is given, in one statement. Returns the number of the transaction. */
+  async appendIn(
+    session: Session,
+    entries: readonly AuditEntry[],
+    {
+      justErased = [],
+      others = [],
+    }: { readonly justErased?: readonly string[]; readonly others?: readonly Addition[] } = {},
+  ): Promise<string | undefined> {
+    if (entries.length === 0) return writeTogether(session, others);
     await this.partitions.ensure(
       entries.map(({ at }) => at),
       this.#now(),
     );
     try {
-      return await insertEntries(session, entries, justErased);
+      return await writeTogether(session, [entriesToAdd(entries, justErased), ...others]);
     } catch (error) {
       if (isPartitionMissing(error)) this.partitions.forget();
       throw error;
@@ -115,9 +123,9 @@ export class PostgresAudit implements AuditLog {
     try {
       while (this.#waiting.length > 0) {
         const some = this.#waiting.slice(0, AT_ONCE);
-        await this.appendIn(this.#database, some, []).catch((error) => {
+        await this.appendIn(this.#database, some).catch((error) => {
           if (!isPartitionMissing(error)) throw error;
-          return this.appendIn(this.#database, some, []);
+          return this.appendIn(this.#database, some);
         });
         this.#waiting = this.#waiting.slice(some.length);
       }

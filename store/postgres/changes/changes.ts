@@ -4,10 +4,10 @@ import type { CollectionName } from '../../collections.ts';
 import { CommitListeners } from '../../commit-listeners.ts';
 import type { Reader, Readers, RecordChange } from '../../port.ts';
 import type { Database } from '../database.ts';
-import type { Session } from '../session.ts';
+import type { Addition } from '../write-together.ts';
 import { ChangeFeed, type NotedCommit } from './feed.ts';
 import { KnownRecords } from './known-records.ts';
-import { type NotedChange, noteChanges } from './outbox.ts';
+import { type NotedChange, notedChanges } from './outbox.ts';
 
 /**
  * The collections that say who a caller is and what it may do. Sessions are not among them: whoever has just confirmed a session expects the
@@ -84,9 +84,9 @@ export class Changes {
     this.#pruning = setInterval(() => void this.#prune(), PRUNE_EVERY_MS).unref();
   }
 
-  /** Writes down the changes for the other processes. Called in the transaction, right before its COMMIT. */
-  note(session: Session, changes: readonly RecordChange[]): Promise<void> {
-    return noteChanges(session, this.#options.process, changes);
+  /** Writes down the changes for the other processes, right before the COMMIT. */
+  note(changes: readonly RecordChange[]): Addition {
+    return notedChanges(this.#options.process, changes);
   }
 
   /** Called right after the COMMIT, before its caller hears of it. */

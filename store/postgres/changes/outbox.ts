@@ -1,6 +1,6 @@
 import type { CollectionName } from '../../collections.ts';
 import type { RecordChange } from '../../port.ts';
-import type { Session } from '../session.ts';
+import type { Addition } from '../write-together.ts';
 
 /** Wakes the other processes. */
 export const CHANGED = 'agent_admin_changed';
@@ -29,23 +29,20 @@ export interface NotedChange {
   readonly record?: RecordChange['record'];
 }
 
-/** Writes down what the transaction changed. Called in the transaction, right before its COMMIT. */
-export async function noteChanges(session: Session, process: string, changes: readonly RecordChange[]): Promise<void> {
-  if (changes.length === 0) return;
+/** Writes down what the transaction changed, right before its COMMIT. */
+export function notedChanges(process: string, changes: readonly RecordChange[]): Addition {
   const collections = [...new Set(changes.map(({ collection }) => collection))];
-  const urgent = changes.some(({ collection, kind, record }) => isUrgent(collection, kind, record));
-  await session.query({
-    name: 'cluster_note_changes',
-    text: NOTE,
-    values: [process, collections, JSON.stringify(changes.map(noted)), urgent],
-  });
+  const isUrgent = changes.some(isUrgentChange);
+  return {
+    name: isUrgent ? 'urgent_changes' : 'changes',
+    text: ([by, of, records]) => `insert into cluster_changes (process, collections, records)
+      values (${by}::text, ${of}::text[], ${records}::json)${isUrgent ? ` returning pg_notify('${CHANGED}', '')::text` : ''}`,
+    values: [process, collections, JSON.stringify(changes.map(noted))],
+  };
 }
 
-const NOTE = `insert into cluster_changes (process, collections, records) values ($1, $2, $3)
-  returning case when $4 then pg_notify('${CHANGED}', '')::text end`;
-
 /** Nobody knows a new credential yet. */
-function isUrgent(collection: CollectionName, kind: RecordChange['kind'], record: RecordChange['record']): boolean {
+function isUrgentChange({ collection, kind, record }: RecordChange): boolean {
   if (!URGENT.has(collection) || (collection === 'oauthStates' && record.kind !== 'AccessToken')) return false;
   return kind !== 'created' || collection === 'integrations';
 }

@@ -18,33 +18,59 @@ export interface AnyTextQuery extends AnyFilter {
 }
 
 interface Found {
+  readonly place: number;
   readonly count: number;
   readonly score: number | null;
   readonly record: Row;
-  readonly owner?: Row;
+  readonly owner: Row | null;
 }
 
 /** Only this many distinct words of a query count. */
 const MOST_WORDS = 32;
 
-/** One page of the best records that the filters admit. */
+export interface TextQuestion {
+  readonly name: CollectionName;
+  readonly query: AnyTextQuery;
+}
+
+/** For each question one page of the best records that the filters admit. All have the same text. */
 export async function search(
-  name: CollectionName,
-  query: AnyTextQuery,
+  questions: readonly TextQuestion[],
   reading: Reading,
   vocabulary: Vocabulary,
-): Promise<TextPage<Row>> {
-  const table = tableNamed(name);
-  if (!table.definition.search) throw new Error(`${name} declares no text to search`);
-  const texts = [...new Set(Array.from(wordsIn(query.text), ({ term }) => term))].slice(0, MOST_WORDS);
+): Promise<TextPage<Row>[]> {
+  const tables = questions.map(({ name }) => searched(name));
+  const [
+    {
+      query: { text: wholeText },
+    } = { query: { text: '' } },
+  ] = questions;
+  const texts = [...new Set(Array.from(wordsIn(wholeText), ({ term }) => term))].slice(0, MOST_WORDS);
   const wanted = texts.map((term, at) => ({
     term,
     isBeginning: term.length >= (at === texts.length - 1 ? 2 : 3) || isSpaceless(term),
   }));
-  const weighed = await weigh(table, wanted, reading.session, vocabulary);
+  const weighed = await weigh(tables, wanted, reading.session, vocabulary);
   const values = new Values();
-  const text = statement(table, query, weighed, reading.now(), values);
-  return pageOf(await reading.session.query<Found>({ text, values: values.all }), query.limit);
+  const parts = tables.flatMap((table, place) => {
+    const [words, question] = [weighed[place], questions[place]];
+    if (!words || !question) return [];
+    return `select ${place} as place, * from (${statement(table, question.query, words, reading.now(), values)}) as part`;
+  });
+  const text = `${parts.join(' union all ')} order by place, score desc, id desc`;
+  const found = await reading.session.query<Found>({ text, values: values.all });
+  return questions.map(({ query }, at) =>
+    pageOf(
+      found.filter(({ place }) => place === at),
+      query.limit,
+    ),
+  );
+}
+
+function searched(name: CollectionName): Table {
+  const table = tableNamed(name);
+  if (!table.definition.search) throw new Error(`${name} declares no text to search`);
+  return table;
 }
 
 function pageOf(found: readonly Found[], limit: number): TextPage<Row> {
@@ -81,10 +107,9 @@ function statement(table: Table, query: AnyTextQuery, words: Weighed, now: Date,
   return `with ranked as materialized (
       ${ranked}
     ), page as (select * from ranked ${beyond} order by score desc, id desc limit ${values.add(limit + 1)})
-    select (select count(*)::integer from ranked) as count, p.score, t.record${owner ? ', o.record as owner' : ''}
+    select (select count(*)::integer from ranked) as count, p.score, p.id, t.record, ${owner ? 'o.record' : 'null::json'} as owner
     from (select) as one left join page p on true left join ${table.sql} t on t.id = p.id
-    ${owner ? `left join ${owner.table.sql} o on o.id = t.${owner.column}` : ''}
-    order by p.score desc, p.id desc`;
+    ${owner ? `left join ${owner.table.sql} o on o.id = t.${owner.column}` : ''}`;
 }
 
 /** A place can be just after an id: with a NUL behind it, which no record's id has and PostgreSQL does not take. */

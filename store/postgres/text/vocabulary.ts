@@ -1,12 +1,20 @@
 import leven from 'leven';
 import type { CollectionName } from '../../collections.ts';
 import type { Database } from '../database.ts';
+import { Values } from '../records/filters.ts';
 import { tables } from '../records/tables.ts';
 import type { Session } from '../session.ts';
+import type { Addition } from '../write-together.ts';
 
 /** Words that this process knows to be in the table. Their number is bounded; a word may be added again. */
 const MOST_KNOWN = 200_000;
 const MOST_NEAR = 20_000;
+
+interface MissingWord {
+  readonly collection: CollectionName;
+  readonly word: string;
+  readonly most: number;
+}
 
 export interface NearWord {
   readonly word: string;
@@ -17,37 +25,49 @@ export interface NearWord {
 export class Vocabulary {
   readonly #known = new Set<string>();
 
-  /** Adds the words of written records in their transaction. Returns what to do once it is committed. */
-  async add(session: Session, words: ReadonlyMap<CollectionName, ReadonlySet<string>>): Promise<() => void> {
+  /** Adds the words of written records in their transaction. `enter` is called once it is committed. */
+  toAdd(words: ReadonlyMap<CollectionName, ReadonlySet<string>>): { additions: readonly Addition[]; enter(): void } {
     const fresh = [...words].flatMap(([collection, of]) =>
       [...of].filter((word) => !this.#known.has(`${collection} ${word}`)).map((word) => [collection, word] as const),
     );
-    if (fresh.length > 0) {
-      await session.query({
-        name: 'add words',
-        text: 'insert into text_words (collection, word) select * from unnest($1::text[], $2::text[])',
-        values: [fresh.map(([collection]) => collection), fresh.map(([, word]) => word)],
-      });
-    }
-    return () => {
-      if (this.#known.size > MOST_KNOWN) this.#known.clear();
-      for (const [collection, word] of fresh) this.#known.add(`${collection} ${word}`);
+    const addition: Addition = {
+      name: 'words',
+      text: ([collections, texts]) =>
+        `insert into text_words (collection, word) select * from unnest(${collections}::text[], ${texts}::text[])`,
+      values: [fresh.map(([collection]) => collection), fresh.map(([, word]) => word)],
+    };
+    return {
+      additions: fresh.length > 0 ? [addition] : [],
+      enter: () => {
+        if (this.#known.size > MOST_KNOWN) this.#known.clear();
+        for (const [collection, word] of fresh) this.#known.add(`${collection} ${word}`);
+      },
     };
   }
 
-  /** Words at this distance at most. The first or the last part of a word must be right. */
-  async near(session: Session, collection: CollectionName, word: string, most: number): Promise<NearWord[]> {
-    const part = Math.floor(word.length / (most + 1));
-    const found = await session.query<{ word: string }>({
-      name: 'near words',
-      text: `select distinct word from text_words
-        where collection = $1 and (word ^@ $2 or reverse(word) collate "C" ^@ reverse($3)) and length(word) between $4 and $5
-        limit ${MOST_NEAR}`,
-      values: [collection, word.slice(0, part), word.slice(-part), word.length - most, word.length + most],
+  /** For each word, those at this distance at most. The first or the last part of a word must be right. */
+  async near(session: Session, asked: readonly MissingWord[]): Promise<NearWord[][]> {
+    if (asked.length === 0) return [];
+    const values = new Values();
+    const texts = asked.map(({ collection, word, most }, place) => {
+      const part = Math.floor(word.length / (most + 1));
+      const [first, last] = [values.add(word.slice(0, part)), values.add(word.slice(-part))];
+      const [shortest, longest] = [values.add(word.length - most), values.add(word.length + most)];
+      return `(select distinct ${place} as place, word from text_words where collection = ${values.add(collection)}
+        and (word ^@ ${first}::text or reverse(word) collate "C" ^@ reverse(${last}::text))
+        and length(word) between ${shortest} and ${longest} limit ${MOST_NEAR})`;
     });
-    return found
-      .map((near) => ({ word: near.word, distance: leven(word, near.word) }))
-      .filter(({ distance }) => distance <= most);
+    const found = await session.query<{ place: number; word: string }>({
+      text: texts.join(' union all '),
+      values: values.all,
+    });
+    const near = asked.map((): NearWord[] => []);
+    for (const { place, word } of found) {
+      const { word: wanted = '', most = 0 } = asked[place] ?? {};
+      const distance = leven(wanted, word);
+      if (distance <= most) near[place]?.push({ word, distance });
+    }
+    return near;
   }
 }
 

@@ -39,44 +39,73 @@ const SHORTEST_NEAR = 4;
 /** From this length on, words may differ in two letters. */
 const LONG = 8;
 
-/** Finds out how rare the words are. A word that no record has is replaced by words of similar spelling. */
+/** Finds out how rare the words are in each table. A word that no record has is replaced by words of similar spelling. */
 export async function weigh(
-  table: Table,
+  tables: readonly Table[],
   wanted: readonly WantedWord[],
   session: Session,
   vocabulary: Vocabulary,
-): Promise<WeighedWord[]> {
-  if (wanted.length === 0) return [];
-  const spellings = wanted.map(spellingsOf);
-  const { counts, records, usualLength } = await count(table, spellings, session);
-  const replaced = await Promise.all(
-    wanted.map(async ({ term }, at) => {
-      if (counts[at] !== 0 || term.length < SHORTEST_NEAR) return undefined;
-      const near = await vocabulary.near(session, table.name, term, term.length < LONG ? 1 : 2);
-      // The vocabulary may still have the word itself, of records that are gone.
-      const others = near.filter(({ distance }) => distance > 0);
-      return others.map(({ word, distance }) => ({ query: `'${word}'`, closeness: 0.6 / distance }));
+): Promise<WeighedWord[][]> {
+  if (wanted.length === 0) return tables.map(() => []);
+  const own = wanted.map(spellingsOf);
+  const found = await count(
+    tables.map((table) => ({ table, words: own })),
+    session,
+  );
+  const replaced = await replacements(tables, wanted, found, session, vocabulary);
+  const missing = tables.flatMap((table, at) => {
+    const words = wanted.map((_, place) => replaced.get(at)?.get(place) ?? []);
+    return replaced.has(at) ? [{ at, table, words }] : [];
+  });
+  const late = new Map<number, Counts>();
+  for (const [place, counts] of (await count(missing, session)).entries()) late.set(missing[place]?.at ?? 0, counts);
+  return found.map(({ counts, records, usualLength }, at) =>
+    wanted.map((_, place) => {
+      const near = replaced.get(at)?.get(place);
+      const having = (near ? late.get(at)?.counts[place] : counts[place]) ?? 0;
+      const all = Math.max(records, having);
+      return {
+        spellings: near ?? own[place] ?? [],
+        rarity: Math.log(1 + (all - having + 0.5) / (having + 0.5)),
+        isKnown: having > 0,
+        isCommon: having > COUNTED,
+        usualLength,
+      };
     }),
   );
-  const late = replaced.some((near) => near?.length)
-    ? await count(
-        table,
-        replaced.map((near) => near ?? []),
-        session,
-      )
-    : undefined;
-  return wanted.map((_, at) => {
-    const near = replaced[at] ?? [];
-    const having = (near.length > 0 ? late?.counts[at] : counts[at]) ?? 0;
-    const all = Math.max(records, having);
-    return {
-      spellings: near.length > 0 ? near : (spellings[at] ?? []),
-      rarity: Math.log(1 + (all - having + 0.5) / (having + 0.5)),
-      isKnown: having > 0,
-      isCommon: having > COUNTED,
-      usualLength,
-    };
-  });
+}
+
+type Replacements = ReadonlyMap<number, ReadonlyMap<number, Spelling[]>>;
+
+/** By the places of the table and of the word, where there are any. */
+async function replacements(
+  tables: readonly Table[],
+  wanted: readonly WantedWord[],
+  found: readonly Counts[],
+  session: Session,
+  vocabulary: Vocabulary,
+): Promise<Replacements> {
+  const unknown = tables.flatMap(({ name: collection }, at) =>
+    wanted.flatMap(({ term }, place) =>
+      found[at]?.counts[place] !== 0 || term.length < SHORTEST_NEAR
+        ? []
+        : [{ at, place, collection, word: term, most: term.length < LONG ? 1 : 2 }],
+    ),
+  );
+  const replaced = new Map<number, Map<number, Spelling[]>>();
+  for (const [of, near] of (await vocabulary.near(session, unknown)).entries()) {
+    // The vocabulary may still have the word itself, of records that are gone.
+    const others = near.filter(({ distance }) => distance > 0);
+    const { at, place } = unknown[of] ?? { at: 0, place: 0 };
+    if (others.length === 0) continue;
+    const words = replaced.get(at) ?? new Map<number, Spelling[]>();
+    replaced.set(at, words);
+    words.set(
+      place,
+      others.map(({ word, distance }) => ({ query: `'${word}'`, closeness: 0.6 / distance })),
+    );
+  }
+  return replaced;
 }
 
 function spellingsOf({ term, isBeginning }: WantedWord): Spelling[] {
@@ -90,22 +119,39 @@ interface Counts {
   readonly usualLength: number;
 }
 
-async function count({ sql }: Table, words: readonly (readonly Spelling[])[], session: Session): Promise<Counts> {
+interface CountedWords {
+  readonly table: Table;
+  readonly words: readonly (readonly Spelling[])[];
+}
+
+async function count(asked: readonly CountedWords[], session: Session): Promise<Counts[]> {
+  if (asked.length === 0) return [];
   const values = new Values();
-  const counted = words.map((spellings) => {
-    if (spellings.length === 0) return '0';
-    const any = values.add(spellings.map(({ query }) => query).join(' | '));
-    return `(select count(*) from (select 1 from ${sql} where words @@ ${any}::tsquery limit ${COUNTED + 1}) x)`;
+  const texts = asked.map(({ table: { sql }, words }, place) => {
+    const counted = words.map((spellings) => {
+      if (spellings.length === 0) return '0';
+      const any = values.add(spellings.map(({ query }) => query).join(' | '));
+      return `(select count(*) from (select 1 from ${sql} where words @@ ${any}::tsquery limit ${COUNTED + 1}) x)`;
+    });
+    return `select ${place} as place, array[${counted.join(', ')}]::integer[] as counts,
+      (select count(*) from (select 1 from ${sql} limit ${COUNTED + 1}) x)::integer as counted,
+      (select reltuples from pg_class where oid = '${sql}'::regclass)::float8 as estimate,
+      (select avg(words_length) from (select words_length from ${sql} order by created_at, id limit 1000) x)::float8 as length`;
   });
-  const text = `select array[${counted.join(', ')}]::integer[] as counts,
-    (select count(*) from (select 1 from ${sql} limit ${COUNTED + 1}) x)::integer as counted,
-    (select reltuples from pg_class where oid = '${sql}'::regclass)::float8 as estimate,
-    (select avg(words_length) from (select words_length from ${sql} order by created_at, id limit 1000) x)::float8 as length`;
-  const [row] = await session.query<{ counts: number[]; counted: number; estimate: number; length: number | null }>({
-    text,
-    values: values.all,
+  const rows = await session.query<Row>({ text: `${texts.join(' union all ')} order by place`, values: values.all });
+  return rows.map(({ counts, counted, estimate, length }) => {
+    const records = counted > COUNTED ? Math.max(estimate, counted) : counted;
+    return {
+      counts: counts.map((having) => (having > COUNTED ? Math.max(having, records * COMMON) : having)),
+      records,
+      usualLength: Math.max(1, length ?? 1),
+    };
   });
-  const records = row && row.counted > COUNTED ? Math.max(row.estimate, row.counted) : (row?.counted ?? 0);
-  const counts = (row?.counts ?? []).map((having) => (having > COUNTED ? Math.max(having, records * COMMON) : having));
-  return { counts, records, usualLength: Math.max(1, row?.length ?? 1) };
+}
+
+interface Row {
+  readonly counts: readonly number[];
+  readonly counted: number;
+  readonly estimate: number;
+  readonly length: number | null;
 }

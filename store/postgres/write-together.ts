@@ -1,0 +1,23 @@
+import type { Session } from './session.ts';
+
+/** A statement that writes, as a part of a larger one. The same name always has the same text. */
+export interface Addition {
+  readonly name: string;
+  /** The texts of its values are given: `$1` and so on. */
+  text(places: readonly string[]): string;
+  readonly values: readonly unknown[];
+}
+
+/** Runs all in one statement, so that they take the time of one answer. Returns the number of the transaction. */
+export async function writeTogether(session: Session, additions: readonly Addition[]): Promise<string | undefined> {
+  if (additions.length === 0) return undefined;
+  const values: unknown[] = [];
+  const parts = additions.map((addition) => {
+    const places = addition.values.map((value) => `$${values.push(value)}`);
+    return `${addition.name} as (${addition.text(places)})`;
+  });
+  const name = `write ${additions.map((addition) => addition.name).join(' ')}`;
+  const text = `with ${parts.join(', ')} select pg_current_xact_id()::text as xid`;
+  const [written] = await session.query<{ xid: string }>({ name, text, values });
+  return written?.xid;
+}
