@@ -22,11 +22,16 @@ export const errorCode = z.enum(Object.keys(errorStatus) as [ErrorCode, ...Error
 const issue = z.object({ path: z.string(), message: z.string() });
 export type Issue = z.infer<typeof issue>;
 
-/** What would have allowed the call: the scope, the narrowest grant, the role in the record that the call is about, or a fresh sign-in. */
+/** What would have allowed the call: the scope, the narrowest grant, the role in the record that it is about, another credential or endpoint, or a fresh sign-in. */
 export const requiredRight = z.object({
   scope: z.string().optional(),
   grant: z.string().optional(),
   role: z.string().optional().describe('Role in the thread, given by its access entries.'),
+  credential: z
+    .literal('capsule-token')
+    .optional()
+    .describe('The endpoint of a capsule takes its token, or an app that was connected there.'),
+  endpoint: z.string().optional().describe('Path of the one endpoint that the token or the app opens.'),
   freshSignIn: z.literal(true).optional().describe('The person must confirm that it is them.'),
 });
 export type RequiredRight = z.infer<typeof requiredRight>;

@@ -4,12 +4,13 @@ import { howToRun, stdioProgram } from './how-to-run.ts';
 interface Welcome {
   readonly baseUrl: string;
   readonly keys: FirstKeys;
-  /** The link that signs the owner in. */
+  /** The owner, and the link that signs them in. */
+  readonly email: string;
   readonly signInUrl: string;
 }
 
 /** The text of the first start. Everything in it works as pasted. A key that the operator gave is not repeated. */
-export function welcome({ baseUrl, keys, signInUrl }: Welcome): string {
+export function welcome({ baseUrl, keys, email, signInUrl }: Welcome): string {
   const key = keys.adminIsGiven ? '$BOOTSTRAP_API_KEY' : keys.admin;
   return `
 This is the first start on an empty store. ${keys.adminIsGiven ? GIVEN : `An admin key was made; it is shown this once:\n\n  ${key}`}
@@ -18,9 +19,13 @@ Try it:
 
   curl -H "Authorization: Bearer ${key}" ${baseUrl}/api/v1/agents
 
-Sign in as the owner, once and within 10 minutes (${howToRun('tool')} create_sign_in_link makes more links):
+Sign in as the owner, once and within 10 minutes:
 
   ${signInUrl}
+
+Another link, later:
+
+  API_KEY="${key}" BASE_URL=${baseUrl} ${howToRun('tool')} create_sign_in_link '${JSON.stringify({ email }).replaceAll("'", "'\\''")}'
 
 Claude Desktop (claude_desktop_config.json). The key in it was made for this client and is shown this once: it reads and writes, and
 administers nothing. Many hosts show a model no more than 128 tools, so MODE has three listed that lead to all others; leave it out

@@ -51,6 +51,8 @@ export function createDoor(options: DoorOptions, elsewhere: RequestListener): Re
     const capsuleId = found && capsuleOf(found);
     const requestId = requestIdOf(response);
     const exchange = new HttpExchange({ request, response, requestId, principal, url, capsuleId }, options);
+    // Which methods the address of a capsule takes is the same for every caller.
+    if (found && !endpoint && capsuleId !== undefined) throw wrongMethod(response, found);
     if (CONFINED.includes(principal.type) || capsuleId !== undefined) await capsules.requireAdmitted(exchange);
     if (!found) {
       throw new ToolError('not_found', 'There is nothing at this path; GET /api/v1/openapi lists every path.');

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { localhostAllowedHostnames, validateHostHeader } from '@modelcontextprotocol/server';
 import { ToolError } from '../../tools/registry/errors.ts';
+import { isLoopback } from '../config/sign-in-config.ts';
 
 /** Refuses requests for a host that is not ours (DNS rebinding) and from pages of foreign origins. */
 export interface Guards {
@@ -38,7 +39,8 @@ export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): G
       checkHost(request);
       const { origin } = headers;
       // A page that was opened under another name of this server, such as localhost for 127.0.0.1, calls under that name.
-      const own = origins.has(origin ?? '') || origin === `${base.protocol}//${headers.host}`;
+      const own =
+        origins.has(origin ?? '') || origin === `${base.protocol}//${headers.host}` || isOtherName(origin, base);
       if (origin !== undefined && !own) {
         throw foreign('Origin', 'Its pages may not call; add it to ALLOWED_ORIGINS.');
       }
@@ -47,6 +49,13 @@ export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): G
       }
     },
   };
+}
+
+/** Whether it is this server under another name of this machine: localhost, 127.0.0.1, [::1]. */
+export function isOtherName(origin: string | undefined, base: URL): boolean {
+  if (origin === undefined || !isLoopback(origin) || !isLoopback(base.href)) return false;
+  const { protocol, port } = new URL(origin);
+  return protocol === base.protocol && port === base.port;
 }
 
 const SAFE = ['GET', 'HEAD', 'OPTIONS'];

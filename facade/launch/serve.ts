@@ -38,8 +38,9 @@ export async function serve(
     const { made, warning } = first;
     if (warning) logger.warn(warning);
     if (made) {
-      const { url } = await server.signIn.linkFor(config.adminEmail);
-      console.log(welcome({ baseUrl: server.baseUrl, keys: made, signInUrl: url }));
+      const { adminEmail: email } = config;
+      const { url } = await server.signIn.linkFor(email);
+      console.log(welcome({ baseUrl: server.baseUrl, keys: made, email, signInUrl: url }));
     }
     console.log(describeReach(server.baseUrl, config.oauth));
     console.log(whereToFind(server));

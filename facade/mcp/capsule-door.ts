@@ -1,5 +1,5 @@
 import type { Readers, Store } from '../../store/port.ts';
-import { doorProblem } from '../../tools/access/capsule-principal.ts';
+import { type DoorProblem, doorProblem } from '../../tools/access/capsule-principal.ts';
 import { capsuleIn, type Principal } from '../../tools/access/principal.ts';
 import { CapsuleUse } from '../../tools/capsules/use.ts';
 import { ToolError } from '../../tools/registry/errors.ts';
@@ -35,7 +35,11 @@ export class CapsuleDoor {
     const problem = await this.#problem(principal, capsuleId);
     if (problem !== undefined) {
       this.#refused.note(exchange, capsuleId);
-      throw new ToolError('forbidden', 'Insufficient permissions', { issues: [{ path: '', message: problem }] });
+      const { message, required } = problem;
+      throw new ToolError('forbidden', 'Insufficient permissions', {
+        ...(required && { required }),
+        issues: [{ path: '', message }],
+      });
     }
     const capsule = capsuleIn(principal);
     if (capsule) this.use.note(capsule.id, 0);
@@ -46,12 +50,17 @@ export class CapsuleDoor {
     return principal && (await this.#problem(principal, capsuleId)) === undefined ? principal : undefined;
   }
 
-  async #problem(principal: Principal, capsuleId: string | undefined): Promise<string | undefined> {
-    if (principal.type === 'app') return isConnectedTo(principal, capsuleId) ? undefined : OTHER_ADDRESS;
+  async #problem(principal: Principal, capsuleId: string | undefined): Promise<DoorProblem | undefined> {
+    if (principal.type === 'app') {
+      if (isConnectedTo(principal, capsuleId)) return undefined;
+      const endpoint = MCP_ADDRESS.exec(principal.resource ?? '')?.[0];
+      return { message: OTHER_ADDRESS, ...(endpoint !== undefined && { required: { endpoint } }) };
+    }
     return doorProblem(this.#store, principal, { capsuleId, now: this.#now() });
   }
 }
 
+const MCP_ADDRESS = /\/api\/(?:v1|capsules\/[^/]+)\/mcp$/;
 const CAPSULE_ADDRESS = /\/api\/capsules\/([^/]+)\/mcp$/;
 const OTHER_ADDRESS = 'A connected app reaches the address that it was connected to and no other.';
 

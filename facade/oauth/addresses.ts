@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isLoopback } from '../config/sign-in-config.ts';
+import { isOtherName } from '../http/guards.ts';
 import { MCP_PATH } from '../mcp/endpoints.ts';
 
 /** The paths of the authorization server, below the path of BASE_URL. */
@@ -71,9 +71,6 @@ export class Addresses {
   }
 
   #isOurs(origin: string): boolean {
-    const { base } = this;
-    if (origin === base.origin) return true;
-    const { protocol, port } = new URL(origin);
-    return isLoopback(origin) && isLoopback(base.href) && protocol === base.protocol && port === base.port;
+    return origin === this.base.origin || isOtherName(origin, this.base);
   }
 }

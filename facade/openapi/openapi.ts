@@ -120,6 +120,8 @@ const PARAMETERS = {
   },
 };
 
+const CHALLENGE = '^Bearer( error="invalid_token")?(,? resource_metadata="[^"]+", scope="[^"]+")?$';
+
 const HEADERS = {
   'X-Request-Id': {
     description: 'Names the request in logs and audit entries.',
@@ -133,9 +135,10 @@ const HEADERS = {
   'Retry-After': { description: 'Seconds to wait.', required: true, schema: { type: 'integer', minimum: 1 } },
   Allow: { description: 'The methods to use.', required: true, schema: { type: 'string' } },
   'WWW-Authenticate': {
-    description: '`Bearer`, with `error="invalid_token"` where a token was given that is not valid.',
+    description:
+      '`Bearer`, with `error="invalid_token"` where a token was given that is not valid. At MCP addresses also `resource_metadata`, the address at which clients learn where to sign in (RFC 9728), and the `scope` to ask for.',
     required: true,
-    schema: { type: 'string', enum: ['Bearer', 'Bearer error="invalid_token"'] },
+    schema: { type: 'string', pattern: CHALLENGE },
   },
 };
 

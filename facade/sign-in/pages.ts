@@ -3,11 +3,10 @@ import type { Logger } from 'pino';
 import { errorStatus } from '../../resources/error.ts';
 import { ToolError, toToolError } from '../../tools/registry/errors.ts';
 import { readSettings } from '../../tools/settings/settings.ts';
-import { isLoopback } from '../config/sign-in-config.ts';
 import { acceptedTypes } from '../http/accept.ts';
 import { readForm } from '../http/body.ts';
 import { addressOf } from '../http/caller-address.ts';
-import type { Guards } from '../http/guards.ts';
+import { type Guards, isOtherName } from '../http/guards.ts';
 import { requestIdOf } from '../http/native-prototypes.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
 import { sendError } from '../http/respond.ts';
@@ -123,9 +122,7 @@ class Pages {
    * Whether the page was opened as `localhost` instead of 127.0.0.1. For a browser these are two sites that do not share cookies and forms.
    */
   #isOtherName(host = ''): boolean {
-    const here = `http://${host}`;
-    const base = this.#base;
-    return host !== base.host && isLoopback(here) && isLoopback(base.href) && new URL(here).port === base.port;
+    return host !== this.#base.host && isOtherName(`${this.#base.protocol}//${host}`, this.#base);
   }
 }
 

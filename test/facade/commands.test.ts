@@ -69,6 +69,10 @@ describe('the first start', () => {
       const { stdout } = await promisify(execFile)('bash', ['-c', curl]);
       assert.deepEqual(JSON.parse(stdout), { data: [], nextCursor: null });
 
+      const another = /^ {2}(API_KEY=.+create_sign_in_link.+)$/m.exec(server.stdout)?.[1] ?? '';
+      const made = await promisify(execFile)('bash', ['-c', another], { env: PATH });
+      assert.match(made.stdout, new RegExp(`"url": "${server.baseUrl}/sign-in/link\\?token=`));
+
       const { command, args, env } = blockIn(server.stdout);
       assert.match(server.stdout, /no more than 128 tools/);
       const child = killedAtEnd(spawn(command, args, { cwd: '/', env }));

@@ -1,5 +1,6 @@
 import type { AdminUser } from '../../resources/admin-user.ts';
 import type { CapsuleRecord } from '../../resources/capsule.ts';
+import type { RequiredRight } from '../../resources/error.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import { allowlistLimit, judgedOnce } from './allowlist.ts';
@@ -149,9 +150,22 @@ export async function doorProblem(
   store: KeyReaders & Pick<Readers, 'capsules'>,
   { type, id }: Principal,
   { capsuleId, now }: { readonly capsuleId: string | undefined; readonly now: Date },
-): Promise<string | undefined> {
-  if (type !== 'capsule') return capsuleId === undefined ? undefined : 'This endpoint takes the token of its capsule.';
-  if (id !== capsuleId) return 'The token of a capsule opens the endpoint of that capsule and nothing else.';
+): Promise<DoorProblem | undefined> {
+  if (type !== 'capsule') return capsuleId === undefined ? undefined : WRONG_CREDENTIAL;
+  if (id !== capsuleId) return { message: OTHER_ENDPOINT, required: { endpoint: `/api/capsules/${id}/mcp` } };
   const capsule = await store.capsules.get(id);
-  return capsule ? capsuleProblem(store, capsule, now) : 'This capsule is deleted.';
+  const message = capsule ? await capsuleProblem(store, capsule, now) : 'This capsule is deleted.';
+  return message === undefined ? undefined : { message };
 }
+
+/** Why a caller is not admitted, and with what it would be. */
+export interface DoorProblem {
+  readonly message: string;
+  readonly required?: RequiredRight;
+}
+
+const WRONG_CREDENTIAL: DoorProblem = {
+  message: 'This endpoint takes the token of its capsule.',
+  required: { credential: 'capsule-token' },
+};
+const OTHER_ENDPOINT = 'The token of a capsule opens the endpoint of that capsule and nothing else.';

@@ -48,4 +48,4 @@ function refusal(): ToolError {
 }
 
 const NOT_FRESH =
-  'This needs a sign-in of less than 10 minutes ago. Confirm in the dashboard that it is you, with a passkey or by signing in again, and repeat the call.';
+  'This needs a sign-in of less than 10 minutes ago. Confirm in the dashboard that it is you, with a passkey or by signing in again, and repeat the call. A script calls create_sign_in_link {"email": "<yours>"} with an API key of full access, sends POST /api/v1/auth/session {"idToken": "<idToken of that answer>"}, and repeats the call with the cookie of that answer.';

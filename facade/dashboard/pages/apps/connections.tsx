@@ -1,4 +1,4 @@
-import { Connect } from '../../components/connect/connect.tsx';
+import { Code } from '../../components/code.tsx';
 import { ErrorBox } from '../../components/error-box.tsx';
 import { Empty, Time } from '../../components/small.tsx';
 import { Table } from '../../components/table.tsx';
@@ -51,7 +51,7 @@ function NoApps() {
       title="No app is connected yet"
       action={
         <div class="empty-connect">
-          <Connect name="agent-admin" url={unifiedEndpoint()} token="ak_…" />
+          <Code value={unifiedEndpoint()} label="Address" />
         </div>
       }
     >
