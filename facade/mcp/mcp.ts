@@ -10,7 +10,7 @@ import { answerableId, isObject, parseMessage, RpcError, requireLight, rpcErrorJ
 import { ObservedMessages } from './observed-message.ts';
 import { SdkPath } from './sdk.ts';
 import { refuseForMore } from './step-up.ts';
-import { ToolLists } from './tool-list.ts';
+import { requireNarrowing, ToolLists } from './tool-list.ts';
 import type { ViewPages } from './views.ts';
 import { ResponseWriter, sendJsonText } from './wire.ts';
 
@@ -57,6 +57,7 @@ export function createMcpDoor({ direct = true, ...options }: McpDoorOptions): Mc
         message = parseMessage(await body);
         requireLight(message);
         requireOneKey(exchange, message);
+        requireNarrowing(exchange.url);
       } catch (thrown) {
         const error = thrown instanceof TooDeep ? new RpcError(INVALID_REQUEST, thrown.message) : thrown;
         if (!(error instanceof RpcError)) throw thrown;

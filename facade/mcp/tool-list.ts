@@ -124,6 +124,13 @@ function wordsOf(search: URLSearchParams, name: string): string[] {
   return words.map((word) => word.trim()).filter((word) => word !== '');
 }
 
+/** What is wrong with the narrowing is wrong with every message to this address. @throws RpcError */
+export function requireNarrowing({ search, searchParams }: URL): void {
+  if (search === '') return;
+  searches(searchParams);
+  wantsHints(searchParams);
+}
+
 function searches(search: URLSearchParams): boolean {
   const modes = wordsOf(search, 'mode');
   const narrowed = wordsOf(search, 'tools').length > 0 || wordsOf(search, 'groups').length > 0;

@@ -54,9 +54,17 @@ function memberReader(schema: z.ZodType): MemberReader {
   };
 }
 
+/** As JSON writes them, and as Python does. */
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['True', true],
+  ['false', false],
+  ['False', false],
+]);
+
 function valueReader(schema: z.ZodType): (text: string) => unknown {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodNumber) return (text) => (NUMBER.test(text) ? Number(text) : text);
-  if (inner instanceof z.ZodBoolean) return (text) => (text === 'true' ? true : text === 'false' ? false : text);
+  if (inner instanceof z.ZodBoolean) return (text) => BOOLEANS.get(text) ?? text;
   return (text) => text;
 }

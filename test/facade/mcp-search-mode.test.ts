@@ -40,6 +40,17 @@ describe('?mode=search', () => {
       assert.match((await listed(query)).error.message, /leave out tools= and groups=/);
     }
     assert.match((await listed('?mode=seach')).error.message, /mode= in the URL is search/);
+    for (const method of ['tools/list', 'tools/call', 'ping']) {
+      const body = {
+        jsonrpc: '2.0',
+        id: 1,
+        method,
+        ...(method === 'tools/call' && { params: { name: 'list_agents' } }),
+      };
+      const answer = await rest(server, 'POST', '/api/v1/mcp?mode=AAA', { key: server.adminKey, body });
+      assert.deepEqual([answer.status, answer.body.error.code], [400, -32602], method);
+      assert.match(answer.body.error.message, /mode= in the URL is search/);
+    }
   });
 
   it('serves clients of both lines, from finding a tool to calling it', async () => {

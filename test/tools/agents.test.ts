@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { routes } from '../../facade/routes.ts';
+import { BESIDE_AGENTS } from '../../tools/agents/reserved-names.ts';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 
@@ -47,6 +49,36 @@ describe('create_agent', () => {
     assert.deepEqual([mended.status, mended.body.warnings], [200, undefined]);
     const again = await asAdmin('PATCH', path, { modelPreference: 'nobody/x' });
     assert.match(again.body.warnings[0], /"nobody\/x".*list_models/);
+  });
+
+  it('refuses a name that is a path of the API beside those of agents', async () => {
+    const prefix = '/api/v1/agents/';
+    const beside = routes
+      .map(({ path }) => path.slice(prefix.length))
+      .filter((_, at) => routes[at]?.path.startsWith(prefix));
+    const names = [...new Set(beside.filter((rest) => /^[a-z-]+$/.test(rest)))].sort();
+    assert.deepEqual(names, [...BESIDE_AGENTS].sort());
+    for (const name of [...names, ' health ']) {
+      const { status, body } = await asAdmin('POST', '/api/v1/agents', { name, displayName: 'x' });
+      assert.deepEqual([status, body.issues?.[0].path], [400, 'name'], name);
+    }
+    const old = {
+      name: 'health',
+      displayName: 'Old',
+      status: 'active',
+      maxSteps: 1,
+      memoryPolicy: { remember: false, maxInjected: 0 },
+    } as const;
+    const { id } = await server.store.transaction((tx) => tx.agents.insert(old));
+    assert.equal((await asAdmin('PATCH', `/api/v1/agents/${id}`, { displayName: 'New' })).body.displayName, 'New');
+    assert.equal((await asAdmin('DELETE', `/api/v1/agents/${id}`)).status, 200);
+  });
+
+  it('takes booleans in a query as JSON and as Python write them', async () => {
+    for (const value of ['true', 'True', 'false', 'False']) {
+      assert.equal((await asAdmin('GET', `/api/v1/agents?includeTotal=${value}`)).status, 200, value);
+    }
+    assert.equal((await asAdmin('GET', '/api/v1/agents?includeTotal=TRUE')).status, 400);
   });
 
   it('trims the name and refuses one that is taken', async () => {

@@ -19,10 +19,15 @@ import { requireUnnamed } from '../registry/references.ts';
 import { requireNoDefault } from '../settings/settings.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
 import { managedIssues, maskAgent, mergeIdentity, withServerManaged } from './identity.ts';
+import { BESIDE_AGENTS } from './reserved-names.ts';
 
 export const agentId = agentRef.describe('Agent id (`agt_…`) or name, see list_agents.');
 const name = agentFields.name
   .refine((text) => !looksLikeId(text), 'A name may not look like an id.')
+  .refine(
+    (text) => !BESIDE_AGENTS.includes(text),
+    'A path of the API has this name, so it could not be found by it; choose another.',
+  )
   .describe('Unique among agents that are not deleted. Grants may name the agent by it.');
 const { remember, maxInjected } = memoryPolicy.shape;
 const NO_MEMORY = { remember: false, maxInjected: 20 };

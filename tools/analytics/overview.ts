@@ -16,6 +16,7 @@ export const getOverview = metric({
     'The headline numbers: users, MRR, churn of the last complete month, and per period users, new users, active users, MRR. Start here, then ask the metric behind a number.',
   topic: 'overview',
   interval: 'month',
+  asOfNow: ['totalUsers', 'mrr', 'churnRate'],
   definition:
     'totalUsers: users created and not deleted by asOf. mrr: monthly recurring revenue at asOf, as in get_mrr. churnRate: customer churn of the last complete calendar month, left out where there were no customers at its start. Series and totals: users at the end, new and active users within, MRR at the end of the period or range.',
   shape: {

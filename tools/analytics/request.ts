@@ -36,9 +36,16 @@ const envelope = {
   asOf: z.iso.datetime().describe('When it was worked out.'),
   definition: z.string().describe('The formula in words.'),
   warnings: z
-    .array(z.object({ reason: z.string(), type: z.string(), currency: z.string(), rows: z.int() }))
+    .array(
+      z.object({
+        reason: z.string(),
+        type: z.string().optional(),
+        currency: z.string().optional(),
+        rows: z.int().optional().describe('How many rows were left out.'),
+      }),
+    )
     .optional()
-    .describe('Rows that were left out.'),
+    .describe('Rows that were left out, and what about the range the numbers do not follow.'),
 };
 
 /** Numbers that stand at a time are those at the end of the period before. */
@@ -66,6 +73,8 @@ interface Metric<Shape extends z.ZodRawShape> {
   /** The interval where none is given. */
   readonly interval: Interval;
   readonly whole?: Whole;
+  /** Members that are as of now, whatever the range. */
+  readonly asOfNow?: readonly string[];
   readonly definition: string;
   readonly shape: Shape;
   /** All queries of an answer see the same state of the rows. */
@@ -107,9 +116,11 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
       const ask = (question: Question) => answered(given, question, { kept, rows: server.rows, signal });
       const question = asking(input, given, { settings, now, fail });
       const found = await ask(question);
-      const answer = given.word
+      const worded = given.word
         ? { ...found.answer, ...(await given.word(found.body, { store, server })) }
         : found.answer;
+      const notes = notesOn(input, question, given.asOfNow);
+      const answer = notes.length > 0 ? { ...worded, warnings: [...warningsIn(worded), ...notes] } : worded;
       if (!input.compare) return answer;
       const range = rangeBefore(question, question.isWhole ? undefined : question.interval);
       const earlier = asking({ ...input, ...range }, given, { settings, now, fail });
@@ -119,6 +130,23 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
     },
   });
   return Object.freeze({ ...tool, definition });
+}
+
+/** What a reader of the answer would expect of the range, and does not get. */
+function notesOn(
+  { from, to }: z.output<typeof parameters>,
+  question: Question,
+  asOfNow: readonly string[] = [],
+): { readonly reason: string }[] {
+  const isAhead = question.start > question.now;
+  const ahead = `The range from ${question.from} is wholly in the future, so nothing of it is counted yet; give an earlier \`from\`.`;
+  const isGiven = asOfNow.length > 0 && (from !== undefined || to !== undefined);
+  const fixed = `${asOfNow.join(', ')} are as of now, whatever the range; totals and series are about the range.`;
+  return [...(isAhead ? [{ reason: ahead }] : []), ...(isGiven ? [{ reason: fixed }] : [])];
+}
+
+function warningsIn({ warnings }: Answer): readonly unknown[] {
+  return Array.isArray(warnings) ? warnings : [];
 }
 
 /** What was worked out, and the whole answer with it. Nobody changes either. */

@@ -283,3 +283,21 @@ describe('events of one user', () => {
     assert.deepEqual([totals.entered, totals.completed], [1, 0]);
   });
 });
+
+describe('a range', () => {
+  it('that is wholly in the future, or that some numbers of the overview do not follow, is told', async () => {
+    const reasons = async (name: string, input: object) => {
+      const { warnings = [] } = await desk.ask(name, input);
+      return warnings.map(({ reason }: { reason: string }) => reason).join(' ');
+    };
+    const ahead = { from: '2027-01-01', to: '2027-02-01', timezone: 'UTC' };
+    assert.match(await reasons('get_mrr', ahead), /2027-01-01 is wholly in the future/);
+    assert.match(
+      await reasons('get_overview', ahead),
+      /wholly in the future.*totalUsers, mrr, churnRate are as of now/,
+    );
+    assert.match(await reasons('get_overview', year), /^totalUsers, mrr, churnRate are as of now/);
+    assert.doesNotMatch(await reasons('get_overview', {}), /as of now/);
+    assert.doesNotMatch(await reasons('get_mrr', year), /future/);
+  });
+});

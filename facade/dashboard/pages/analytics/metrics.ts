@@ -98,9 +98,9 @@ export interface MetricAnswer {
   /** Rows that were left out. */
   readonly warnings?: readonly {
     readonly reason: string;
-    readonly type: string;
-    readonly rows: number;
-    readonly currency: string;
+    readonly type?: string;
+    readonly rows?: number;
+    readonly currency?: string;
   }[];
   /** The period before, where it was asked for. */
   readonly previous?: {
