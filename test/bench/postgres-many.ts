@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { AuditPartitions } from '../../store/postgres/audit/partitions.ts';
 import { Database } from '../../store/postgres/database.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { createRegistry } from '../../tools/registry/registry.ts';
@@ -8,7 +9,7 @@ import { startBenchPostgres } from './analytics-postgres.ts';
 
 /**
  * Lists, reads, searches and counts of threads and messages in PostgreSQL, at 1,000 threads of 10,000 messages and at 1,000,000 of 10,000,000,
- * which takes 14 GB of disk and 20 minutes to fill (BENCH_MESSAGES names other numbers). Processor time, with that of PostgreSQL, says
+ * which takes 14 GB of disk and 20 minutes to fill (BENCH_MESSAGES names other numbers), and usage of a tenth as many calls (BENCH_ENTRIES). Processor time, with that of PostgreSQL, says
  * what a busy machine cannot. Run with `npx tsx test/bench/postgres-many.ts`.
  */
 const SIZES = (process.env.BENCH_MESSAGES ?? '10000,10000000').split(',').map(Number);
@@ -50,6 +51,18 @@ from (
 ) as made;
 drop table texts`;
 
+/** Calls of 40 tools by 50 callers over 40 days. No figures of them are kept yet. */
+const FILL_CALLS = `insert into audit_entries (at, id, principal_id, tool, outcome, door, request_id, record_ids, entry)
+select at, 'aud_' || lpad(n::text, 26, '0'), who, tool, outcome, 'mcp', 'req_' || n, '{}',
+  json_build_object('id', 'aud_' || lpad(n::text, 26, '0'), 'at', at, 'requestId', 'req_' || n, 'door', 'mcp',
+    'principal', json_build_object('type', 'api-key', 'id', who, 'name', who), 'tool', tool, 'arguments', json_build_object('q', md5(n::text)),
+    'outcome', outcome, 'durationMs', round(exp(random() * 8)::numeric, 3))
+from (
+  select n, to_char(timestamp '2026-06-10 12:00:00' - interval '40 days' * (1 - n::float8 / {calls}), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at,
+    'key_' || lpad((n % 50)::text, 26, '0') as who, 'tool_' || n / 7 % 40 as tool, case when n % 17 = 0 then 'failed' else 'ok' end as outcome
+  from generate_series(1, {calls}) as n
+) as made`;
+
 const server = await startBenchPostgres();
 
 async function fill(messages: number) {
@@ -67,6 +80,11 @@ async function fill(messages: number) {
     const filling = FILL.replaceAll('{threads}', String(messages / 10)).replaceAll('{messages}', String(messages));
     for (const text of filling.split(';\n').flatMap((part) => part.trim() || [])) await session.query({ text });
     for (const { made } of indexed) await session.query({ text: made });
+    const days = Array.from({ length: 41 }, (_, day) => new Date(NOW - day * 86_400_000).toISOString());
+    await new AuditPartitions(database).ensure(days, new Date(NOW));
+    await session.query({ text: 'truncate audit_entries' });
+    const calls = Number(process.env.BENCH_ENTRIES ?? messages / 10);
+    await session.query({ text: FILL_CALLS.replaceAll('{calls}', String(calls)) });
     await session.query({ text: 'vacuum analyze' });
     const [words] = await session.query<{ common: string; rare: string }>({
       text: `select ${wordAt('0')} as common, ${wordAt('19000')} as rare`,
@@ -98,7 +116,9 @@ async function measure(messages: number) {
     ['search a common word', 'search', { q: common, types: ['message'] }],
     ['search both', 'search', { q: `${common} ${rare}`, types: ['message'] }],
     ['search a title', 'search', { q: 'Thread 500', types: ['thread'] }],
+    ['search all kinds', 'search', { q: rare }],
     ['stats', 'get_thread_stats', {}],
+    ['usage', 'get_usage', { by: 'tool', from: new Date(NOW - 40 * 86_400_000).toISOString() }],
   ];
   const found = new Map<string, { ms: number; cpu: number }>();
   for (const [what, tool, input] of questions) {
