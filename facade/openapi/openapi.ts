@@ -120,7 +120,7 @@ const PARAMETERS = {
   },
 };
 
-const CHALLENGE = '^Bearer( error="invalid_token")?(,? resource_metadata="[^"]+", scope="[^"]+")?$';
+const CHALLENGE = '^Bearer(?: error="invalid_token")?(?:,? resource_metadata="[a-zA-Z0-9_:/.%-]+", scope="[a-z ]+")?';
 
 const HEADERS = {
   'X-Request-Id': {
