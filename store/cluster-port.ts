@@ -17,7 +17,7 @@ export interface Cluster {
    */
   hold(key: string): Promise<(() => Promise<void>) | undefined>;
   /** Runs the work while no other process runs work under this key. @throws StoreBusy where the others take more than 30 s */
-  inTurn<Result>(key: string, work: () => Promise<Result>): Promise<Result>;
+  inTurn<Result>(key: string, work: () => Promise<Result>, waiting?: Waiting): Promise<Result>;
   /** Keeps a value for a while, in place of the one before. */
   put(key: string, value: object, periodMs: number): Promise<void>;
   get(key: string): Promise<object | undefined>;
@@ -34,6 +34,13 @@ export interface Cluster {
   tell(topic: string, message: unknown): void;
   /** Calls the listener with such messages, until the returned function is called. */
   onTold(topic: string, listener: (message: unknown) => void): () => void;
+}
+
+export interface Waiting {
+  /** Ends the waiting. */
+  readonly signal?: AbortSignal;
+  /** Called where others are at it. */
+  onWait?(): void;
 }
 
 /** Secrets that all processes must have, by the name of the variable that sets them. */

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Low } from 'lowdb';
 import { startErrorOf } from '../no-room.ts';
+import { type Opening, unwatched } from '../opening.ts';
 import type { Readers, Store } from '../port.ts';
 import { SegmentedAudit } from './audit/log.ts';
 import { type Files, realFiles } from './files/files.ts';
@@ -35,6 +36,7 @@ export interface LowdbOptions {
   readonly metricsMemoryMb?: number;
   readonly format?: Format;
   readonly files?: Files;
+  readonly opening?: Opening | undefined;
 }
 
 /**
@@ -42,8 +44,8 @@ export interface LowdbOptions {
  * @throws StoreLocked, StoreDamaged, OperatorError where there is no room
  */
 export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
-  const { folder } = options;
-  const lock = await FolderLock.take(folder).catch((error) => {
+  const { folder, opening } = options;
+  const lock = await FolderLock.take(folder, opening).catch((error) => {
     throw startErrorOf(error, folder);
   });
   try {
@@ -55,19 +57,22 @@ export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
 }
 
 async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store> {
-  const { folder, files = realFiles, format = currentFormat, now = () => new Date() } = options;
-  const collections = new Map(
-    Array.from(keptCollections, ([name, definition]) => [name, new Collection(name, definition)]),
-  );
+  const { folder, files = realFiles, format = currentFormat, now = () => new Date(), opening = unwatched } = options;
+  const collections = emptyCollections();
   const unwritten = new Unwritten();
-  const snapshots = new SnapshotAdapter(join(folder, SNAPSHOT), files, format, () => compaction.assertOpen());
+  const snapshots = new SnapshotAdapter(join(folder, SNAPSHOT), {
+    files,
+    format,
+    opening,
+    onChunk: () => compaction.assertOpen(),
+  });
   const low = new Low<Snapshot>(snapshots, emptySnapshot);
   const manifest = new Manifest(folder, files);
   manifest.read();
-  const recovered = await recover({ folder, collections, low, format, manifest });
+  const recovered = await recover({ folder, collections, low, format, manifest, opening });
   for (const collection of collections.values()) collection.indexText();
   const audit = new SegmentedAudit({ folder, files, manifest, bufferLimit: options.auditBufferLimit ?? 100_000 });
-  await audit.load(recovered);
+  await audit.load(recovered, opening);
   const journal = new Journal({
     folder,
     files,
@@ -96,16 +101,21 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   return Object.assign(core, readers as unknown as Readers);
 }
 
+function emptyCollections(): ReadonlyMap<string, Collection> {
+  return new Map(Array.from(keptCollections, ([name, definition]) => [name, new Collection(name, definition)]));
+}
+
 interface RecoverOptions {
   readonly folder: string;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly low: Low<Snapshot>;
   readonly format: Format;
   readonly manifest: Manifest;
+  readonly opening: Opening;
 }
 
 /** Loads the records as they were when the last write was answered. */
-async function recover({ folder, collections, low, format, manifest }: RecoverOptions): Promise<Recovered> {
+async function recover({ folder, collections, low, format, manifest, opening }: RecoverOptions): Promise<Recovered> {
   rmSync(join(folder, SNAPSHOT_DRAFT), { force: true });
   await low.read();
   const { generation, sequence, chain, collections: kept, format: written } = low.data;
@@ -115,8 +125,8 @@ async function recover({ folder, collections, low, format, manifest }: RecoverOp
   }
   low.data = emptySnapshot;
   const start = found ? { sequence, crc: Number.parseInt(chain, 16) } : { sequence: 0, crc: 0 };
-  const recovery = new Recovery({ folder, collections, format, start, mark: manifest.journal });
-  const recovered = recovery.run(found ? generation : 1, found);
+  const recovery = new Recovery({ folder, collections, format, start, mark: manifest.journal, opening });
+  const recovered = await recovery.run(found ? generation : 1, found);
   // A crash came between writing the new snapshot and removing the journals that it contains.
   for (const old of journalsIn(folder)) if (old < generation) rmSync(journalPath(folder, old));
   return { ...recovered, outdated: recovered.outdated || (found && written < format.number), found };

@@ -19,7 +19,7 @@ export class ConnectionPool {
   #generation = 0;
 
   constructor(config: pg.PoolConfig, onError: (error: Error) => void) {
-    this.#pool = createPool({ ...config, onConnect: endAbandoned }, onError);
+    this.#pool = createPool(config, onError);
     this.#pool.on('connect', (client) => {
       this.#connections.set(client, { generation: this.#generation, usedAt: performance.now() });
     });
@@ -73,8 +73,11 @@ const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
   query_timeout: QUICK_ANSWER_MS,
 };
 
-/** Has the server end the statement of a connection that was closed without waiting for its answer. */
-async function endAbandoned(client: pg.ClientBase): Promise<void> {
+/**
+ * Has the server end the statement of a connection that was closed without waiting for its answer, for example because its process was killed. Else
+ * it keeps its locks until it ends by itself, 30 s at most, and a start waits for them.
+ */
+export async function endAbandoned(client: pg.ClientBase): Promise<void> {
   await client.query(ABANDONED).catch(() => {}); // a server on a system that cannot
 }
 
@@ -82,7 +85,7 @@ const ABANDONED = { ...QUESTION, text: `set client_connection_check_interval = '
 
 /** A pool whose connections end no process when they are lost, whoever has them then. */
 export function createPool(config: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
-  const pool = new pg.Pool({ ...config, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true });
+  const pool = new pg.Pool({ ...config, onConnect: endAbandoned, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true });
   // One that is lost while nobody uses it. The pool has removed it already.
   pool.on('error', onError);
   // One that is lost before its caller has it.

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { StoreUnavailable } from '../errors.ts';
 import { withRetries } from './attempts.ts';
 import { ClientStatements } from './client-statements.ts';
-import { ConnectionPool, createPool } from './connection-pool.ts';
+import { ConnectionPool, createPool, endAbandoned } from './connection-pool.ts';
 import {
   asStoreError,
   isAnswerLate,
@@ -137,23 +137,31 @@ export class Database implements Session {
 
   /**
    * Gives the work a connection of its own whose statements may take as long as they need. Work that another transaction was in the way of
-   * runs again, on another connection.
+   * runs again, on another connection. The connection is closed where the signal aborts.
    */
-  patiently<Result>(work: (session: ClientSession) => Promise<Result>): Promise<Result> {
-    return withRetries(() => this.#onOwnConnection(work));
+  patiently<Result>(work: (session: ClientSession) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    return withRetries(() => this.#onOwnConnection(work, signal));
   }
 
-  async #onOwnConnection<Result>(work: (session: ClientSession) => Promise<Result>): Promise<Result> {
+  async #onOwnConnection<Result>(
+    work: (session: ClientSession) => Promise<Result>,
+    signal: AbortSignal | undefined,
+  ): Promise<Result> {
+    signal?.throwIfAborted();
     const client = this.client({ statement_timeout: 0, query_timeout: 0, idle_in_transaction_session_timeout: 0 });
     client.on('error', () => {}); // the statement that runs then fails too
     try {
       await client.connect();
+      await endAbandoned(client);
     } catch (cause) {
       throw asStoreError(cause, 'the database cannot be reached');
     }
+    const end = () => void client.end().catch(() => {});
+    signal?.addEventListener('abort', end);
     try {
       return await work(new ClientStatements(client, (cause) => this.#failed(cause)));
     } finally {
+      signal?.removeEventListener('abort', end);
       await client.end().catch(() => {});
     }
   }

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../errors.ts';
+import { type Opening, unwatched } from '../opening.ts';
 import type { Database } from './database.ts';
 import { migrateJobs } from './jobs/migrate-jobs.ts';
 import type { ClientSession, Session } from './session.ts';
@@ -16,23 +17,29 @@ interface Migration {
 }
 
 /** A last step of the migration, for tables that are made from definitions. It runs under the lock, in the transaction. */
-export type Finish = (session: ClientSession) => Promise<void>;
+export type Finish = (session: ClientSession, opening: Opening) => Promise<void>;
 
 /**
  * Runs the migrations that this database has not had, in the order of their names, each once whatever the number of processes that start
  * together, and again where statements of processes that serve were in the way. A migration only adds, so that processes of the version before go on; what they no longer need is removed one version later.
  * @throws OperatorError when the database has a migration that this version does not know.
  */
-export async function migrate(database: Database, finish: Finish = async () => {}): Promise<void> {
+export async function migrate(
+  database: Database,
+  finish: Finish = async () => {},
+  opening: Opening = unwatched,
+): Promise<void> {
   await database.patiently(async (session) => {
+    opening.step('waiting for another process that changes the tables');
     // Ends with the connection.
     await session.query({ text: `select pg_advisory_lock(${MIGRATION_LOCK})` });
+    opening.step('bringing the tables up to date');
     await session.query({ text: 'begin' });
     await runMissing(session);
-    await finish(session);
+    await finish(session, opening);
     await session.query({ text: 'commit' });
     await migrateJobs(database);
-  });
+  }, opening.signal);
 }
 
 async function runMissing(session: Session): Promise<void> {

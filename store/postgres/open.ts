@@ -1,4 +1,5 @@
 import { OperatorError } from '../errors.ts';
+import { type Opening, unwatched } from '../opening.ts';
 import type { Store } from '../port.ts';
 import { createShared, type Shared } from './cluster/shared.ts';
 import { Database, type DatabaseOptions } from './database.ts';
@@ -14,6 +15,7 @@ export interface PostgresOptions extends DatabaseOptions {
   readonly now?: (() => Date) | undefined;
   /** Milliseconds of a clock that never goes back. Default: the machine's. */
   readonly clock?: (() => number) | undefined;
+  readonly opening?: Opening | undefined;
 }
 
 /**
@@ -23,12 +25,15 @@ export interface PostgresOptions extends DatabaseOptions {
 export async function openPostgresStore({
   now = () => new Date(),
   clock,
+  opening = unwatched,
   ...options
 }: PostgresOptions): Promise<Store> {
   const database = new Database(options);
   try {
+    opening.step('waiting for the database');
     await checkServer(database);
-    await migrate(database, prepare);
+    await migrate(database, prepare, opening);
+    opening.step('beginning to hear of other processes');
     const shared: Shared = createShared({ database, readers: () => store, clock, now });
     // It has a reader for each collection, whose records were checked by its schema when they were written.
     const store = new PostgresStore({
@@ -45,10 +50,10 @@ export async function openPostgresStore({
   }
 }
 
-const prepare: Finish = async (session) => {
+const prepare: Finish = async (session, opening) => {
   await makeTables(session);
   await fillColumns(session);
-  await prepareRows(session);
+  await prepareRows(session, opening);
 };
 
 const OLDEST = 15;

@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { OperatorError, StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
 import { Database } from '../../store/postgres/database.ts';
 import { migrate } from '../../store/postgres/migrate.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
-import { closedAtEnd, stoppedAtEnd } from '../support/at-end.ts';
+import { closedAtEnd, killedAtEnd, stoppedAtEnd } from '../support/at-end.ts';
 import { FULL } from '../support/full.ts';
+import { nodeArgs } from '../support/node-args.ts';
 import { startPostgres, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { auditRecord } from './records.ts';
+
+const LOCKER = fileURLToPath(new URL('postgres-locker.ts', import.meta.url));
 
 describe('the database', { skip: withoutPostgres }, () => {
   it('is brought to the newest state once, however many processes start together', async () => {
@@ -33,6 +39,38 @@ describe('the database', { skip: withoutPostgres }, () => {
       assert.match(error.message, /newer version \(migration 999-of-tomorrow\)/);
       return true;
     });
+  });
+
+  it('is opened while an import of another process holds the rows', async () => {
+    const { url } = await testDatabase();
+    const importing = new Database({ url });
+    closedAtEnd(() => importing.close());
+    await importing.use(async (session) => {
+      await session.query({ text: 'begin; select from imported.state for update' });
+      const opening = openPostgresStore({ url });
+      const waits = `select 1 from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like 'select derivation%'`;
+      const isHeldUp = until(async () => (await importing.query({ text: waits })).length > 0).then(() => undefined);
+      const opened = await Promise.race([opening, isHeldUp.catch(() => undefined)]);
+      await session.query({ text: 'rollback' });
+      await (await opening).close();
+      assert.ok(opened, 'it did not wait');
+    });
+  });
+
+  it('is free of the locks of a process that was killed, whatever statement it was in', async () => {
+    const { url } = await testDatabase();
+    const database = new Database({ url });
+    closedAtEnd(() => database.close());
+    const child = killedAtEnd(
+      spawn(process.execPath, [...nodeArgs(LOCKER), url], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    );
+    await once(child.stdout, 'data');
+    const text = `select 1 from pg_locks where mode = 'ExclusiveLock' and relation = 'write_gate'::regclass`;
+    const isHeld = async () => (await database.query({ text })).length > 0;
+    await until(isHeld);
+    child.kill('SIGKILL');
+    await until(async () => !(await isHeld()));
   });
 
   it('is changed by a later version while transactions of others go from table to table', async () => {

@@ -1,6 +1,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Sent } from './webhook-senders.ts';
 
 /** One way in, and what it answers to a caller who does all right. */
 export interface Door {
@@ -10,6 +11,8 @@ export interface Door {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly right: number;
+  /** It counts its calls, so it is asked each second alone. */
+  readonly isSeldom?: boolean;
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
@@ -36,6 +39,17 @@ export function doorsOf(key: string): Door[] {
 export function capsuleDoor({ id, token }: { readonly id: string; readonly token: string }): Door {
   const headers = { ...MCP_TYPES, Authorization: `Bearer ${token}` };
   return { name: 'capsule', method: 'POST', path: `/api/capsules/${id}/mcp`, headers, body: LIST, right: 200 };
+}
+
+/** The webhook of a flow, for a sender who delivers again what was taken before. */
+export function webhookDoor(flowId: string, { headers, body }: Sent): Door {
+  const same = { ...headers, 'x-github-delivery': 'one' };
+  const path = `/api/v1/agents/flows/${flowId}/trigger`;
+  return { name: 'webhook', method: 'POST', path, headers: same, body, right: 200, isSeldom: true };
+}
+
+export function sessionDoor(cookie: string): Door {
+  return { name: 'session', path: '/api/v1/auth/session', headers: { Cookie: cookie }, right: 200 };
 }
 
 /** What came of probes of one process while it starts and stops. */
@@ -72,8 +86,9 @@ export class DoorProbes {
   }
 
   async #oneByOne(doors: readonly Door[], everyMs: number): Promise<void> {
+    const often = doors.filter(({ isSeldom }) => !isSeldom);
     for (let at = 0; this.#isRunning; at += 1) {
-      const door = doors[at % doors.length];
+      const door = often[at % often.length];
       if (door && this.#open.size < MOST_OPEN) this.#begin(door, at % 2 === 0);
       await delay(everyMs);
     }

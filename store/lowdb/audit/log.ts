@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { type AuditEntry, recordsOf, withoutContent } from '../../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../../errors.ts';
+import { type Opening, unwatched } from '../../opening.ts';
 import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
 import type { Files } from '../files/files.ts';
 import { AUDIT, damaged, MANIFEST } from '../files/folder.ts';
@@ -63,7 +64,10 @@ export class SegmentedAudit {
   }
 
   /** Reads the segments, and adds the entries that are in the remaining journals but not in a segment. */
-  async load({ auditEntries, firstSequence, prunedBefore, erasures }: JournaledAudit): Promise<void> {
+  async load(
+    { auditEntries, firstSequence, prunedBefore, erasures }: JournaledAudit,
+    opening: Opening = unwatched,
+  ): Promise<void> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     await this.#options.files.syncFolder(this.#options.folder);
     for (const erasure of erasures) this.erase(erasure);
@@ -71,6 +75,8 @@ export class SegmentedAudit {
     const days = segmentDays(this.#folder);
     this.#assertThere(days, prunedBefore.slice(0, 10));
     for (const day of days) {
+      opening.step(`reading the audit log of ${day}`);
+      opening.signal.throwIfAborted();
       const number = this.#segmentNumber(day);
       const segment = this.#segments[number];
       const mark = this.#options.manifest.segments.get(day);

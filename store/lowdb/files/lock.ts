@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { StoreLocked } from '../../errors.ts';
 import { isNoRoom } from '../../no-room.ts';
+import { type Opening, unwatched } from '../../opening.ts';
 import { LOCK } from './folder.ts';
 
 const HEARTBEAT_MS = 1000;
@@ -30,12 +31,12 @@ export class FolderLock {
   }
 
   /** @throws StoreLocked */
-  static async take(folder: string): Promise<FolderLock> {
+  static async take(folder: string, opening: Opening = unwatched): Promise<FolderLock> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, LOCK);
     const socket = process.platform === 'linux' ? await bind(folder, path) : undefined;
     try {
-      await awaitDeadHolder(folder, path);
+      await awaitDeadHolder(folder, path, opening);
       writeFileSync(path, `${JSON.stringify({ pid: process.pid, host: hostname() })}\n`, { flag: 'wx', mode: 0o600 });
     } catch (error) {
       socket?.close();
@@ -85,13 +86,14 @@ async function bind(folder: string, path: string): Promise<Server> {
 }
 
 /** Removes the lock file of a holder that is gone: its process has ended, or its heartbeat has stopped. */
-async function awaitDeadHolder(folder: string, path: string): Promise<void> {
+async function awaitDeadHolder(folder: string, path: string, opening: Opening): Promise<void> {
   if (!existsSync(path)) return;
   const found = readHolder(path);
   const ended = found?.host === hostname() && found.pid !== process.pid && !isAlive(found.pid);
   const seen = statSync(path).mtimeMs;
   for (let beat = 0; beat < MISSED && !ended; beat += 1) {
-    await delay(HEARTBEAT_MS);
+    opening.step(`waiting whether ${holderNamed(path)} still holds the lock of the folder`);
+    await delay(HEARTBEAT_MS, undefined, { signal: opening.signal });
     if (!existsSync(path)) return;
     if (statSync(path).mtimeMs !== seen) throw locked(folder, path);
   }
@@ -116,9 +118,14 @@ function readHolder(path: string): z.infer<typeof holder> | undefined {
 }
 
 function locked(folder: string, path: string): StoreLocked {
+  return new StoreLocked(
+    `${folder} is open in ${holderNamed(path)}. Stop it first: one process at a time can use a data folder.`,
+  );
+}
+
+function holderNamed(path: string): string {
   const found = readHolder(path);
-  const who = found ? `process ${found.pid} on ${found.host}` : 'another process';
-  return new StoreLocked(`${folder} is open in ${who}. Stop it first: one process at a time can use a data folder.`);
+  return found ? `process ${found.pid} on ${found.host}` : 'another process';
 }
 
 function isCode(error: unknown, code: string): boolean {

@@ -1,6 +1,8 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
+import { type Opening, Reading } from '../../opening.ts';
 import { damaged, journalPath, journalsIn, MANIFEST, SNAPSHOT } from '../files/folder.ts';
 import { acceptLoss, type JournalMark } from '../files/manifest.ts';
 import type { Collection } from '../records/collection.ts';
@@ -69,6 +71,7 @@ interface RecoveryOptions {
   readonly start: ChainEnd;
   /** How far the journals must reach. */
   readonly mark: JournalMark | undefined;
+  readonly opening: Opening;
 }
 
 export function journalHeaderLine(format: number, generation: number, { sequence, crc }: ChainEnd) {
@@ -77,6 +80,7 @@ export function journalHeaderLine(format: number, generation: number, { sequence
 
 /** Applies the journals after a snapshot, strictly in order. */
 export class Recovery {
+  readonly #opening: Opening;
   readonly #folder: string;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #format: Format;
@@ -88,7 +92,8 @@ export class Recovery {
   #outdated = false;
   readonly #dropped: string[] = [];
 
-  constructor({ folder, collections, format, start, mark }: RecoveryOptions) {
+  constructor({ folder, collections, format, start, mark, opening }: RecoveryOptions) {
+    this.#opening = opening;
     this.#folder = folder;
     this.#collections = collections;
     this.#format = format;
@@ -97,7 +102,7 @@ export class Recovery {
   }
 
   /** `first` is the generation to start with. `found`: there is a snapshot, so its journal must exist. */
-  run(first: number, found: boolean): Recovered {
+  async run(first: number, found: boolean): Promise<Recovered> {
     const firstSequence = this.#end.sequence + 1;
     const generations = journalsIn(this.#folder).filter((generation) => !found || generation >= first);
     if (!found && generations.length > 0 && !generations.includes(first)) {
@@ -111,7 +116,7 @@ export class Recovery {
       if (!generations.includes(generation))
         throw damaged(path, 'the journal is missing', this.#headerRescue(generation));
       const lastOne = generation === last;
-      size = this.#replay(path, generation, lastOne, lastOne && (generation > first || !found));
+      size = await this.#replay(path, generation, lastOne, lastOne && (generation > first || !found));
     }
     this.#assertReached(last, size);
     return {
@@ -130,8 +135,9 @@ export class Recovery {
   }
 
   /** Applies one journal. Returns the length of its valid part. */
-  #replay(path: string, generation: number, isLast: boolean, mayLackHeader: boolean): number {
+  async #replay(path: string, generation: number, isLast: boolean, mayLackHeader: boolean): Promise<number> {
     let size = 0;
+    const reading = new Reading(this.#opening, 'reading the journal', statSync(path).size);
     let format = this.#format.number;
     for (const line of readLines(path)) {
       if (!line.complete) {
@@ -145,6 +151,7 @@ export class Recovery {
       else this.#transaction(path, line, format);
       this.#assertSame(path, line, generation);
       size = line.offset + line.bytes.length;
+      if (reading.isLong) await reading.pause(size);
     }
     if (size === 0 && !mayLackHeader) throw damaged(path, 'the journal is empty', this.#headerRescue(generation));
     return size;

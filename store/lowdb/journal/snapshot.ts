@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Adapter } from 'lowdb';
 import { z } from 'zod';
+import { type Opening, Reading } from '../../opening.ts';
 import type { Row } from '../../row.ts';
 import { type Files, type WritableFile, writeAll } from '../files/files.ts';
 import { damaged, SNAPSHOT_DRAFT } from '../files/folder.ts';
@@ -28,19 +29,22 @@ export const emptySnapshot: Snapshot = { format: 0, generation: 0, sequence: 0, 
 
 const CHUNK = 256 * 1024;
 
+interface SnapshotOptions {
+  readonly files: Files;
+  readonly format: Format;
+  readonly opening: Opening;
+  /** Called before each chunk is written. Throwing ends the writing. */
+  onChunk(): void;
+}
+
 /** Reads and writes `db.json` for lowdb. It is ordinary JSON with one record per line, so only the disk limits its size. */
 export class SnapshotAdapter implements Adapter<Snapshot> {
   readonly #path: string;
-  readonly #files: Files;
-  readonly #format: Format;
-  /** Called before each chunk. Throwing ends the writing. */
-  readonly #onChunk: () => void;
+  readonly #options: SnapshotOptions;
 
-  constructor(path: string, files: Files, format: Format, onChunk: () => void) {
+  constructor(path: string, options: SnapshotOptions) {
     this.#path = path;
-    this.#files = files;
-    this.#format = format;
-    this.#onChunk = onChunk;
+    this.#options = options;
   }
 
   get size(): number {
@@ -51,16 +55,18 @@ export class SnapshotAdapter implements Adapter<Snapshot> {
     if (!existsSync(this.#path)) return null;
     const lines = new CheckedLines(this.#path);
     const header = lines.header();
-    assertKnown(this.#format, header.format, this.#path);
+    assertKnown(this.#options.format, header.format, this.#path);
     const rows: Record<string, Row[]> = {};
+    const reading = new Reading(this.#options.opening, 'reading the records', this.size);
     for (let text = lines.next(); text !== '},'; text = lines.next()) {
       const name = /^"(\w+)":\[$/.exec(text)?.[1];
       if (name === undefined) throw lines.damaged('a collection should start here');
       rows[name] = [];
       for (let line = lines.next(); line !== ']' && line !== '],'; line = lines.next()) {
         rows[name].push(
-          lines.try(() => parseRecord(this.#format, header.format, name, JSON.parse(line.replace(/,$/, '')))),
+          lines.try(() => parseRecord(this.#options.format, header.format, name, JSON.parse(line.replace(/,$/, '')))),
         );
+        if (reading.isLong) await reading.pause(lines.read);
       }
     }
     lines.end();
@@ -70,8 +76,8 @@ export class SnapshotAdapter implements Adapter<Snapshot> {
   /** When this resolves, the file is durable under its final name. On failure the old file is still there. */
   async write(snapshot: Snapshot): Promise<void> {
     const draft = `${dirname(this.#path)}/${SNAPSHOT_DRAFT}`;
-    await this.#files.remove(draft);
-    const file = await this.#files.open(draft);
+    await this.#options.files.remove(draft);
+    const file = await this.#options.files.open(draft);
     try {
       try {
         await this.#stream(file, snapshot);
@@ -79,19 +85,19 @@ export class SnapshotAdapter implements Adapter<Snapshot> {
       } finally {
         await file.close();
       }
-      await this.#files.rename(draft, this.#path);
+      await this.#options.files.rename(draft, this.#path);
     } catch (error) {
-      await this.#files.remove(draft);
+      await this.#options.files.remove(draft);
       throw error;
     }
-    await this.#files.syncFolder(dirname(this.#path));
+    await this.#options.files.syncFolder(dirname(this.#path));
   }
 
   async #stream(file: WritableFile, snapshot: Snapshot): Promise<void> {
     let crc = 0;
     let position = 0;
     const put = async (text: string) => {
-      this.#onChunk();
+      this.#options.onChunk();
       const bytes = Buffer.from(text);
       crc = crc32(bytes, crc);
       await writeAll(file, bytes, position);
@@ -132,6 +138,8 @@ class CheckedLines {
   readonly #lines: Generator<FileLine, void>;
   #number = 0;
   #crc = 0;
+  /** So many bytes. */
+  read = 0;
 
   constructor(path: string) {
     this.#path = path;
@@ -170,6 +178,7 @@ class CheckedLines {
     const line = this.#lines.next();
     this.#number += 1;
     if (line.done || !line.value.complete) throw this.damaged('the file ends too early');
+    this.read = line.value.offset + line.value.bytes.length;
     return line.value.bytes;
   }
 }

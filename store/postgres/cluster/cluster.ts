@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Cluster, Counted, ProcessClock, SharedSecrets } from '../../cluster-port.ts';
+import type { Cluster, Counted, ProcessClock, SharedSecrets, Waiting } from '../../cluster-port.ts';
 import { StoreBusy } from '../../errors.ts';
 import type { Changes } from '../changes/changes.ts';
 import type { Database } from '../database.ts';
@@ -70,13 +70,14 @@ export class PostgresCluster implements Cluster {
     return () => this.#release(key);
   }
 
-  async inTurn<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+  async inTurn<Result>(key: string, work: () => Promise<Result>, { signal, onWait }: Waiting = {}): Promise<Result> {
     const until = performance.now() + TURN_MS;
     for (;;) {
       const release = await this.hold(key);
       if (release) return work().finally(release);
       if (performance.now() > until) throw new StoreBusy(`Another process is busy with ${key}; try again in a moment.`);
-      await setTimeout(ASK_AGAIN_MS);
+      onWait?.();
+      await setTimeout(ASK_AGAIN_MS, undefined, { signal });
     }
   }
 

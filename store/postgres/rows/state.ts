@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { StoreBusy } from '../../errors.ts';
+import type { Opening } from '../../opening.ts';
 import type { SqlConnection } from '../../sql/connection.ts';
 import { derivedTables } from '../../sql/derived-tables.ts';
 import { rebuildTable } from '../../sql/rebuild.ts';
@@ -53,17 +54,24 @@ export class LockedState {
 }
 
 /** A last step of the migrations: makes the derived tables anew where another version of the program derived them in another way. */
-export async function prepareRows(session: ClientSession): Promise<void> {
-  await renewDerivation(await enterRows(session));
+export async function prepareRows(session: ClientSession, opening: Opening): Promise<void> {
+  await renewDerivation(await enterRows(session), opening);
   await leaveRows(session);
 }
 
-async function renewDerivation(connection: RowConnection): Promise<void> {
-  const [found] = await connection.query<{ derivation: string }>({
-    name: 'derivation',
-    sql: 'select derivation from state for update',
-  });
-  if (found?.derivation === DERIVATION) return;
-  for (const table of derivedTables) await rebuildTable(connection, table);
+async function renewDerivation(connection: RowConnection, opening: Opening): Promise<void> {
+  // An import holds the lock for as long as it takes, so it is asked for only where there is something to do.
+  if ((await derivationOf(connection)) === DERIVATION) return;
+  opening.step('waiting for an import of another process');
+  if ((await derivationOf(connection, 'for update')) === DERIVATION) return;
+  for (const [at, table] of derivedTables.entries()) {
+    opening.step(`rebuilding the tables of metrics, ${at + 1} of ${derivedTables.length}`);
+    await rebuildTable(connection, table);
+  }
   await connection.run('update state set version = version + 1, derivation = $1', [DERIVATION]);
+}
+
+async function derivationOf(connection: RowConnection, lock = ''): Promise<string | undefined> {
+  const query = { name: 'derivation', sql: `select derivation from state ${lock}` };
+  return (await connection.query<{ derivation: string }>(query))[0]?.derivation;
 }

@@ -1,0 +1,46 @@
+import { setImmediate } from 'node:timers/promises';
+
+/** Who opens a store hears what it does, and can have it stop. */
+export interface Opening {
+  /** Called with what is done from now on, in a few words for the operator, also where it only went on. */
+  step(text: string): void;
+  /** Ends the opening, also where it waits for others. */
+  readonly signal: AbortSignal;
+}
+
+/** For who opens a store and waits. */
+export const unwatched: Opening = { step() {}, signal: new AbortController().signal };
+
+const LONGEST_MS = 50;
+
+/** Tells how far a long reading has come, and lets other work of the process run in between, such as a signal. */
+export class Reading {
+  readonly #opening: Opening;
+  readonly #what: string;
+  readonly #bytes: number;
+  #since = performance.now();
+
+  /** `what`: as in "reading the journal". `bytes`: how many there are in all. */
+  constructor(opening: Opening, what: string, bytes: number) {
+    this.#opening = opening;
+    this.#what = what;
+    this.#bytes = bytes;
+  }
+
+  /** Whether `pause` is due. */
+  get isLong(): boolean {
+    return performance.now() - this.#since > LONGEST_MS;
+  }
+
+  /** `read`: how many bytes were read. */
+  async pause(read: number): Promise<void> {
+    this.#opening.step(`${this.#what}, ${megabytes(read)} of ${megabytes(this.#bytes)} MB`);
+    await setImmediate();
+    this.#opening.signal.throwIfAborted();
+    this.#since = performance.now();
+  }
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1024 / 1024).toFixed(0);
+}
