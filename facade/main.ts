@@ -4,13 +4,18 @@ import { prepareStore } from './launch/first-start.ts';
 import { createLogger } from './launch/logger.ts';
 import { openStore, placeOfData } from './launch/open-store.ts';
 import { serve } from './launch/serve.ts';
+import { Start } from './launch/start.ts';
 
-async function main(): Promise<void> {
+async function main(start: Start): Promise<void> {
   const config = readConfig(process.env);
   const logger = createLogger(config);
-  const store = await openStore(config);
-  await serve(config, store, logger, () => prepareStore(store, config));
+  const store = await openStore(config, start);
+  await serve(config, store, logger, { start, prepare: () => prepareStore(store, config) });
   console.log(`The data is in ${placeOfData(config)}.`);
 }
 
-main().catch(explainExit);
+const start = new Start();
+main(start).catch((error) => {
+  if (!start.signal.aborted) explainExit(error);
+  process.exit();
+});

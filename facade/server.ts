@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
+import { type Opening, unwatched } from '../store/opening.ts';
 import type { Store } from '../store/port.ts';
+import type { Repeated } from '../store/repeated.ts';
 import { catalog } from '../tools/catalog.ts';
 import { FlowEngine } from '../tools/flows/run/engine.ts';
 import { WebhookReceiver } from '../tools/flows/webhooks/receiver.ts';
@@ -24,7 +26,7 @@ import { createAuthenticator } from './http/authenticate.ts';
 import { createGuards } from './http/guards.ts';
 import { Readiness } from './http/readiness.ts';
 import { RefusedRequests } from './http/refused-requests.ts';
-import { listen } from './http/server.ts';
+import { type HttpServer, listen } from './http/server.ts';
 import { createSessionCookies } from './http/session-cookie.ts';
 import { WebhookDoor } from './http/webhook-door.ts';
 import { createAccountHandlers } from './integrations/handlers.ts';
@@ -70,6 +72,8 @@ export interface Fixtures extends Pick<McpDoorOptions, 'answerFirst'> {
 }
 
 interface StartOptions extends Fixtures {
+  /** Who waits for the start. */
+  readonly opening?: Opening;
   /** Called once the port is taken, before any credential is judged: until it resolves, every request is answered 503. */
   prepare?(): Promise<void>;
 }
@@ -79,29 +83,57 @@ export async function startServer(
   config: Config,
   opened: Store,
   logger: Logger,
-  { now = () => new Date(), answerFirst, tools, prepare }: StartOptions = {},
+  options: StartOptions = {},
 ): Promise<RunningServer> {
+  const { now = () => new Date(), prepare, opening = unwatched } = options;
   const watch = await observe(config, opened, logger);
   const { store, telemetry } = watch;
   const models = createModels(config.models, telemetry);
   const { onFailure, onCallFailure, onError } = failuresIn(logger);
   const secrets = await readSecrets(config, store, now);
-  await oneAtATime(store, () => prepareSettings(store, models.initial));
+  await oneAtATime(store, () => prepareSettings(store, models.initial), opening);
+  opening.step('ending runs of processes that are gone');
   const settling = await startSettling(store, onFailure);
   const http = await listen(config, logger);
-  const { baseUrl, connections } = http;
-  await prepare?.();
+  try {
+    await prepare?.();
+    const { baseUrl } = http;
+    const refused = new RefusedRequests((entry) => store.audit.append(entry));
+    const readiness = new Readiness(store);
+    const base: Base = { config, store, logger, telemetry, baseUrl, secrets, refused, readiness, onFailure, now };
+    return await openDoors(base, { http, models, settling, watch, onCallFailure, onError }, options);
+  } catch (error) {
+    await http.close();
+    throw error;
+  }
+}
 
-  const refused = new RefusedRequests((entry) => store.audit.append(entry));
-  const readiness = new Readiness(store);
-  const base: Base = { config, store, logger, telemetry, baseUrl, secrets, refused, readiness, onFailure, now };
+interface Begun {
+  readonly http: HttpServer;
+  readonly models: ReturnType<typeof createModels>;
+  readonly settling: Repeated | undefined;
+  readonly watch: RunningTelemetry;
+  readonly onCallFailure: ReturnType<typeof failuresIn>['onCallFailure'];
+  readonly onError: McpDoorOptions['onError'];
+}
+
+/** Starts everything that answers calls, and then opens the doors. */
+async function openDoors(
+  base: Base,
+  { http, models, settling, watch, onCallFailure, onError }: Begun,
+  { tools, answerFirst, opening = unwatched }: StartOptions,
+): Promise<RunningServer> {
+  const { config, store, baseUrl, secrets, refused, readiness, onFailure } = base;
+  const { connections } = http;
   const people = createPeople(base, onCallFailure);
   const live = liveCatalog(tools);
   const upstreams = createUpstreams(config, live, { ...base, client: product });
   const backups = createBackups(config, base);
   const webhooks = await startWebhooks(config, live, { ...base, version, upstreams, backups, mailer: people.mailer });
   const flows = new FlowEngine({ store, onFailure, jobs: webhooks.jobs });
+  opening.step('starting integrations');
   await startUpstreams(base, upstreams);
+  opening.signal.throwIfAborted();
   const budgets = await startBudgets(base);
   const groups = { upstreams, models, signIn: people.signIn, flows, backups, webhooks, budgets };
   const facts = factsOf({ ...base, product }, live, groups, [...people.dependencies, ...watch.dependencies]);
@@ -110,9 +142,11 @@ export async function startServer(
   const mcp = createMcpDoor({ registry, store, pages: dashboard, onError, answerFirst });
   live.onChange(() => mcp.toolsChanged());
   const doors = createDoors(base, people, { registry, mcp, connections, dashboard, accounts: upstreams.accounts });
-  http.mount(createApp(doors));
   const upkeep = startUpkeep(base, groups);
+  opening.step('continuing runs of flows');
   await flows.start(registry);
+  opening.signal.throwIfAborted();
+  http.mount(createApp(doors));
   readiness.begin();
   const used = [settling, webhooks, upstreams, people.mailer, ...closingOf(doors)];
   return {

@@ -7,28 +7,27 @@ import { fillDemo } from '../demo/fill.ts';
 import { DemoClock } from '../demo/workspace.ts';
 import { createLogger } from '../launch/logger.ts';
 import { serve } from '../launch/serve.ts';
+import { Start } from '../launch/start.ts';
 import { explainExit } from './explain-exit.ts';
 
 /** Runs a server on a folder of its own with a demo workspace. The folder is removed when the server ends. */
-async function main(): Promise<void> {
+async function main(start: Start): Promise<void> {
   const started = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'agent-admin-demo-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  // Needed until the server handles signals itself. Without it, a signal would end the process without its exit handlers.
-  const leave = () => process.exit(1);
-  process.once('SIGINT', leave).once('SIGTERM', leave);
   const config = { ...readConfig(process.env), dataDir: folder, backups: undefined };
   console.log('Making a demo workspace; this takes a few seconds.');
   const clock = new DemoClock();
-  const store = await openLowdbStore({ folder, now: clock.now });
+  const store = await openLowdbStore({ folder, now: clock.now, opening: start });
+  start.step('filling the demo workspace');
   const first = await fillDemo(store, clock, config);
-  await serve(config, store, createLogger(config), async () => first);
-  process.off('SIGINT', leave).off('SIGTERM', leave);
+  await serve(config, store, createLogger(config), { start, prepare: async () => first });
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`A demo workspace, ready after ${seconds} s; Ctrl-C ends the server and removes ${folder}.`);
 }
 
-main().catch((error) => {
-  explainExit(error);
+const start = new Start();
+main(start).catch((error) => {
+  if (!start.signal.aborted) explainExit(error);
   process.exit();
 });

@@ -57,6 +57,11 @@ export class Connections {
     if (!stranger.response?.headersSent) stranger.response?.removeHeader('Keep-Alive');
   }
 
+  /** Ends the connections of strangers whose next request has not come whole. A request that is being answered goes on. */
+  endWaiting(): void {
+    for (const socket of [...this.#strangers.keys()]) this.#end(socket);
+  }
+
   #enter(socket: Socket): void {
     if (this.#open >= this.#options.maxConnections && !this.#makeRoom()) {
       this.#turnAway(socket);

@@ -11,10 +11,12 @@ import { refusals, refuseSocket, refuseUnreadable } from './refuse-socket.ts';
 
 /** How long running calls may take to finish once the server stops. */
 const SHUTDOWN_MS = 10_000;
+/** How long a request that was on its way then may take to come whole. */
+const WAITING_MS = 1000;
 /** Longer than proxies and clients usually keep idle connections, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
 
-interface HttpServer {
+export interface HttpServer {
   /** The address that the server listens on. */
   readonly address: string;
   /** The URL that clients use. */
@@ -38,7 +40,7 @@ export async function listen(config: Config, logger: Logger): Promise<HttpServer
     baseUrl: config.baseUrl ?? localUrl(config.host, port),
     connections,
     mount: ({ express, answer }) => mount(express, answer),
-    close: () => drain(server),
+    close: () => drain(server, connections),
   };
 }
 
@@ -62,12 +64,16 @@ function begin(server: Server, { host, port }: Config): Promise<void> {
   });
 }
 
-/** `server.close` alone would wait for keep-alive connections that become idle later. */
-async function drain(server: Server): Promise<void> {
+/**
+ * `server.close` alone would wait for keep-alive connections that become idle later, and for strangers whose request never comes whole.
+ */
+async function drain(server: Server, connections: Connections): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   const idle = setInterval(() => server.closeIdleConnections(), 50);
+  const waiting = setTimeout(() => connections.endWaiting(), WAITING_MS);
   const deadline = setTimeout(() => server.closeAllConnections(), SHUTDOWN_MS);
   await closed;
   clearInterval(idle);
+  clearTimeout(waiting);
   clearTimeout(deadline);
 }

@@ -1,6 +1,13 @@
+import type { Opening } from '../../store/opening.ts';
 import type { Store } from '../../store/port.ts';
 
 /** Runs what prepares the store, while no other process that starts does the same. */
-export function oneAtATime<Result>({ cluster }: Pick<Store, 'cluster'>, work: () => Promise<Result>): Promise<Result> {
-  return cluster ? cluster.inTurn('start', work) : work();
+export function oneAtATime<Result>(
+  { cluster }: Pick<Store, 'cluster'>,
+  work: () => Promise<Result>,
+  opening: Opening,
+): Promise<Result> {
+  const { signal } = opening;
+  const onWait = () => opening.step('waiting for another process that starts, or died while it did');
+  return cluster ? cluster.inTurn('start', work, { signal, onWait }) : work();
 }

@@ -10,46 +10,62 @@ import { describeReach } from '../oauth/reach.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import type { FirstStart } from './first-start.ts';
 import { oneAtATime } from './one-at-a-time.ts';
+import type { Start } from './start.ts';
 
 /** For so long a server that has started does nothing but answer. A list that is asked for meanwhile is made at once. */
 const FIRST_CALLS_MS = 5000;
 
-/** Serves the store until a signal ends the process, and prints the address. `prepare` finds out whether this is the first start. */
+interface ServeOptions {
+  readonly start: Start;
+  /** Finds out whether this is the first start. */
+  prepare(): Promise<FirstStart>;
+}
+
+/** Serves the store until a signal ends the process, and prints the address. */
 export async function serve(
   config: Config,
   store: Store,
   logger: Logger,
-  prepare: () => Promise<FirstStart>,
+  { start, prepare }: ServeOptions,
 ): Promise<void> {
   let server: RunningServer | undefined;
+  let first: FirstStart = {};
   try {
     for (const place of store.status().dropped ?? [])
       logger.warn({ place }, 'cut off an unfinished line that a crash left; it had not been acknowledged');
     await refuseUnfinishedMove(store);
-    let first: FirstStart = {};
     server = await startServer(config, store, logger, {
+      opening: start,
       // After the port is taken: if it is in use, the key must not be lost, since it is shown only once.
       async prepare() {
-        first = await oneAtATime(store, prepare);
+        first = await oneAtATime(store, prepare, start);
       },
     });
-    stopOnSignal(server, store, config);
+    start.step('building the dashboard');
     await server.prepareDashboard();
-    const { made, warning } = first;
-    if (warning) logger.warn(warning);
-    if (made) {
-      const { adminEmail: email } = config;
-      const { url } = await server.signIn.linkFor(email);
-      console.log(welcome({ baseUrl: server.baseUrl, keys: made, email, signInUrl: url }));
-    }
-    console.log(describeReach(server.baseUrl, config.oauth));
-    console.log(whereToFind(server));
-    setTimeout(() => void prepareLists(catalog.entries.map(({ tool }) => tool)), FIRST_CALLS_MS).unref();
+    start.done(stopping(server, store, config));
   } catch (error) {
     await server?.close();
     await store.close();
     throw error;
   }
+  await sayStarted(server, first, { config, logger });
+  setTimeout(() => void prepareLists(catalog.entries.map(({ tool }) => tool)), FIRST_CALLS_MS).unref();
+}
+
+async function sayStarted(
+  server: RunningServer,
+  { made, warning }: FirstStart,
+  { config, logger }: { readonly config: Config; readonly logger: Logger },
+): Promise<void> {
+  if (warning) logger.warn(warning);
+  if (made) {
+    const { adminEmail: email } = config;
+    const { url } = await server.signIn.linkFor(email);
+    console.log(welcome({ baseUrl: server.baseUrl, keys: made, email, signInUrl: url }));
+  }
+  console.log(describeReach(server.baseUrl, config.oauth));
+  console.log(whereToFind(server));
 }
 
 /** The address on this machine and, where it is different, the one that clients use. */
@@ -60,19 +76,13 @@ function whereToFind({ address, baseUrl }: RunningServer): string {
 
 /**
  * On SIGTERM or Ctrl-C: goes on for as long as a load balancer needs to notice (DRAIN_SECONDS), then accepts no more calls, finishes running
- * ones, writes everything to disk and exits with 0. A second signal exits at once.
+ * ones, and writes everything to disk.
  */
-function stopOnSignal(server: RunningServer, store: Store, { drainMs }: Pick<Config, 'drainMs'>): void {
-  let stopping = false;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, async () => {
-      if (stopping) process.exit(1);
-      stopping = true;
-      server.leave();
-      await delay(drainMs);
-      await server.close();
-      await store.close();
-      process.exit(0);
-    });
-  }
+function stopping(server: RunningServer, store: Store, { drainMs }: Pick<Config, 'drainMs'>): () => Promise<void> {
+  return async () => {
+    server.leave();
+    await delay(drainMs);
+    await server.close();
+    await store.close();
+  };
 }

@@ -22,6 +22,8 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'facade/imports-of-processes.test.ts',
     'facade/move-over.test.ts',
     'facade/process-clocks.test.ts',
+    'facade/start-and-stop-postgres.test.ts',
+    'facade/start-and-stop-three.test.ts',
     'facade/start-and-stop.test.ts',
     'facade/three-processes-rounds.test.ts',
     'facade/three-processes.test.ts',

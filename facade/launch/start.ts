@@ -1,0 +1,80 @@
+import type { Opening } from '../../store/opening.ts';
+
+const QUIET_MS = 2000;
+const EVERY_MS = 5000;
+const LOOK_MS = 250;
+/** How long a start may take to end after a signal. Nothing is lost where it is cut off. */
+const END_MS = 10_000;
+
+interface StartOptions {
+  /** Gets a line for the operator. */
+  readonly print: (line: string) => void;
+  readonly exit: (code: number) => void;
+  readonly quietMs?: number;
+  readonly everyMs?: number;
+}
+
+/**
+ * A start of the server, from its first moment: its operator reads what it does where it takes long, and can end it by SIGTERM or Ctrl-C at any
+ * time.
+ */
+export class Start implements Opening {
+  readonly #options: StartOptions;
+  readonly #stopping = new AbortController();
+  readonly #begunAt = performance.now();
+  readonly #looking: NodeJS.Timeout;
+  #step = 'opening the store';
+  #printed = '';
+  #printedAt: number | undefined;
+  #stop: (() => Promise<void>) | undefined;
+
+  constructor({ print = console.log, exit = process.exit, ...options }: Partial<StartOptions> = {}) {
+    this.#options = { ...options, print, exit };
+    this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#asked());
+  }
+
+  /** Aborts what the start waits for. */
+  get signal(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  step(text: string): void {
+    this.#step = text;
+    this.#look(); // work that lets no timer run calls this
+  }
+
+  /** The start is over: from now on, a signal stops the server in this way, and the process ends with 0. */
+  done(stop: () => Promise<void>): void {
+    clearInterval(this.#looking);
+    this.signal.throwIfAborted();
+    this.#stop = stop;
+  }
+
+  /** A second signal ends the process at once. */
+  #asked(): void {
+    const { exit, print } = this.#options;
+    if (this.signal.aborted) exit(1);
+    this.#stopping.abort(new Error('The start was ended by a signal.'));
+    if (!this.#stop) setTimeout(() => exit(0), END_MS).unref();
+    this.#stop?.().then(
+      () => exit(0),
+      (error) => {
+        print(`The server could not end as it should: ${error}`);
+        exit(1);
+      },
+    );
+  }
+
+  #look(): void {
+    const { quietMs = QUIET_MS, everyMs = EVERY_MS, print } = this.#options;
+    const now = performance.now();
+    const isDue = this.#printedAt === undefined ? now - this.#begunAt >= quietMs : now - this.#printedAt >= everyMs;
+    if (!isDue) return;
+    this.#printedAt = now;
+    const seconds = Math.round((now - this.#begunAt) / 1000);
+    const isSame = this.#printed === this.#step;
+    this.#printed = this.#step;
+    print(`Starting for ${seconds} s: ${isSame ? 'still ' : ''}${this.#step}.`);
+  }
+}

@@ -1,0 +1,3 @@
+import { testStartsAndStops } from './start-and-stop-rounds.ts';
+
+testStartsAndStops('postgres', 3);
