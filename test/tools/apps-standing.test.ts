@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import { appPrincipal } from '../../tools/access/app-principal.ts';
+import { capsulePrincipal } from '../../tools/access/capsule-principal.ts';
 import type { Principal } from '../../tools/access/principal.ts';
+import { reaches } from '../../tools/access/reach.ts';
 import { findStanding } from '../../tools/access/standing.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
@@ -126,6 +128,58 @@ describe('the principal of a connected app', () => {
     await principalFor(world, byPerson);
     await world.call(owner, 'delete_capsule', { id });
     assert.match(await problemOf(world, byPerson), /deleted/);
+    await world.close();
+  });
+
+  it('does no more than the owner of its capsule may do now', async () => {
+    const world = await openTestRegistry();
+    const [ada, bob] = [await addPerson(world), await addPerson(world, 'bob@example.com')];
+    const allowedTools = ['list_agents', 'create_project'];
+    const input = { name: 'Support', allowedTools, status: 'live' };
+    const made = await outputOf(world, { ...admin, ownerId: ada.id }, 'create_capsule', input);
+    const { id, tokenPrefix } = made as { id: string; tokenPrefix: string };
+    const apps = [
+      await connect(world, { capsuleId: id, tokenPrefix }),
+      await connect(world, { capsuleId: id, userId: bob.id }),
+    ];
+    const names = async (app: ConnectedAppRecord) =>
+      world.registry.list(await principalFor(world, app)).map(({ tool }) => tool.name);
+    for (const app of apps) assert.deepEqual(await names(app), allowedTools);
+    await world.store.transaction((tx) => tx.adminUsers.update(ada.id, { access: { scopes: ['read'] } }));
+    for (const app of apps) assert.deepEqual(await names(app), ['list_agents']);
+    await world.store.transaction((tx) => tx.adminUsers.update(ada.id, { access: null }));
+    for (const app of apps) assert.deepEqual(await names(app), allowedTools);
+    await world.close();
+  });
+
+  it('has no tool that apps cannot have, also where its capsule has it', async () => {
+    const world = await openTestRegistry();
+    const ada = await addPerson(world);
+    const [shown] = catalog.entries.filter(({ tool }) => tool.name === 'get_agent');
+    assert.ok(shown);
+    const secret = { ...shown, tool: { ...shown.tool, name: 'get_secret_of_agent', answersSecret: true as const } };
+    const entries = [...catalog.entries, secret];
+    const bigger = {
+      ...catalog,
+      entries,
+      get: (name: string) => (name === secret.tool.name ? secret : catalog.get(name)),
+    };
+    const allowedTools = ['get_agent', 'get_secret_of_agent'];
+    const input = { name: 'Support', allowedTools, status: 'live' };
+    const made = await outputOf(world, { ...admin, ownerId: ada.id }, 'create_capsule', input);
+    const { id, tokenPrefix } = made as { id: string; tokenPrefix: string };
+    const capsule = capsulePrincipal(await world.store.capsules.read(id), bigger, ada);
+    const reached = (principal: Principal) =>
+      [shown, secret].filter(({ tool }) => reaches(principal, tool)).map(({ tool }) => tool.name);
+    assert.deepEqual(reached(capsule), allowedTools);
+    for (const given of [
+      { capsuleId: id, tokenPrefix },
+      { capsuleId: id, userId: ada.id },
+    ]) {
+      const found = await appPrincipal(world.store, await connect(world, given), { catalog: bigger, now: new Date() });
+      assert.ok(typeof found !== 'string');
+      assert.deepEqual(reached(found), ['get_agent']);
+    }
     await world.close();
   });
 });

@@ -294,6 +294,17 @@ describe('a connected app', () => {
     assert.deepEqual(!through.ok && through.askFor, ['read', 'write']);
   });
 
+  it('is told of no scopes at the endpoint of a capsule, where none would ever be enough', async () => {
+    const owner = { ...admin, ownerId: ada.id };
+    const input = { name: 'Narrow', allowedTools: ['list_agents'], status: 'live' };
+    const { id } = await mustCall(owner, 'create_capsule', input);
+    const tool = catalog.get('create_agent')?.tool ?? assert.fail();
+    const asked = async (resource: string) =>
+      scopesToAskFor(await appWith(await authorize(ada, { capsuleId: id, resource })), tool, inputFor(tool.name));
+    assert.equal(await asked(`https://example.com/api/capsules/${id}/mcp`), undefined);
+    assert.deepEqual(await asked(UNIFIED), ['read', 'write'], 'elsewhere its person can hand out scopes instead');
+  });
+
   it('reaches, whatever its person may do and whatever was handed out, what both allow and never more', () => {
     const tools = catalog.entries.map(({ tool }) => tool).filter((tool) => isListed(tool));
     const grants = fc

@@ -343,6 +343,29 @@ describe('a budget', () => {
     assert.equal((await budgetOf('key', robot.id)).used, 2);
   });
 
+  for (const type of ['key', 'capsule'] as const) {
+    it(`counts for the maker of a ${type}, and for whoever gave it a new secret, both`, async () => {
+      const [maker, turner] = [await key(), await key()];
+      const { maker: of, turner: by } = { maker: maker.id, turner: turner.id };
+      for (const id of [of, by]) {
+        await ask('create_budget', { subject: { type: 'key', id }, measure: 'calls', period: 'day', limit: 50 });
+      }
+      const made =
+        type === 'key'
+          ? await ask('create_api_key', { name: 'made', scopes: ['read'] }, maker)
+          : await ask('create_capsule', { name: 'made', allowedTools: ['list_skills'], status: 'live' }, maker);
+      const turned = await ask(type === 'key' ? 'rotate_api_key' : 'rotate_capsule_token', { id: made.id }, turner);
+      const used = async () => [(await budgetOf('key', of)).used, (await budgetOf('key', by)).used];
+      const before = await used();
+      const acting = type === 'key' ? await holder(turned.secret) : await capsuleOf(turned.token);
+      assert.equal(codeOf(await limited.call(acting, 'list_skills')), 'ok');
+      assert.deepEqual(
+        await used(),
+        before.map((count) => count + 1),
+      );
+    });
+  }
+
   it('counts what a key of an older version uses, of which only the maker is known', async () => {
     const robot = await key();
     await ask('create_budget', { subject: { type: 'key', id: robot.id }, measure: 'calls', period: 'day', limit: 50 });

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { requireEntriesWithin } from '../../tools/access/visibility.ts';
 import { callsOf, makeKey } from '../support/calls.ts';
+import { principalOf } from '../support/registry.ts';
 import { serverForTests } from '../support/server.ts';
-import { signIn, statusWith } from '../support/sign-in.ts';
+import { cookieOf, postIdToken, signIn, statusWith } from '../support/sign-in.ts';
 
 const server = serverForTests();
 const { must, refused } = callsOf(server);
@@ -102,6 +104,46 @@ describe('an owner', () => {
     await must('deactivate_admin_user', { id: owner.id }, session);
     assert.equal((await refused('reactivate_admin_user', { id: owner.id }, session)).code, 'forbidden');
     assert.equal((await must('reactivate_admin_user', { id: owner.id })).isActive, true);
+  });
+});
+
+describe('an admin user who is deactivated', () => {
+  it('leaves no session and no link behind that they made for others', async () => {
+    const [ada, bob, cy] = [await admin(), await admin(), await admin()];
+    const linkFor = async (email: string) => (await must('create_sign_in_link', { email }, ada.session)).idToken;
+    const begun = cookieOf(await postIdToken(server, await linkFor(bob.email)));
+    const unused = await linkFor(cy.email);
+    assert.equal(await statusWith(server, begun), 200);
+    await must('deactivate_admin_user', { id: ada.id });
+    assert.equal(await statusWith(server, begun), 401, 'the session that their link began');
+    assert.equal((await postIdToken(server, unused)).status, 401, 'their link that nobody opened');
+    assert.equal(await statusWith(server, bob.session), 200, 'a session of another maker');
+  });
+});
+
+describe('requireEntriesWithin', () => {
+  it('looks at all threads, however many are read at once', async () => {
+    const { id } = await keyOf(server.adminKey);
+    const caller = principalOf({ type: 'api-key', id: 'key_caller', grants: ['key', 'thread'] });
+    const mine = { type: 'api-key', id: caller.id } as const;
+    const threads: string[] = [];
+    for (let at = 0; at < 5; at += 1) threads.push(await threadFor({ type: 'api-key', id, role: 'viewer' }));
+    const shareWithCaller = (threadId: string) =>
+      server.store.transaction(async ({ threads }) => {
+        const { entries, accessKeys } = await threads.read(threadId);
+        const entry = { principal: mine, role: 'viewer', createdAt: new Date().toISOString(), grantedBy: 'x' } as const;
+        await threads.touch(threadId, {
+          entries: [...entries, entry],
+          accessKeys: [...accessKeys, `api-key:${mine.id}`],
+        });
+      });
+    const check = () =>
+      requireEntriesWithin({ store: server.store, principal: caller }, { type: 'api-key', id }, { batch: 2 });
+    for (const threadId of threads.toReversed()) {
+      await assert.rejects(check, /Insufficient permissions/, 'a thread is left in which the caller has no role');
+      await shareWithCaller(threadId);
+    }
+    await check();
   });
 });
 

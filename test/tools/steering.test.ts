@@ -162,6 +162,23 @@ describe('a key without a right that an agent has', () => {
     });
   }
 
+  it('does not instruct an agent that is paused, and would follow it when it works again', async () => {
+    const own = await openTestRegistry();
+    const call = (tool: string, input: object, caller: Caller) => own.call(caller, tool, input);
+    const made = await call('create_agent', { name: 'paused', displayName: 'P', tools: ['delete_document'] }, admin);
+    assert.ok('output' in made);
+    const instruct = () => call('create_memory', { content: 'x', kind: 'instruction' }, weak);
+    const change = (status: string) => call('update_agent', { id: made.output.id, status }, admin);
+    for (const status of ['active', 'paused']) {
+      await change(status);
+      const answer = await instruct();
+      assert.ok('error' in answer && answer.error.code === 'forbidden', status);
+    }
+    await call('delete_agent', { id: made.output.id }, admin);
+    assert.ok('output' in (await instruct()), 'a deleted one follows nothing');
+    await own.close();
+  });
+
   it('learns no name of an agent that it may not read', async () => {
     const key = principalOf({ type: 'api-key', id: 'key_blind', grants: ['memory'] });
     const answer = await world.call(key, 'create_memory', { content: 'x', kind: 'instruction' });

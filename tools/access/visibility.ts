@@ -209,11 +209,12 @@ export function roleIn({ visibility, entries }: Shared, principal: Principal): T
 export async function requireEntriesWithin(
   { store, principal }: { readonly store: Pick<Readers, 'threads'>; readonly principal: Principal },
   other: AccessPrincipal,
+  { batch = BATCH }: { readonly batch?: number } = {},
 ): Promise<void> {
   if (principal.rights.isAdmin) return;
   let after: Position | undefined;
   do {
-    const page = await store.threads.find({ where: { accessKeys: keyOf(other) }, limit: BATCH, after });
+    const page = await store.threads.find({ where: { accessKeys: keyOf(other) }, limit: batch, after });
     if (page.records.some((thread) => entriesBeyond(thread, principal, other))) throw beyondEntries(other);
     after = page.next ?? undefined;
     await setImmediate();
