@@ -10,6 +10,7 @@ import { bothRights, grantRights, scopeRights } from '../../tools/access/rights.
 import { scopesToAskFor } from '../../tools/access/step-up.ts';
 import { agreeing } from '../../tools/apps/authorize-app.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { holderOf } from '../../tools/integrations/accounts/holder.ts';
 import { isListed } from '../../tools/registry/catalog-index.ts';
 import { inputFor } from '../contract/inputs.ts';
 import { fc } from '../support/property.ts';
@@ -262,6 +263,21 @@ describe('a connected app', () => {
     const makers = [byToken, byAda, byEve].map((app) => mustCall(app, 'create_thread', { title: 'made' }));
     const made = (await Promise.all(makers)).map(({ createdBy }) => createdBy);
     assert.deepEqual(made, [capsule.id, capsule.id, eve.id]);
+  });
+
+  it('of a capsule uses no accounts of somebody else: its person is the owner of one that uses accounts', async () => {
+    const input = { name: 'Accounts', allowedTools: ['list_agents'], status: 'live' };
+    const { id } = await mustCall({ ...admin, ownerId: ada.id }, 'create_capsule', input);
+    const [ofAda, ofBob] = [await authorize(ada, { capsuleId: id }), await authorize(bob, { capsuleId: id })];
+    await appWith(ofBob);
+    await mustCall({ ...admin, ownerId: ada.id }, 'update_capsule', { id, integrationAccounts: 'owner' });
+    assert.equal(holderOf(await appWith(ofAda)), ada.id);
+    const app = await world.store.connectedApps.read(ofBob);
+    const found = await appPrincipal(world.store, app, { catalog, now: new Date() });
+    assert.match(String(found), /may no longer use its capsule/);
+    const asked = { ...ASKED, decision: 'allow', capsuleId: id };
+    const answer = await world.call(bob, 'authorize_app', asked, 'rest');
+    assert.equal('error' in answer && answer.error.code, 'forbidden');
   });
 
   it('makes flows whose runs act as the app and end with it', async () => {

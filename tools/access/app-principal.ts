@@ -69,8 +69,12 @@ export function canBeInApp(tool: GuardedTool): boolean {
   return !tool.answersSecret && !tool.session && canBeInCapsule(tool);
 }
 
-/** Whether the person may let apps use the capsule. */
-export function mayUseCapsule({ rights }: Pick<Principal, 'rights'>, { id }: Pick<CapsuleRecord, 'id'>): boolean {
+/** Whether the person may let apps use the capsule. One that uses the accounts of its owner is for apps of the owner alone. */
+export function mayUseCapsule(
+  { rights, ownerId }: Pick<Principal, 'rights' | 'ownerId'>,
+  { id, integrationAccounts, ownerId: capsuleOwnerId }: Pick<CapsuleRecord, 'id' | 'integrationAccounts' | 'ownerId'>,
+): boolean {
+  if (integrationAccounts === 'owner' && ownerId !== capsuleOwnerId) return false;
   return rights.allows({ scope: 'admin', needs: [{ resource: 'capsule', op: 'use', ids: [id] }] });
 }
 
