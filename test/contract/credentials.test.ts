@@ -23,12 +23,13 @@ const CREDENTIALS = [
 ];
 
 /** Whether the tool can answer a credential or move one: by its answer, by what it asks for, or by what it writes. */
-function concernsCredentials({ access, annotations, answersSecret, session }: Tool): boolean {
+function concernsCredentials(tool: Tool): boolean {
+  const { access, annotations, session } = tool;
   if (annotations.readOnlyHint) return false;
   const choices: readonly Access[] = 'among' in access ? access.among : [access];
   const resources = choices.flatMap(({ grant }) => grant).map((text) => text.split(':')[0] ?? '');
   const writes = resources.some((resource) => CREDENTIALS.includes(resource));
-  return Boolean(answersSecret || session || writes) || mayNeedFresh({ access }) || choices.includes(ANYONE);
+  return Boolean(session || writes) || mayNeedFresh(tool) || choices.includes(ANYONE);
 }
 
 /** Whom and what there is to get at: a key, a capsule and a person, each of an owner. */
@@ -48,6 +49,7 @@ interface Judged {
 }
 
 const ALL: readonly Lack[] = ['rights', 'entries', 'rank'];
+const FLOW = { name: 'f', steps: [{ id: 'a', tool: 'delete_agent', arguments: { id: '{{ input.id }}' } }] };
 const CAPSULE = { name: 'c', allowedTools: ['delete_agent'] };
 /** Tools by which a credential is obtained, or does something else, and what each is refused without. */
 const JUDGED: readonly Judged[] = [
@@ -62,6 +64,12 @@ const JUDGED: readonly Judged[] = [
   {
     tool: 'take_over',
     input: ({ flow }) => ({ type: 'flow', id: flow, expectedRevision: 1 }),
+    refusedWithout: ['rights'],
+  },
+  { tool: 'create_flow', input: () => FLOW, refusedWithout: ['rights'] },
+  {
+    tool: 'update_flow',
+    input: ({ flow }) => ({ id: flow, steps: [{ ...FLOW.steps[0], id: 'b' }] }),
     refusedWithout: ['rights'],
   },
   { tool: 'create_capsule', input: () => CAPSULE, refusedWithout: ['rights'] },
@@ -108,6 +116,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   confirm_session: 'its input is a credential of the same person',
   authorize_app: 'who is signed in hands out no more than they have',
   create_passkey: 'for the person who is signed in',
+  restore_version: 'a flow or an agent of then is judged as one that is written now',
   rename_passkey: 'its name alone, of one’s own',
   connect_integration: 'its link opens for the caller alone, signed in',
   create_integration: 'with secrets that the caller knows; its tools ask for rights of their own',
@@ -148,8 +157,7 @@ describe('a tool that answers or moves credentials', () => {
     const owner = await must('create_admin_user', { email: 'owner@example.com', role: OWNER });
     const { email } = await must('create_admin_user', { email: 'admin@example.com' });
     const capsule = await must('create_capsule', CAPSULE);
-    const steps = [{ id: 'a', tool: 'delete_agent', arguments: { id: 'agt_none' } }];
-    const flow = await must('create_flow', { name: 'f', steps });
+    const flow = await must('create_flow', FLOW);
     const strong = await must('create_api_key', { name: 'k', scopes: ['admin'] });
     const shared = await must('create_api_key', { name: 'k', scopes: [], grants: ['agent:read'] });
     const { id } = await must('create_thread', { title: 't', visibility: 'restricted' });
