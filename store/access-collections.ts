@@ -21,7 +21,7 @@ export const accessCollections = {
     schema: capsuleRecord,
     idPrefix: 'cap',
     unique: [],
-    indexes: [['status'], ['tokenPrefixes'], ['ownerId', 'status']],
+    indexes: [['status'], ['tokenPrefixes'], ['ownerId', 'status'], ['name']],
     search: { type: 'capsule', title: ['name'], text: ['description'] },
   }),
   adminUsers: define({

@@ -81,6 +81,7 @@ export const collections = {
       ['accessKeys', 'status'],
       ['accessKeys', 'source'],
       ['accessKeys', 'agentIds'],
+      ['accessKeys', 'title'],
       ['visibility'],
     ],
     counts: { by: ['accessKeys', 'status', 'source'] },
@@ -144,7 +145,7 @@ export const collections = {
     schema: flow,
     idPrefix: 'flw',
     unique: [],
-    indexes: [['enabled'], ['agentId']],
+    indexes: [['enabled'], ['agentId'], ['name']],
     search: { type: 'flow', title: ['name'], text: ['description'] },
   }),
   flowRuns: define({
@@ -168,7 +169,7 @@ export const collections = {
     schema: project,
     idPrefix: 'prj',
     unique: [],
-    indexes: [['status']],
+    indexes: [['status'], ['name']],
     search: { type: 'project', title: ['name'], text: ['description'] },
   }),
   goals: define({

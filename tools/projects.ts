@@ -15,15 +15,19 @@ const listProjects = defineTool({
   name: 'list_projects',
   title: 'List projects',
   description: 'List projects, newest first, optionally by status. Returns a page with `nextCursor`.',
-  access: { scope: 'projects:read', grant: 'project:read', narrows: true, selects: { status: 'status' } },
+  access: { scope: 'projects:read', grant: 'project:read', narrows: true, selects: { name: 'name', status: 'status' } },
   annotations: READS,
-  input: z.strictObject({ status: projectStatus.optional(), ...paging }),
+  input: z.strictObject({
+    name: projectFields.name.optional().describe('Exactly this name, which several projects may have.'),
+    status: projectStatus.optional(),
+    ...paging,
+  }),
   output: pageOf(project),
   errors: [],
 
-  handler({ status, ...input }, { store, principal }) {
+  handler({ name, status, ...input }, { store, principal }) {
     const any = onlyThese<Project>(principal.rights.limitedTo('project', 'read'), 'id');
-    return listPage(store.projects, input, { where: { status }, any }, (record) => record);
+    return listPage(store.projects, input, { where: { name, status }, any }, (record) => record);
   },
 });
 

@@ -47,13 +47,17 @@ const listCapsules = defineTool({
   access: { scope: 'admin', grant: 'capsule:read', narrows: true },
   annotations: READS,
   own: true,
-  input: z.strictObject({ status: capsuleStatus.optional(), ...paging }),
+  input: z.strictObject({
+    name: capsuleFields.name.optional().describe('Exactly this name, which several capsules may have.'),
+    status: capsuleStatus.optional(),
+    ...paging,
+  }),
   output: pageOf(capsule),
   errors: [],
 
-  handler({ status, ...page }, { store, principal }) {
+  handler({ name, status, ...page }, { store, principal }) {
     const any = listedTo<CapsuleRecord>(principal, 'capsule', { ownerId: principal.ownerId });
-    return listPage(store.capsules, page, { where: { status }, any }, showCapsule);
+    return listPage(store.capsules, page, { where: { name, status }, any }, showCapsule);
   },
 });
 

@@ -38,16 +38,21 @@ const listFlows = defineTool({
     scope: 'flows:read',
     grant: 'flow:read',
     narrows: true,
-    selects: { enabled: 'enabled', agentId: 'agentId' },
+    selects: { name: 'name', enabled: 'enabled', agentId: 'agentId' },
   },
   annotations: READS,
-  input: z.strictObject({ enabled: z.boolean().optional(), agentId: flowFields.agentId.optional(), ...paging }),
+  input: z.strictObject({
+    name: flowFields.name.optional().describe('Exactly this name, which several flows may have.'),
+    enabled: z.boolean().optional(),
+    agentId: flowFields.agentId.optional(),
+    ...paging,
+  }),
   output: pageOf(flow),
   errors: [],
 
-  handler({ enabled, agentId, ...page }, { store, principal }) {
+  handler({ name, enabled, agentId, ...page }, { store, principal }) {
     const any = onlyThese<Flow>(principal.rights.limitedTo('flow', 'read'), 'id');
-    return listPage(store.flows, page, { where: { enabled, agentId }, any }, (record) => record);
+    return listPage(store.flows, page, { where: { name, enabled, agentId }, any }, (record) => record);
   },
 });
 

@@ -32,13 +32,18 @@ const listAdminUsers = defineTool({
   description: 'List the people who administer the workspace, deactivated ones too, newest first. Returns a page.',
   access: { scope: 'admin', grant: 'admin-user:read', narrows: true },
   annotations: READS,
-  input: z.strictObject({ isActive: z.boolean().optional(), ...paging }),
+  input: z.strictObject({
+    email: adminUserFields.email.optional().describe('Exactly this one, ignoring case.'),
+    isActive: z.boolean().optional(),
+    ...paging,
+  }),
   output: pageOf(adminUser),
   errors: [],
 
-  handler(input, { store, principal }) {
+  handler({ email, isActive, ...page }, { store, principal }) {
     const any = onlyThese<AdminUser>(principal.rights.limitedTo('admin-user', 'read'), 'id');
-    return listPage(store.adminUsers, input, { where: { isActive: input.isActive }, any }, (record) => record);
+    const where = { email: email?.toLowerCase(), isActive };
+    return listPage(store.adminUsers, page, { where, any }, (record) => record);
   },
 });
 

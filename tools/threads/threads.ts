@@ -37,10 +37,11 @@ const listThreads = defineTool({
     scope: 'threads:read',
     grant: 'thread:read',
     narrows: true,
-    selects: { status: 'status', source: 'source', agentId: 'agentIds' },
+    selects: { title: 'title', status: 'status', source: 'source', agentId: 'agentIds' },
   },
   annotations: READS,
   input: z.strictObject({
+    title: threadFields.title.optional().describe('Exactly this title, which several threads may have.'),
     status: threadStatus.optional(),
     source: threadFields.source.optional(),
     agentId: agentRef.optional().describe('Only threads this agent takes part in.'),
@@ -49,8 +50,8 @@ const listThreads = defineTool({
   output: pageOf(thread),
   errors: [],
 
-  handler({ status, source, agentId, ...input }, { store, principal }) {
-    const where = { status, source, agentIds: agentId };
+  handler({ title, status, source, agentId, ...input }, { store, principal }) {
+    const where = { title, status, source, agentIds: agentId };
     return listPage(threadsSeenBy(store, principal), input, { where }, showThread);
   },
 });
