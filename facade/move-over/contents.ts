@@ -18,18 +18,17 @@ export type Part =
 export const movedCollections = (Object.keys(collections) as CollectionName[]).filter((name) => name !== 'moves');
 export const movedTables = Object.keys(rawTables) as RawTable[]; // its own members
 
-const MOST_RECORDS = 500;
 const MOST_BYTES = 1024 * 1024;
-const MOST_ENTRIES = 2000;
-const MOST_ROWS = 5000;
+/** How many of each are read at a time. */
+const MOST = { records: 500, entries: 2000, rows: 5000 };
 /** So many parts of rows are read at once, because each reading looks at the whole table. */
 const PARTS_OF_ROWS = 4;
 
 /** All that the store holds, through its port: the records oldest first, the audit log, the imported rows. */
-export async function* contentsOf(store: Store): AsyncGenerator<Part> {
-  for (const name of movedCollections) yield* recordsIn(store, name);
-  yield* entriesIn(store.audit);
-  for (const table of movedTables) yield* rowsIn(store, table);
+export async function* contentsOf(store: Store, most: typeof MOST = MOST): AsyncGenerator<Part> {
+  for (const name of movedCollections) yield* recordsIn(store, name, most.records);
+  yield* entriesIn(store.audit, most.entries);
+  for (const table of movedTables) yield* rowsIn(store, table, most.rows);
 }
 
 /** What the exporter needs of the reader of any collection. */
@@ -37,10 +36,10 @@ interface AnyReader {
   find(query: Query<AnyRecord>): Promise<Page<AnyRecord>>;
 }
 
-async function* recordsIn(store: Store, name: CollectionName): AsyncGenerator<Part> {
+async function* recordsIn(store: Store, name: CollectionName, most: number): AsyncGenerator<Part> {
   const reader = store[name] as unknown as AnyReader; // records of every kind have an id and a time
   let after: Position | undefined;
-  let limit = MOST_RECORDS;
+  let limit = most;
   do {
     const { records, next } = await reader.find({ order: 'oldest', limit, after });
     let bytes = 0;
@@ -49,7 +48,7 @@ async function* recordsIn(store: Store, name: CollectionName): AsyncGenerator<Pa
       yield { records: name, of: part.records };
     }
     // Few large records are read at a time, and many small ones.
-    if (bytes > 0) limit = Math.max(1, Math.min(MOST_RECORDS, Math.floor((4 * MOST_BYTES * records.length) / bytes)));
+    if (bytes > 0) limit = Math.max(1, Math.min(most, Math.floor((4 * MOST_BYTES * records.length) / bytes)));
     after = next ?? undefined;
   } while (after);
 }
@@ -69,44 +68,50 @@ function* inParts<Entry extends object>(records: readonly Entry[]) {
 }
 
 /** The log from the oldest entry on. It can only be read from the newest on, so ranges of time with few entries are read one by one. */
-async function* entriesIn(audit: AuditLog): AsyncGenerator<Part> {
+async function* entriesIn(audit: AuditLog, most: number): AsyncGenerator<Part> {
   await audit.flush();
   const { records } = await audit.find({ limit: 1 });
-  if (records[0]) yield* entriesBetween(audit, 0, Date.parse(records[0].at) + 1);
+  if (records[0]) yield* entriesBetween({ audit, most }, 0, Date.parse(records[0].at) + 1);
 }
 
-async function* entriesBetween(audit: AuditLog, fromMs: number, toMs: number): AsyncGenerator<Part> {
+interface EntrySource {
+  readonly audit: AuditLog;
+  readonly most: number;
+}
+
+async function* entriesBetween(source: EntrySource, fromMs: number, toMs: number): AsyncGenerator<Part> {
+  const { audit, most } = source;
   const range = { from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() };
   const count = await audit.count(range);
   if (count === 0) return;
-  if (count > MOST_ENTRIES && toMs - fromMs > 1) {
+  if (count > most && toMs - fromMs > 1) {
     const middle = Math.floor((fromMs + toMs) / 2);
-    yield* entriesBetween(audit, fromMs, middle);
-    yield* entriesBetween(audit, middle, toMs);
+    yield* entriesBetween(source, fromMs, middle);
+    yield* entriesBetween(source, middle, toMs);
     return;
   }
   const { records } = await audit.find({ ...range, limit: count });
   for (const part of inParts(records.toReversed())) yield { audit: part.records };
 }
 
-async function* rowsIn({ rows }: Store, table: RawTable): AsyncGenerator<Part> {
-  const limit = MOST_ROWS * PARTS_OF_ROWS;
+async function* rowsIn({ rows }: Store, table: RawTable, most: number): AsyncGenerator<Part> {
+  const limit = most * PARTS_OF_ROWS;
   let last: TableRow | undefined;
   for (;;) {
     const query = { name: `all of ${table}`, sql: selectKept(table, last === undefined) };
     const place = last ? orderOf(table).map((column) => last?.[column] ?? null) : [];
     const found = await rows.query<TableRow>(query, [...place, limit]);
     const whole = found.length < limit ? found : withoutBegun(table, found);
-    for (const part of parted(table, whole)) yield { rows: table, of: part };
+    for (const part of parted(table, whole, most)) yield { rows: table, of: part };
     if (found.length < limit) return;
     last = whole.at(-1);
   }
 }
 
 /** Cuts the rows into parts, the statements about one record into the same. */
-function* parted(table: RawTable, rows: readonly TableRow[]): Generator<readonly TableRow[]> {
+function* parted(table: RawTable, rows: readonly TableRow[], most: number): Generator<readonly TableRow[]> {
   for (let left = rows; left.length > 0; ) {
-    const part = left.length > MOST_ROWS ? withoutBegun(table, left.slice(0, MOST_ROWS)) : left;
+    const part = left.length > most ? withoutBegun(table, left.slice(0, most)) : left;
     yield part;
     left = left.slice(part.length);
   }

@@ -3,11 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { appendFile, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { ServerBackups } from '../../facade/backups/backups.ts';
 import { ConfigError, readConfig } from '../../facade/config/config.ts';
 import { checkBackups } from '../../facade/doctor/backup-check.ts';
 import type { Backup } from '../../resources/backup.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
+import { pruneBackups } from '../../store/lowdb/kept-backups.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { createRegistry } from '../../tools/registry/registry.ts';
@@ -137,6 +139,50 @@ describe('backups by schedule', () => {
         all.map(({ verified }) => verified),
         [true, true, false],
       );
+    });
+  });
+
+  it('count as kept only once they are verified, and one that a server runs on stays', async () => {
+    await withBackups(async ({ clock, begin, folder, data }) => {
+      const backups = begin({ keep: 9 });
+      const made: string[] = [];
+      for (let day = 0; day < 4; day += 1) {
+        clock.now = later(clock.now, 24);
+        made.push((await backups.make()).name);
+      }
+      const [oldest = '', second = '', third = '', newest = ''] = made;
+      await appendFile(join(folder, third, 'db.json'), ' ');
+      const server = await openLowdbStore({ folder: join(folder, oldest) });
+      const left = async (keep: number) => {
+        await pruneBackups({ folder, source: data }, keep);
+        return (await namesOf(backups)).sort();
+      };
+      assert.deepEqual(await left(2), [oldest, second, third, newest], 'the damaged one is none of the two');
+      assert.deepEqual(await left(1), [oldest, newest], 'a server runs on the oldest');
+      await server.close();
+      assert.deepEqual(await left(1), [newest]);
+    });
+  });
+
+  it('end before the server has closed', async () => {
+    await withBackups(async ({ begin }) => {
+      let go = () => {};
+      const gate = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      const order: string[] = [];
+      const copy = async (source: string, target: string) => {
+        await gate;
+        await copySnapshot(source, target);
+        order.push('copied');
+      };
+      const backups = begin({ copy });
+      const making = backups.make();
+      const closing = backups.close().then(() => order.push('closed'));
+      await setImmediate(); // who does not wait has closed by now
+      go();
+      await Promise.all([making, closing]);
+      assert.deepEqual(order, ['copied', 'closed']);
     });
   });
 

@@ -19,6 +19,29 @@ export function auditConformance(stage: Stage): void {
       assert.equal(next, null);
     });
 
+    it('goes on page by page where a millisecond holds more than a page, and behind it', async () => {
+      const times = [...Array.from({ length: 3 }, (_, n) => n), ...Array.from({ length: 25 }, () => 5), 9];
+      const entries = times.map((second) => auditRecord({ at: time(second), tool: 'many_at_once' }));
+      for (const entry of entries) stage.store.audit.append(entry);
+      for (let start = 0; start < 2; start += 1) {
+        const found: string[] = [];
+        let after: AuditQuery['after'];
+        do {
+          const { records, next } = await stage.store.audit.find({ tool: 'many_at_once', limit: 10, after });
+          found.push(...records.map(({ at, id }) => at + id));
+          after = next ?? undefined;
+        } while (after);
+        assert.deepEqual(
+          found,
+          entries
+            .map(({ at, id }) => at + id)
+            .sort(compareText)
+            .toReversed(),
+        );
+        await stage.reopen();
+      }
+    });
+
     it('finds an entry by its id, also after a start', async () => {
       const entries = [...COLLIDING, 'other'].map((id, at) => auditRecord({ id, at: time(at), tool: 'by_id' }));
       for (const entry of entries) stage.store.audit.append(entry);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { StaleRevision, StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
 import type { Stage } from './conformance-stage.ts';
 import { agentRecord, auditRecord, versionOf } from './records.ts';
@@ -281,6 +282,30 @@ export function transactionsConformance(stage: Stage): void {
       );
       await assert.rejects(closed.agents.get('agt_1'), StoreUnavailable);
       assert.equal(closed.status().writable, false);
+    });
+
+    it('ends the work that is under way, and keeps it', async () => {
+      await stage.fresh();
+      let go = () => {};
+      const held = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      let begun = () => {};
+      const isUnderWay = new Promise<void>((resolve) => {
+        begun = resolve;
+      });
+      const kept = stage.store.transaction(async (tx) => {
+        begun();
+        await held;
+        return tx.agents.insert(agentRecord('late'));
+      });
+      await isUnderWay;
+      const reopened = stage.reopen();
+      for (let turn = 0; turn < 5; turn += 1) await setImmediate(); // who does not wait has closed by now
+      go();
+      const { id } = await kept;
+      await reopened;
+      assert.ok(await stage.store.agents.get(id));
     });
   });
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { Jobs } from '../../store/jobs-port.ts';
 import { OwnJobs } from '../../store/lowdb/jobs.ts';
 import { Membership } from '../../store/postgres/cluster/membership.ts';
@@ -169,10 +170,10 @@ function behaves(open: () => Promise<Opened>): void {
     const leave = jobs.serve({ work }, onFailure);
     await jobs.add('work', {});
     await until(() => isUnderWay);
-    const left = leave();
+    const left = leave().then(() => ended);
+    await setImmediate(); // who does not wait has left by now
     end();
-    await left;
-    assert.equal(ended, true);
+    assert.equal(await left, true);
     await close();
   });
 }

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { kinds as kindsOfRecords } from '../../tools/kinds.ts';
 import { isVersioned } from '../../tools/registry/kind.ts';
 import { purgeableUser } from '../../tools/users/users.ts';
-import { withHistory } from '../../tools/versions/history.ts';
+import { deleteVersions, withHistory } from '../../tools/versions/history.ts';
 import { purgeableAmong } from '../../tools/versions/purge.ts';
 import { callTool, makeKey, mustCall } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
@@ -363,6 +363,19 @@ describe('purge_record', () => {
     assert.equal(await server.store.documents.get(id), undefined);
     assert.equal(await server.store.versions.count({ where: { entityType: 'document', entityId: id } }), 0);
     await eventuallyNowhere(marker);
+  });
+
+  it('deletes all versions, however many are read at a time, and those of no other record', async () => {
+    const [busy, other] = [
+      await must('create_document', { title: 'busy' }),
+      await must('create_document', { title: 'x' }),
+    ];
+    for (let n = 0; n < 11; n += 1) await must('update_document', { id: busy.id, content: `${n}` });
+    const of = (entityId: string) => ({ entityType: ['document'], entityId });
+    const deleted = await server.store.transaction((tx) => deleteVersions(tx.versions, of(busy.id), 5));
+    assert.equal(deleted, 12);
+    assert.equal(await server.store.versions.count({ where: of(busy.id) }), 0);
+    assert.equal(await server.store.versions.count({ where: of(other.id) }), 1);
   });
 
   it('leaves everything when it fails half way', async () => {

@@ -255,6 +255,27 @@ describe('get_usage', () => {
     await world.close();
   });
 
+  it('keeps no hour before all that began in it can be counted', async () => {
+    const world = await openTestRegistry(() => new Date('2026-03-02T00:00:00Z'));
+    const { store } = world;
+    const [some = assert.fail()] = fc.sample(happened, { numRuns: 50, seed: 7 }).filter(({ model }) => model);
+    const keptAt = async (hours: number) => {
+      await rollUp(store, new Date(START + hours * HOUR_MS));
+      const { records } = await store.usageHours.find({ limit: 10 });
+      return records.map(({ source, createdAt, counted }) => `${source} ${createdAt.slice(11, 13)} ${counted}`).sort();
+    };
+    await enter(store, [{ ...some, at: START + 10.2 * HOUR_MS }]);
+    assert.deepEqual(await keptAt(10.5), [], 'the hour goes on');
+    assert.deepEqual(await keptAt(11.9), [], 'a call that began in it can still end');
+    await enter(store, [{ ...some, at: START + 10.9 * HOUR_MS }]);
+    const [run = assert.fail()] = (await store.agentRuns.find({ limit: 1 })).records;
+    await store.transaction((tx) => tx.agentRuns.update(run.id, { status: 'running' }));
+    assert.deepEqual(await keptAt(12.1), ['calls 10 2'], 'a run of it goes on');
+    await store.transaction((tx) => tx.agentRuns.update(run.id, { status: 'succeeded' }));
+    assert.deepEqual(await keptAt(12.1), ['calls 10 2', 'runs 10 2']);
+    await world.close();
+  });
+
   it('knows percentiles within 2 % from histograms', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 600_000_000 }), { minLength: 1, maxLength: 300 }), (micros) => {

@@ -46,7 +46,7 @@ class HistoryView extends ByCollection<unknown> {
     const found = await tx[collection].get(id);
     if (found) await tx[collection].delete(id);
     const types = kinds.filter(isVersioned).filter((kind) => kind.collection === collection);
-    const versions = await deleteAll(tx.versions, { entityType: types.map(({ type }) => type), entityId: id });
+    const versions = await deleteVersions(tx.versions, { entityType: types.map(({ type }) => type), entityId: id });
     await forgetAnswers(tx, id);
     for (const kind of kinds) await kind.forget?.(tx, id);
     tx.erase([id]);
@@ -62,12 +62,17 @@ class HistoryView extends ByCollection<unknown> {
 
 const BATCH = 500;
 
-async function deleteAll(versions: Transaction['versions'], where: Where<VersionRecord>): Promise<number> {
+/** Deletes all of them, `batch` at a time. Returns how many. */
+export async function deleteVersions(
+  versions: Transaction['versions'],
+  where: Where<VersionRecord>,
+  batch = BATCH,
+): Promise<number> {
   for (let deleted = 0; ; ) {
-    const { records } = await versions.find({ where, limit: BATCH });
+    const { records } = await versions.find({ where, limit: batch });
     await versions.deleteAll(records.map(({ id }) => id));
     deleted += records.length;
-    if (records.length < BATCH) return deleted;
+    if (records.length < batch) return deleted;
     await setImmediate();
   }
 }
