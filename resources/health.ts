@@ -31,6 +31,14 @@ const integrationHealth = z.object({
 });
 export type IntegrationHealth = z.infer<typeof integrationHealth>;
 
+/** What was found out about one thing of the set-up. `warn` and `fail` say what to do. */
+export const setupFinding = z.object({
+  level: z.enum(['ok', 'warn', 'fail']),
+  about: z.string(),
+  text: z.string(),
+});
+export type SetupFinding = z.infer<typeof setupFinding>;
+
 export const systemHealth = z.object({
   overallStatus: z.enum(['ok', 'degraded', 'down']),
   integrations: z.array(integrationHealth),

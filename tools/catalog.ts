@@ -47,7 +47,7 @@ import { authTools } from './sign-in/auth.ts';
 import { passkeyTools } from './sign-in/passkeys.ts';
 import { sessionTools } from './sign-in/sessions.ts';
 import { skillTools } from './skills.ts';
-import { checkHealth, getMcpStatus, getMetrics, getSystemHealth, listToolCategories } from './system.ts';
+import { checkHealth, checkSetup, getMcpStatus, getMetrics, getSystemHealth, listToolCategories } from './system.ts';
 import { taskTools } from './tasks.ts';
 import { forkThread } from './threads/fork.ts';
 import { listMessages } from './threads/messages.ts';
@@ -99,6 +99,6 @@ export const catalog = indexCatalog([
   ...group('Usage', getUsage, ...budgetTools),
   ...group('Data', importRecords, rebuildMetrics, purgeTool([...purgeableAmong(kinds), purgeableUser])),
   ...group('Discovery', ...discoveryTools),
-  ...group('System', checkHealth, getMetrics, searchTool(searchTypes), ...backupTools),
+  ...group('System', checkHealth, checkSetup, getMetrics, searchTool(searchTypes), ...backupTools),
   ...group('MCP', getMcpStatus),
 ]);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { noNextPage } from '../resources/fields.ts';
-import { health, type IntegrationHealth, systemHealth } from '../resources/health.ts';
+import { health, type IntegrationHealth, setupFinding, systemHealth } from '../resources/health.ts';
 import { ANYONE } from './access/guarded-tool.ts';
 import { capsuleHealth } from './capsules/capsule-health.ts';
 import { flowHealth } from './flows/flow-health.ts';
@@ -75,6 +75,22 @@ export const getSystemHealth = defineTool({
     ];
     const integrations = [kept, ...others.flat(), ...own.flat()];
     return { overallStatus: overall(kept, integrations), integrations };
+  },
+});
+
+export const checkSetup = defineTool({
+  name: 'check_setup',
+  title: 'Check setup',
+  description:
+    'Check what this server was set up with, as the doctor does: data folder or database, disk, secrets, backups, address, mail, sign-in provider, models. Each finding says what to do. Shows no secrets.',
+  access: { scope: 'admin', grant: 'system:read' },
+  annotations: { ...READS, openWorldHint: true },
+  input: z.strictObject({}),
+  output: z.object({ findings: z.array(setupFinding) }),
+  errors: [],
+
+  async handler(_, { server }) {
+    return { findings: [...((await server.checkSetup?.()) ?? [])] };
   },
 });
 

@@ -1,12 +1,15 @@
 import { type Config, ConfigError, readConfig } from '../config/config.ts';
-import { dataChecks } from '../doctor/data-checks.ts';
-import { type Check, type Finding, fail, reasonOf, withoutSecrets } from '../doctor/finding.ts';
-import { outsideChecks } from '../doctor/outside-checks.ts';
+import { askServer } from '../doctor/ask-server.ts';
+import { examine } from '../doctor/examine.ts';
+import { type Finding, fail, withoutSecrets } from '../doctor/finding.ts';
 import { explainExit } from './explain-exit.ts';
 
-/** Checks this set-up: one line for each thing, and what to do about it. Ends with 1 where something fails. */
+/**
+ * Has the running server check itself, or checks the configuration of this shell where none answers: one line for each thing, and what to do
+ * about it. Ends with 1 where something fails.
+ */
 async function main(): Promise<void> {
-  const findings = await examine(process.env);
+  const findings = await diagnose(process.env);
   for (const { level, about, text } of findings)
     console.log(withoutSecrets(`${level.padEnd(5)} ${about.padEnd(17)} ${text.replaceAll(/\s+/g, ' ')}`, process.env));
   const failed = findings.filter(({ level }) => level === 'fail').length;
@@ -15,28 +18,18 @@ async function main(): Promise<void> {
   process.exitCode = failed > 0 ? 1 : 0;
 }
 
-async function examine(env: NodeJS.ProcessEnv): Promise<Finding[]> {
+async function diagnose(env: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
+  const asked = await askServer(env);
+  if ('byServer' in asked) return asked.byServer;
   let config: Config;
   try {
     config = readConfig(env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return error.message
-      .split('\n')
-      .slice(1)
-      .map((problem) => fail('configuration', problem.trim()));
+    const problems = error.message.split('\n').slice(1);
+    return [...asked.byShell, ...problems.map((problem) => fail('configuration', problem.trim()))];
   }
-  const found = await Promise.all([...dataChecks(config), ...outsideChecks(config)].map(outcomeOf));
-  return found.flat();
-}
-
-/** A check that cannot be made is a finding too. */
-async function outcomeOf(check: Check): Promise<readonly Finding[]> {
-  try {
-    return await check();
-  } catch (error) {
-    return [fail('this check', `It could not be made: ${reasonOf(error)}`)];
-  }
+  return [...asked.byShell, ...(await examine(config, env))];
 }
 
 main().catch(explainExit);

@@ -1,9 +1,6 @@
-/** What the doctor found out about one thing. `warn` and `fail` say what to do. */
-export interface Finding {
-  readonly level: 'ok' | 'warn' | 'fail';
-  readonly about: string;
-  readonly text: string;
-}
+import type { SetupFinding } from '../../resources/health.ts';
+
+export type Finding = Readonly<SetupFinding>;
 
 export type Check = () => Promise<readonly Finding[]>;
 

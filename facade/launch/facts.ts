@@ -14,6 +14,7 @@ import type { Telemetry } from '../../tools/telemetry/telemetry.ts';
 import type { BudgetMeter } from '../../tools/usage/budget-meter.ts';
 import type { WebhookEngine } from '../../tools/webhooks/engine.ts';
 import type { ServerBackups } from '../backups/backups.ts';
+import type { Config } from '../config/config.ts';
 import { PROTOCOL_VERSIONS } from '../mcp/mcp.ts';
 
 /** The tools of the product, to which integrations add theirs. */
@@ -35,6 +36,7 @@ export interface Groups {
 }
 
 interface FactsBase extends Pick<ServerFacts, 'now'> {
+  readonly config: Config;
   /** Name and version of the product. */
   readonly product: { readonly name: string; readonly version: string };
   readonly store: Store;
@@ -43,7 +45,7 @@ interface FactsBase extends Pick<ServerFacts, 'now'> {
 
 /** What tools can know of the server that runs them. */
 export function factsOf(
-  { product, store, telemetry, now }: FactsBase,
+  { config, product, store, telemetry, now }: FactsBase,
   live: LiveCatalog,
   parts: Groups,
   others: readonly Dependency[],
@@ -62,6 +64,8 @@ export function factsOf(
     storeKind: store.kind,
     worker: store.jobs.worker,
     storeStatus: () => store.status(),
+    // Loaded when it is asked for.
+    checkSetup: async () => (await import('../doctor/examine.ts')).examine(config, process.env),
     telemetry,
     now,
     dependencies: [models, upstreams, webhooks, ...others, ...own],

@@ -113,6 +113,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   connect_integration: { scope: 'tools:read', grant: 'tool:call:{id}' },
   disconnect_integration: { scope: 'tools:write', grant: 'tool:call:{id}' },
   list_integration_accounts: { scope: 'tools:read', grant: 'tool:call' },
+  check_setup: { scope: 'admin', grant: 'system:read' },
   list_backups: { scope: 'admin', grant: 'backup:read' },
   create_backup: { scope: 'admin', grant: 'backup:write' },
   list_webhooks: { scope: 'admin', grant: 'webhook:read' },

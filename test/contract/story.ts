@@ -250,6 +250,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
     'list_tool_categories',
     'check_health',
     'get_system_health',
+    'check_setup',
     'list_backups',
     'create_backup',
   ])
@@ -416,6 +417,8 @@ export function normalised(value: unknown, door: string): unknown {
     .replaceAll(`"door":"${door}"`, '"door":"own"')
     .replace(/"(secret|token|url|idToken)":"[^"]+"/g, '"$1":""')
     .replace(/"(prefix|tokenPrefix|nextCursor|requestId|contentHash)":"[^"]*"/g, '"$1":""')
+    // What the doctor says of folders, addresses and disks.
+    .replace(/("about":"[^"]+"),"text":"(?:[^"\\]|\\.)*"/g, '$1')
     .replace(/"(durationMs|latencyMs|ms|p50Ms|p95Ms|uptimeSeconds)":[\d.]+/g, '"$1":0')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/\b[a-z]{3}_[0-9a-z]{26}\b/g, (id) => {

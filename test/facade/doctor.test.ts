@@ -8,7 +8,8 @@ import { describe, it } from 'node:test';
 import { clockFinding } from '../../facade/doctor/clock.ts';
 import { withoutSecrets } from '../../facade/doctor/finding.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
-import { runFile, withFolder } from '../support/child.ts';
+import { mustCall } from '../support/calls.ts';
+import { runFile, startProcess, withFolder } from '../support/child.ts';
 import { freePort } from '../support/free-port.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { startModelServer } from '../support/model-server.ts';
@@ -17,6 +18,7 @@ import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { serverForTests } from '../support/server.ts';
 
 const SESSION_SECRET = 'a-secret-that-nobody-may-see-1234';
+const ADMIN_KEY = `ak_doctor00_${'k'.repeat(40)}`;
 const SECRETS_KEY = Buffer.alloc(32, 9).toString('base64');
 
 /** What the doctor says, by what it is about, and its exit code. */
@@ -62,6 +64,45 @@ describe('npm run doctor', () => {
     assert.match(said('lock').join(), new RegExp(`^ok: Process ${process.pid} `));
     assert.match(said('secrets').join(), /^ok: /);
     for (const one of [mail, issuer, models]) await one.close();
+  });
+
+  it('has the running server say how it sees itself, whatever is set in the own shell', async () => {
+    await withFolder(async (folder) => {
+      const [elsewhere, models] = [join(folder, 'of-the-shell'), await startModelServer(['tiny'])];
+      const running = await startProcess(join(folder, 'data'), {
+        BOOTSTRAP_API_KEY: ADMIN_KEY,
+        MODEL_BASE_URL: models.baseUrl,
+        MODEL_NAME: 'tiny',
+        MODEL_API_KEY: 'model-key-of-the-server',
+      });
+      const shell = { BASE_URL: running.baseUrl, DATA_DIR: elsewhere, SMTP_URL: 'smtp://127.0.0.1:9' };
+      const { code, said, stdout } = await doctor({ ...shell, API_KEY: ADMIN_KEY });
+      assert.equal(code, 0, stdout);
+      assert.match(said('server').join(), /^ok: The server at \S+ says what follows of itself/);
+      assert.match(said('data folder').join(), new RegExp(`${folder}/data is for its owner`));
+      assert.match(said('lock').join(), new RegExp(`^ok: Process ${running.process.pid} `));
+      assert.match(said('models').join(), /^ok: custom.*,ok: .*custom\/tiny/);
+      assert.match(said('mail').join(), /^warn: Sign-in links are printed/);
+      assert.match(said('store').join(), /^ok: /);
+      for (const text of [elsewhere, 'model-key-of-the-server']) assert.ok(!stdout.includes(text), text);
+      const own = await doctor(shell);
+      assert.match(
+        own.said('server').join(),
+        /^warn: A server answers at .* of this shell.*set API_KEY to an admin key/,
+      );
+      assert.match(own.said('data folder').join(), new RegExp(`${elsewhere} is made at the first start`));
+      const weak = await mustCall(running, ADMIN_KEY, 'create_api_key', { name: 'weak', scopes: ['agents:read'] });
+      const refused = await doctor({ ...shell, API_KEY: weak.secret });
+      assert.equal(refused.code, 1);
+      assert.match(refused.said('server').join(), /^fail: .*could not be asked \(.*of this shell/);
+      await running.stop('SIGTERM');
+      const none = await doctor({ ...shell, API_KEY: ADMIN_KEY });
+      assert.match(
+        none.said('server').join(),
+        /^ok: No server answers at .*: what follows is the configuration of this shell/,
+      );
+      await models.close();
+    });
   });
 
   it('names each fault and what to do, with exit code 1 and no secret', async () => {

@@ -1,6 +1,6 @@
 import type { Door } from '../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../resources/error.ts';
-import type { IntegrationHealth } from '../../resources/health.ts';
+import type { IntegrationHealth, SetupFinding } from '../../resources/health.ts';
 import type { AuditLog, StoreStatus } from '../../store/port.ts';
 import type { RowStore } from '../../store/rows-port.ts';
 import type { Budgets } from '../access/budgets.ts';
@@ -90,6 +90,8 @@ export interface ServerFacts {
   /** Names this process in what it works on. Absent where no other process can use the store. */
   readonly worker?: string | undefined;
   storeStatus(): StoreStatus;
+  /** Checks what this process was set up with. Absent in a registry of tests. */
+  readonly checkSetup?: (() => Promise<readonly SetupFinding[]>) | undefined;
   readonly telemetry: Telemetry;
   /** What the server depends on besides its store. */
   readonly dependencies?: readonly Dependency[];
