@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** By this file tests open their store, and others for them. */
-const STORE = 'support/store.ts';
+/** By these files tests open their store, and others for them: that of the run, and that of processes on PostgreSQL. */
+const STORES = ['support/store.ts', 'support/cluster.ts'];
 const IMPORT = /(?:from|import\()\s*'(\.[^']+\.ts)'/g;
 
 /** Test files that open a store, and run in the first pass of a full run alone, with the reason. */
@@ -62,9 +62,10 @@ export function runsOnPostgres(file: string): boolean {
   return !runOnce.has(file) && opensStore(file);
 }
 
-/** Whether the file, or what it imports from the tests, opens a store of the kind that the run is on. */
+/** Whether the file, or what it imports from the tests, opens a store. */
 export function opensStore(file: string): boolean {
-  return reachedFrom(file, new Set()).has(STORE);
+  const reached = reachedFrom(file, new Set());
+  return STORES.some((store) => reached.has(store));
 }
 
 function reachedFrom(file: string, reached: Set<string>): ReadonlySet<string> {

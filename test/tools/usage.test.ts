@@ -1,107 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AgentRunRecord } from '../../resources/agent-run.ts';
-import type { AuditEntry } from '../../resources/audit-entry.ts';
-import type { NewRecord, Store } from '../../store/port.ts';
-import { Database } from '../../store/postgres/database.ts';
-import { openPostgresStore } from '../../store/postgres/open.ts';
-import { type HourOfUsage, usageIn } from '../../tools/usage/figures.ts';
+import { usageIn } from '../../tools/usage/figures.ts';
 import { rollUp } from '../../tools/usage/roll-ups.ts';
 import { Spread } from '../../tools/usage/spread.ts';
-import { closedAtEnd } from '../support/at-end.ts';
 import { rounds } from '../support/full.ts';
-import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
-import { startStatementsProxy } from '../support/statements.ts';
+import { enter, figuresOf, type Happened, HOUR_MS, happened, START, tally } from './usage-events.ts';
 
-const HOUR_MS = 3_600_000;
-const START = Date.parse('2026-03-01T00:00:00Z');
 const admin = principalOf({ type: 'session', id: 'usr_ann', scopes: ['*'] });
-
-/** What happened at some time: a call, or a run of an agent. */
-interface Happened {
-  readonly at: number;
-  readonly who: readonly (readonly [type: string, id: string])[];
-  readonly tool: string;
-  readonly ms: number;
-  readonly outcome: AuditEntry['outcome'];
-  readonly model: string | undefined;
-  readonly turns: readonly (readonly [input: number, output: number])[];
-}
-
-const who = fc.constantFrom<Happened['who']>(
-  [['session', 'usr_ann']],
-  [['api-key', 'key_one']],
-  [
-    ['agent', 'agt_one'],
-    ['api-key', 'key_one'],
-  ],
-  [
-    ['agent', 'agt_two'],
-    ['agent', 'agt_one'],
-    ['capsule', 'cap_one'],
-  ],
-  [
-    ['app', 'app_one'],
-    ['session', 'usr_ann'],
-  ],
-  [
-    ['flow', 'flw_one'],
-    ['api-key', 'key_two'],
-  ],
-);
-const happened: fc.Arbitrary<Happened> = fc.record({
-  at: fc.integer({ min: 0, max: 30 * HOUR_MS }).map((ms) => START + ms),
-  who,
-  tool: fc.constantFrom('get_skill', 'list_agents', 'git__open'),
-  ms: fc.integer({ min: 0, max: 5_000_000 }).map((micros) => micros / 1000),
-  outcome: fc.constantFrom('ok', 'ok', 'denied', 'invalid', 'failed'),
-  model: fc.option(fc.constantFrom('one/small', 'one/large'), { nil: undefined }),
-  turns: fc.array(fc.tuple(fc.nat(5000), fc.nat(5000)), { maxLength: 3 }),
-});
-
-const refs = ({ who }: Happened) => who.map(([type, id]) => ({ type, id, name: id }));
-const chain = (event: Happened) => {
-  const [principal = { type: 'session', id: 'x', name: 'x' }, ...onBehalfOf] = refs(event);
-  return { principal, ...(onBehalfOf.length > 0 && { onBehalfOf }) };
-};
-
-let count = 0;
-function entryOf(event: Happened): AuditEntry {
-  count += 1;
-  const { at, tool, outcome, ms } = event;
-  return {
-    ...{ id: `aud_${String(count).padStart(26, '0')}`, at: new Date(at).toISOString(), requestId: 'test', door: 'mcp' },
-    ...chain(event),
-    ...{ tool, arguments: {}, outcome, durationMs: ms },
-  };
-}
-
-function runOf(event: Happened, model: string): NewRecord<AgentRunRecord> {
-  const turns = event.turns.map(([inputTokens, outputTokens]) => {
-    return { model, usage: { inputTokens, outputTokens }, ms: Math.round(event.ms), calls: 0 };
-  });
-  const usage = {
-    inputTokens: turns.reduce((sum, turn) => sum + turn.usage.inputTokens, 0),
-    outputTokens: turns.reduce((sum, turn) => sum + turn.usage.outputTokens, 0),
-  };
-  const agentId = event.who.find(([type]) => type === 'agent')?.[1];
-  return {
-    ...{ kind: 'invoke', status: event.outcome === 'ok' ? 'succeeded' : 'failed', model, steps: turns.length, usage },
-    ...{ ...chain(event), turns, createdAt: new Date(event.at).toISOString() },
-    ...(agentId !== undefined && { agentId }),
-    accessKeys: [],
-  };
-}
-
-async function enter(store: Store, events: readonly Happened[]): Promise<void> {
-  for (const event of events) store.audit.append(entryOf(event));
-  await store.audit.flush();
-  await store.transaction(async (tx) => {
-    for (const event of events) if (event.model) await tx.agentRuns.insert(runOf(event, event.model));
-  });
-}
 
 const LABELS: Readonly<Record<string, string>> = {
   agent: 'agent',
@@ -149,39 +56,14 @@ const usageOf = async (world: TestRegistry, input: object) => {
   // biome-ignore lint/suspicious/noExplicitAny: the tests look into outputs freely
   return 'output' in answer ? (answer.output as any) : assert.fail(JSON.stringify(answer.error));
 };
-const figuresOf = (store: Store) => ({ audit: store.audit, agentRuns: store.agentRuns, usageHours: store.usageHours });
-
-/** All figures of the source, added up by label. */
-async function tally(hours: AsyncIterable<HourOfUsage>): Promise<Record<string, number>> {
-  const all: Record<string, number> = {};
-  for await (const { source, hour, cells } of hours) {
-    for (const { labels, calls, errors, inputTokens, outputTokens } of cells.all) {
-      const key = `${source} ${hour} ${JSON.stringify(Object.entries(labels).sort())}`;
-      all[key] = (all[key] ?? 0) + calls * 1e12 + errors * 1e9 + inputTokens + outputTokens;
-    }
-  }
-  return all;
-}
-
-const assertFew = (statements: readonly string[]) => {
-  const about = statements.filter((text) => /audit_entries|agent_runs|usage_hours/.test(text));
-  assert.ok(about.length <= 6, about.join('\n\n'));
-};
-
-const withoutTally = ({ audit }: Store) => ({
-  find: audit.find.bind(audit),
-  count: audit.count.bind(audit),
-});
-
-const sumOf = (tallied: Record<string, number>, having = '') =>
-  Object.entries(tallied).reduce((sum, [key, each]) => sum + (key.includes(having) ? each : 0), 0);
-
 describe('get_usage', () => {
   it('equals a recount of the audit log and the runs, by every grouping, period and in all', async () => {
     const world = await openTestRegistry(() => new Date('2026-03-10T00:00:00Z'));
+    let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(happened, { minLength: 1, maxLength: 40 }), async (events) => {
-        const start = START + count * 1000 * HOUR_MS; // each round has days of its own
+        round += 1;
+        const start = START + round * 1000 * HOUR_MS; // each round has days of its own
         const moved = events.map((event) => ({ ...event, at: event.at - START + start }));
         await enter(world.store, moved);
         const from = new Date(start).toISOString();
@@ -371,41 +253,6 @@ describe('get_usage', () => {
     const foreign = await world.call(admin, 'get_usage', { ...asked, by: 'tool', cursor: first.nextCursor });
     assert.equal('error' in foreign && foreign.error.code, 'invalid_input');
     await world.close();
-  });
-
-  it('asks PostgreSQL the same few statements, however many entries and hours there are', {
-    skip: withoutPostgres,
-  }, async () => {
-    const proxy = await startStatementsProxy((await testDatabase()).url);
-    const store = await openPostgresStore({ url: proxy.url, poolSize: 2 });
-    closedAtEnd(() => store.close());
-    const many = fc.sample(happened, { numRuns: 2500, seed: 8 });
-    const spread = many.map((event, at) => ({ ...event, at: START + at * 0.4 * HOUR_MS, model: undefined }));
-    await enter(store, spread);
-    const figures = figuresOf(store);
-    const span = { from: START, to: START + 1000 * HOUR_MS };
-    const periods = [0, 250, 600].map((hour, at, all) => {
-      return { from: START + hour * HOUR_MS, to: START + (all[at + 1] ?? 1000) * HOUR_MS };
-    });
-    const plain = await tally(usageIn({ ...figures, audit: withoutTally(store) }, span));
-    for (const most of [0, 20_000]) {
-      const asked = await proxy.during(() => tally(usageIn(figures, span, {}, most)));
-      assert.deepEqual(asked.result, plain);
-      assertFew(asked.texts);
-      const question = { labels: ['tool', 'agent'], where: { agent: 'agt_one' }, periods } as const;
-      const short = await proxy.during(() => tally(usageIn(figures, span, question, most)));
-      assert.equal(sumOf(short.result), sumOf(plain, '"agent","agt_one"'));
-      assertFew(short.texts);
-    }
-    await store.audit.flush();
-    const database = new Database({ url: proxy.url });
-    closedAtEnd(() => database.close());
-    // As a version without these columns left them.
-    await database.query({
-      text: 'update audit_entries set duration_ms = null, agent_id = null, flow_id = null where at < $1',
-      values: [new Date(START + 500 * HOUR_MS).toISOString()],
-    });
-    assert.deepEqual(await tally(usageIn(figures, span, {}, 0)), plain);
   });
 
   it('refuses ranges of more periods than it shows before it makes them, and those far from any data', async () => {
