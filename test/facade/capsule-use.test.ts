@@ -143,6 +143,15 @@ describe('subscribers of a capsule', () => {
     );
   });
 
+  it('hear of changed constraints, where the tools stay the same', async () => {
+    const capsule = await make({ allowedTools: ['list_agents'] });
+    const stream = await listen(capsule);
+    await admin('update_capsule', { id: capsule.id, constraints: { list_agents: { status: 'active' } } });
+    await until(() => stream.heard.includes(CHANGED));
+    await admin('update_capsule', { id: capsule.id, status: 'disabled' });
+    await stream.ended;
+  });
+
   it('are cut off by rotation, deletion, expiry and the end of the person it acts for', async () => {
     const expiring = await make({ expiresAt: server.clock.in(60_000) });
     const [rotated, deleted] = [await make(), await make()];

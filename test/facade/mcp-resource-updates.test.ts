@@ -5,6 +5,7 @@ import { addresses } from '../../facade/mcp/addresses.ts';
 import { collections } from '../../store/collections.ts';
 import { callsOf, makeCapsule, makeKey } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
 const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '0' });
 const { must } = callsOf({
@@ -56,6 +57,26 @@ async function listen(uris: readonly string[], token = server.adminKey, path = '
     },
   };
 }
+
+describe('a subscription that ends', () => {
+  it('leaves nobody behind who hears of changes', async () => {
+    const onCommit = server.store.onCommit.bind(server.store);
+    let hearing = 0;
+    server.store.onCommit = (tell, collections) => {
+      const forget = onCommit(tell, collections);
+      hearing += 1;
+      return () => {
+        hearing -= 1;
+        forget();
+      };
+    };
+    const { client } = await listen(['agent://agt_any']);
+    assert.equal(hearing, 1);
+    await client.close();
+    await until(() => hearing === 0);
+    server.store.onCommit = onCommit;
+  });
+});
 
 async function makeAgent(name: string): Promise<string> {
   return (await must('create_agent', { name, displayName: name })).id;

@@ -11,6 +11,24 @@ import { testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
 
 describe('a failing disk', () => {
+  it('has what a failed batch left cut off, and that on disk, before anything is written behind it', async (test) => {
+    const folder = await testFolder(test);
+    const files = new FailingFiles();
+    const store = await openLowdbStore({ folder, files, probeMs: 60_000 });
+    await store.transaction((tx) => tx.agents.insert(agentRecord('kept')));
+    files.operations.length = 0;
+    files.failure = 'short write';
+    await assert.rejects(
+      store.transaction((tx) => tx.agents.insert(agentRecord('lost'))),
+      StoreUnavailable,
+    );
+    files.failure = undefined;
+    await store.transaction((tx) => tx.agents.insert(agentRecord('next')));
+    const cut = files.operations.indexOf('truncate');
+    assert.deepEqual(files.operations.slice(cut, cut + 4), ['truncate', 'sync', 'write', 'sync']);
+    await store.close();
+  });
+
   for (const failure of ['write', 'short write', 'sync', 'sync and truncate'] as const) {
     it(`takes every change of the batch and behind it back (${failure})`, async (test) => {
       const folder = await testFolder(test);

@@ -9,6 +9,8 @@ export class FailingFiles implements Files {
   bytesWritten = 0;
   writes = 0;
   syncs = 0;
+  /** What was done to files, in order. */
+  readonly operations: ('write' | 'sync' | 'truncate')[] = [];
   remove = realFiles.remove;
   beforeSyncFolder: (() => Promise<void>) | undefined;
   beforeSync: (() => void) | undefined;
@@ -23,6 +25,7 @@ export class FailingFiles implements Files {
         const written = await file.write(short ? bytes.subarray(0, Math.ceil(bytes.length / 2)) : bytes, position);
         this.bytesWritten += written;
         if (short) this.failure = 'write';
+        this.operations.push('write');
         return written;
       },
       writeNow: (bytes, position) => {
@@ -35,10 +38,12 @@ export class FailingFiles implements Files {
         this.#fail(path, 'sync and truncate');
         this.syncs += 1;
         await file.sync();
+        this.operations.push('sync');
       },
       truncate: async (size) => {
         this.#fail(path, 'sync and truncate');
         await file.truncate(size);
+        this.operations.push('truncate');
       },
       close: () => file.close(),
     };

@@ -17,11 +17,9 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
   'it compares the stores, or is about processes on PostgreSQL, in each run': [
     'contract/differential.test.ts',
     'facade/cluster.test.ts',
-    'facade/database-outages.test.ts',
     'facade/doctor.test.ts',
     'facade/imports-of-processes.test.ts',
     'facade/move-over.test.ts',
-    'facade/process-clocks.test.ts',
     'facade/start-and-stop-postgres.test.ts',
     'facade/start-and-stop-three.test.ts',
     'facade/start-and-stop.test.ts',

@@ -94,6 +94,23 @@ async function capsuleOf(token: string): Promise<Principal> {
 
 const budgetOf = async (type: string, id: string) => (await ask('list_budgets', { subject: { type, id } })).data[0];
 
+describe('a budget of calls that is used up', () => {
+  it('lets calls through again as soon as it is raised', async () => {
+    const robot = await key();
+    const { id } = await ask('create_budget', {
+      ...{ subject: { type: 'key', id: robot.id }, measure: 'calls', period: 'day', limit: 1 },
+    });
+    const codes = async () => [
+      codeOf(await limited.call(robot, 'list_skills')),
+      codeOf(await limited.call(robot, 'list_skills')),
+    ];
+    assert.deepEqual(await codes(), ['ok', 'rate_limited']);
+    await ask('update_budget', { id, limit: 2 });
+    assert.deepEqual(await codes(), ['ok', 'rate_limited']);
+    await ask('delete_budget', { id });
+  });
+});
+
 describe('a budget', () => {
   it('of calls lets through exactly its limit of 64 callers at once in two processes, and says when it renews', async () => {
     time = '2026-03-10T12:00:00Z';

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { boundWaiting } from '../../tools/webhooks/upkeep.ts';
+import { until } from '../support/until.ts';
 import { type Received, startReceiver, WebhookWorld } from '../support/webhook-world.ts';
 
 const MINUTE = 60_000;
@@ -23,6 +24,49 @@ const verifies = (secret: string, { headers, body }: Received) => {
   };
   assert.doesNotThrow(() => new Verifier(secret).verify(body, given));
 };
+
+describe('attempts that are under way together', () => {
+  it('count as one failure where the receiver is away', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const { id } = await world.webhook({ target: { url: receiver.url }, events });
+    const waiting: (() => void)[] = [];
+    receiver.answer = (response) => void waiting.push(() => response.writeHead(503).end());
+    for (const name of ['a', 'b', 'c', 'd']) await skill(name);
+    const sending = world.send();
+    await until(() => waiting.length === 4);
+    for (const refuse of waiting) refuse();
+    await sending;
+    assert.equal((await world.store.webhooks.get(id))?.failures, 1);
+    assert.ok((await world.deliveries(id)).every(({ attempts }) => attempts === 1));
+  });
+
+  it('leave a delivery alone that somebody had repeated meanwhile', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const { id } = await world.webhook({ target: { url: receiver.url }, events });
+    receiver.answer = 400;
+    await skill('a');
+    await world.send();
+    const [failed] = await world.deliveries(id);
+    assert.ok(failed);
+    let refuse: (() => void) | undefined;
+    receiver.answer = (response) => {
+      refuse = () => response.writeHead(400).end();
+    };
+    world.clock.pass(MINUTE);
+    const sending = world.send();
+    await until(() => refuse !== undefined);
+    await world.must('retry_webhook_delivery', { id: failed.id });
+    const wished = await world.store.webhookDeliveries.get(failed.id);
+    receiver.answer = 204;
+    refuse?.();
+    await sending;
+    await world.sent(id);
+    const kept = await world.store.webhookDeliveries.get(failed.id);
+    assert.deepEqual([kept?.status, kept?.attempts], ['delivered', (wished?.attempts ?? 0) + 1]);
+  });
+});
 
 describe('a webhook', () => {
   it('gets type, id and revision of what it asked for, in order and signed, and nothing of the content', async () => {

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
+import type { RecordChange, Store } from '../../store/port.ts';
+import { ChangeFeed } from '../../store/postgres/changes/feed.ts';
+import { openPostgresStore } from '../../store/postgres/open.ts';
+import { closedAtEnd } from '../support/at-end.ts';
+import { type TestDatabase, testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+import { agentRecord } from './records.ts';
+
+describe('the feed of changes', { skip: withoutPostgres }, () => {
+  let own: TestDatabase;
+  before(async () => {
+    own = await testDatabase();
+  });
+  after(() => own.drop());
+
+  interface Watched {
+    readonly feed: ChangeFeed;
+    gaps: number;
+    answers: number;
+    nowMs: number;
+  }
+
+  /** A feed whose clock the test moves. `connect` gives it each of its connections. */
+  function watch(connect: () => pg.Client, wanted: (watched: Watched) => void = () => {}): Watched {
+    const watched = { gaps: 0, answers: 0, nowMs: 0 } as { -readonly [Name in keyof Watched]: Watched[Name] };
+    watched.feed = new ChangeFeed({
+      connect,
+      now: () => watched.nowMs,
+      wanted: () => {
+        wanted(watched);
+        return undefined;
+      },
+      onCommits: () => {},
+      onGap: () => {
+        watched.gaps += 1;
+      },
+      onNotification: () => {},
+      channels: [],
+      onLost: () => {},
+      onDatabase: () => {
+        watched.answers += 1;
+      },
+      wallClock: () => Date.now(),
+    });
+    closedAtEnd(() => watched.feed.close());
+    return watched;
+  }
+
+  const client = (options?: string) => new pg.Client({ connectionString: own.url, ...(options && { options }) });
+
+  it('counts what it knows as fresh from the question on, not from the answer', async () => {
+    const ANSWER_TAKES_MS = 1000;
+    const watched = watch(client, (each) => {
+      each.nowMs += ANSWER_TAKES_MS; // `wanted` is asked for right after the moment of the question was noted
+    });
+    await watched.feed.start();
+    assert.equal(watched.feed.isFresh, false, 'a change of the last second may be missing in it');
+    const quick = watch(client);
+    await quick.feed.start();
+    quick.nowMs = 999;
+    assert.equal(quick.feed.isFresh, true);
+  });
+
+  it('says that changes may be missing where the database is one of an earlier time, as after a restored backup', async () => {
+    const admin = client();
+    await admin.connect();
+    await admin.query(
+      `create schema earlier;
+       create function earlier.pg_current_snapshot() returns pg_snapshot language sql as $$ select '3:3:'::pg_snapshot $$`,
+    );
+    await admin.end();
+    const made: pg.Client[] = [];
+    const watched = watch(() => {
+      const next = client(made.length === 0 ? undefined : '-c search_path=earlier,pg_catalog,public');
+      made.push(next);
+      return next;
+    });
+    await watched.feed.start();
+    const answers = watched.answers;
+    await until(() => watched.answers > answers);
+    assert.equal(watched.gaps, 0);
+    watched.feed.reconnect();
+    await until(() => made.length > 1 && watched.gaps > 0);
+  });
+});
+
+describe('a deletion that comes with the change before it', { skip: withoutPostgres }, () => {
+  it('is told once, as a deletion, with the record as it was', async () => {
+    const { url } = await testDatabase();
+    const stores = await Promise.all([openPostgresStore({ url }), openPostgresStore({ url })]);
+    closedAtEnd(() => Promise.all(stores.map((store) => store.close())));
+    const [one, other] = stores as [Store, Store];
+    const heard: RecordChange[] = [];
+    other.onCommit(({ changes }) => void heard.push(...changes), ['agents']);
+    const { id } = await one.transaction((tx) => tx.agents.insert(agentRecord('ada')));
+    const marker = await one.transaction((tx) => tx.agents.insert(agentRecord('marker')));
+    await until(() => heard.some(({ record }) => record.id === marker.id));
+    heard.length = 0;
+    await one.transaction(async (tx) => {
+      await tx.agents.update(id, { displayName: 'Ada L.' });
+    });
+    await one.transaction((tx) => tx.agents.delete(id));
+    await one.transaction((tx) => tx.agents.update(marker.id, { displayName: 'M' }));
+    await until(() => heard.some(({ record }) => record.id === marker.id));
+    const own = heard.filter(({ record }) => record.id === id);
+    assert.deepEqual(own.map(({ kind, record }) => [kind, record.displayName]).at(-1), ['deleted', 'Ada L.']);
+    assert.equal(own.filter(({ kind }) => kind === 'deleted').length, 1);
+  });
+});
