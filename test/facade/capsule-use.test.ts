@@ -128,15 +128,17 @@ describe('subscribers of a capsule', () => {
   const CHANGED = 'notifications/tools/list_changed';
 
   it('hear of changes of its list, those of others do not, and disabling ends their streams', async () => {
-    const [one, other] = [await make(), await make()];
-    const [mine, theirs] = [await listen(one), await listen(other)];
+    const [one, other, third] = [await make(), await make(), await make()];
+    const [mine, theirs, later] = [await listen(one), await listen(other), await listen(third)];
     await admin('update_capsule', { id: one.id, allowedTools: ['list_agents', 'list_skills'] });
     await until(() => mine.heard.includes(CHANGED));
     await admin('update_capsule', { id: one.id, name: 'renamed' });
-    await delay(1500);
+    await admin('update_capsule', { id: third.id, allowedTools: ['list_skills'] });
+    await until(() => later.heard.includes(CHANGED)); // what the change before it led to was sent by then
     await admin('update_capsule', { id: one.id, status: 'disabled' });
     await admin('update_capsule', { id: other.id, status: 'draft' });
-    await Promise.all([mine.ended, theirs.ended]);
+    await admin('update_capsule', { id: third.id, status: 'draft' });
+    await Promise.all([mine.ended, theirs.ended, later.ended]);
     assert.deepEqual(
       [mine, theirs].map(({ heard }) => heard.filter((method) => method === CHANGED).length),
       [1, 0],

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { settingsTools } from '../../tools/settings/settings.ts';
 import { credential } from '../support/calls.ts';
 import { openStreamAt } from '../support/stream.ts';
@@ -281,7 +280,8 @@ describe('subscriptions/listen', () => {
       [tokens.admin, tokens.nobody].map((token) => openStreamAt(own.url, credential(token))),
     );
     own.door.toolsChanged();
-    await delay(50);
+    const later = await openStreamAt(own.url, credential(tokens.admin));
+    await until(() => later.heard.length > 0); // whoever was to hear of the list before has heard
     own.catalog.put('guest', [{ group: 'Guests', tool: { ...adminTool, name: 'guest__tool' } }]);
     own.door.toolsChanged();
     const [acknowledged, changed] = ['subscriptions/acknowledged', 'tools/list_changed'].map(
@@ -289,7 +289,7 @@ describe('subscriptions/listen', () => {
     );
     await until(() => streams[0]?.heard.at(-1) === changed);
     await own.door.close();
-    await Promise.all(streams.map(({ ended }) => ended));
+    await Promise.all([...streams, later].map(({ ended }) => ended));
     assert.deepEqual(
       streams.map(({ heard }) => heard),
       [
@@ -323,8 +323,11 @@ describe('subscriptions/listen', () => {
       () => 'ended',
       () => 'left',
     );
-    const later = new Promise((resolve) => setTimeout(() => resolve('open'), 1500));
+    const { response: other } = await listen(tokens.reader);
+    server.revoked.add(tokens.reader);
+    const later = other.text().then(() => 'open'); // the credentials of both streams were asked for again
     assert.equal(await Promise.race([ended, later]), 'open');
+    server.revoked.delete(tokens.reader);
     leave();
     assert.equal(await ended, 'left');
   });

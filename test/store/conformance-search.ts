@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Rank, TextQuery } from '../../store/port.ts';
 import { rounds } from '../support/full.ts';
+import { until } from '../support/until.ts';
 import type { Stage } from './conformance-stage.ts';
 import { agentRecord, memoryRecord, threadRecord } from './records.ts';
 
@@ -260,7 +260,7 @@ export function searchConformance(stage: Stage): void {
         (await stage.store.memories.get('mem_brief')) !== undefined,
       ];
       assert.deepEqual(await seen(), [3, 3, 3, 3, true]);
-      await sleep(450);
+      await until(async () => (await stage.store.memories.get('mem_brief')) === undefined);
       assert.deepEqual(await seen(), [2, 2, 2, 2, false]);
       await stage.reopen();
       assert.deepEqual(await seen(), [2, 2, 2, 2, false]);
@@ -282,7 +282,9 @@ export function searchConformance(stage: Stage): void {
         ),
       );
       await stage.store.transaction((tx) => tx.memories.update('mem_spared', { expiresAt: null }));
-      await sleep(250);
+      const expiresAt = new Date(Date.now() + 250).toISOString();
+      await stage.store.transaction((tx) => tx.memories.insert(memoryRecord('x', { id: 'mem_witness', expiresAt })));
+      await until(async () => (await stage.store.memories.get('mem_witness')) === undefined);
       assert.ok(await stage.store.memories.get('mem_spared'));
     });
   });

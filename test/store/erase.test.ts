@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { SegmentedAudit } from '../../store/lowdb/audit/log.ts';
 import { Manifest } from '../../store/lowdb/files/manifest.ts';
 import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
@@ -163,7 +162,12 @@ describe('what a transaction erases', () => {
       throw new Error('half way');
     });
     await assert.rejects(failing, /half way/);
-    await setTimeout(100);
+    const other = await store.transaction((tx) => tx.skills.insert({ name: 'other', instructions: 'A WITNESS' }));
+    await store.transaction(async (tx) => {
+      await tx.skills.delete(other.id);
+      tx.erase([other.id]);
+    });
+    await until(async () => (await filesWith(folder, 'A WITNESS')).length === 0);
     assert.equal((await store.skills.get(ID))?.instructions, MARKER);
     assert.deepEqual((await argumentsOf(store))[1], ['aud_b', { id: ID, text: MARKER }]);
     await store.close();

@@ -82,8 +82,16 @@ describe('audit entries', () => {
     const store = await storeWith(test, 4000);
     await store.transaction((tx) => tx.settings.update('settings', { retentionDays: { audit: null } }));
     const failures: unknown[] = [];
+    let looks = 0;
+    const get = store.settings.get.bind(store.settings);
+    Object.assign(store.settings, {
+      get(id: string) {
+        looks += 1;
+        return get(id);
+      },
+    });
     const retention = startRetention(store, (cause) => failures.push(cause), 20);
-    await delay(100);
+    await until(() => looks >= 3); // the first looks were finished then
     await retention.close();
     assert.deepEqual(await ids(store), ['aud_4000_days_ago']);
     assert.deepEqual(failures, []);

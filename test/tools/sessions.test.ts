@@ -132,8 +132,11 @@ describe('a session', () => {
     const first = await one();
     assert.equal(first.revision, 1);
     await statusWith(server, cookie);
-    await delay(50);
-    assert.equal((await one()).lastUsedAt, first.lastUsedAt);
+    const witness = await signIn(server);
+    await statusWith(server, witness);
+    await until(async () => (await listed(witness, { limit: 1 }))[0].lastUsedAt !== undefined); // noted after it
+    const noted = (await listed(cookie)).find(({ id }: { id: string }) => id === first.id);
+    assert.equal(noted.lastUsedAt, first.lastUsedAt);
   });
 });
 
