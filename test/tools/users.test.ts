@@ -313,6 +313,62 @@ describe('one user', () => {
     assert.deepEqual([seen.length, new Set(seen).size], [26, 26]);
   });
 
+  it('is found by its e-mail, in any case, where one user has it', async () => {
+    const { uid, email } = await ask('get_user', { userId: 'p' });
+    for (const tool of ['get_user', 'get_user_billing'])
+      assert.deepEqual(await ask(tool, { userId: email.toUpperCase() }), await ask(tool, { userId: uid }));
+    const path = `/api/v1/users/${encodeURIComponent(email)}/timeline`;
+    const { status, body } = await rest(server, 'GET', path, { key: server.adminKey });
+    assert.deepEqual([status, body.data], [200, (await ask('get_user_timeline', { userId: uid })).data]);
+    const { data } = await ask('list_user_websites', { userId: email });
+    assert.equal(data.length, 1);
+    const twin = { email: 'twin@example.com', status: 'FREE', createdAt: '2026-01-31' };
+    await put('users', [
+      { ...twin, uid: 'twin-1' },
+      { ...twin, uid: 'twin-2' },
+    ]);
+    const { code, error } = await callsOf(server).refused('get_user', { userId: twin.email });
+    assert.deepEqual([code, /twin-1/.test(error) && /twin-2/.test(error)], ['invalid_input', true]);
+    assert.equal((await callsOf(server).refused('get_user', { userId: 'none@example.com' })).code, 'not_found');
+    const limited = await makeKey(server, { grants: ['user:read:twin-1'] });
+    const other = await callTool(server, limited, 'get_user', { userId: email });
+    assert.ok('error' in other && other.error.code === 'forbidden');
+  });
+
+  it('has a timeline that is filtered by type and time, with totals and pages to match', async () => {
+    const all = (await ask('get_user_timeline', { userId: 'p', limit: 100 })).data as { type: string; at: string }[];
+    const [from, to] = ['2026-02-01T00:00:00Z', '2026-02-05T00:00:00Z'];
+    for (const type of [undefined, 'event', 'invoice.issued', 'user.deleted']) {
+      for (const [since, until] of [
+        [undefined, undefined],
+        [from, undefined],
+        [from, to],
+      ]) {
+        const expected = all.filter(
+          (entry) =>
+            (!type || entry.type === type) &&
+            (!since || entry.at >= new Date(since).toISOString()) &&
+            (!until || entry.at < new Date(until).toISOString()),
+        );
+        const found: object[] = [];
+        let cursor: string | null = null;
+        do {
+          const page: { data: object[]; nextCursor: string | null; total: number } = await ask('get_user_timeline', {
+            ...{ userId: 'p', limit: 9, includeTotal: true },
+            ...(type && { type }),
+            ...(since && { from: since }),
+            ...(until && { to: until }),
+            ...(cursor && { cursor }),
+          });
+          assert.equal(page.total, expected.length);
+          found.push(...page.data);
+          cursor = page.nextCursor;
+        } while (cursor);
+        assert.deepEqual(found, expected);
+      }
+    }
+  });
+
   it('has a timeline of everything, newest first, page by page without gap or repetition', async () => {
     const all: { id: string; at: string; type: string; properties?: { at?: number } }[] = [];
     let cursor: string | null = null;

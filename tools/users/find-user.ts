@@ -3,12 +3,19 @@ import type { UserRow } from '../../resources/imported-rows.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { RowStore } from '../../store/rows-port.ts';
 import type { Fail } from '../registry/define-tool.ts';
-import { readUser } from './user-rows.ts';
+import { readUser, usersWithEmail } from './user-rows.ts';
 
-export const userId = refTo('user', recordId).describe('Uid of a product user, see list_users.');
+export const userId = refTo('user', recordId).describe('Uid or e-mail of a product user, see list_users.');
 
-export async function findUser(rows: RowStore, uid: string, fail: Fail<'not_found'>): Promise<UserRow> {
-  const found = await readUser(rows, uid);
-  if (!found) throw fail('not_found', `There is no user ${uid}; list_users shows the ones you can see.`);
-  return found;
+/** By uid, or by the e-mail that one user has, ignoring case. @throws ToolError */
+export async function findUser(rows: RowStore, given: string, fail: Fail<'not_found'>): Promise<UserRow> {
+  const found = await readUser(rows, given);
+  if (found) return found;
+  const named = given.includes('@') ? await usersWithEmail(rows, given) : [];
+  if (named.length > 1) {
+    const uids = named.map(({ uid }) => uid).join(', ');
+    throw fail('invalid_input', `Several users have the e-mail ${given}; give the uid of one of them: ${uids}.`);
+  }
+  if (named[0]) return named[0];
+  throw fail('not_found', `There is no user ${given}; list_users shows the ones you can see.`);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageOf, paging } from '../../resources/fields.ts';
+import { pageOf, paging, time } from '../../resources/fields.ts';
 import type { EventRow, InvoiceRow, SubscriptionRow, UserRow } from '../../resources/imported-rows.ts';
 import { majorUnits } from '../../resources/minor-units.ts';
 import { type TimelineEntry, timelineEntry } from '../../resources/product-user.ts';
@@ -20,24 +20,32 @@ export const getUserTimeline = defineTool({
     'Read the history of a user, newest first: product events, subscriptions, invoices, websites, sign-up. Returns a page.',
   access: { scope: 'users:read', grant: 'user:read:{userId}' },
   annotations: READS,
-  input: z.strictObject({ userId, ...paging }),
+  input: z.strictObject({
+    userId,
+    type: timelineEntry.shape.type.optional().describe('Entries of this type only.'),
+    from: time.optional().describe('Inclusive.'),
+    to: time.optional().describe('Exclusive.'),
+    ...paging,
+  }),
   output: pageOf(timelineEntry),
   errors: ['not_found'],
 
-  async handler({ userId: uid, limit: count, cursor: given, includeTotal }, { server, fail }) {
+  async handler({ userId: named, type, from, to, limit: count, cursor: given, includeTotal }, { server, fail }) {
     const { rows } = server;
-    const user = await findUser(rows, uid, fail);
-    const after = openCursor(given, { uid });
-    const ofRecords = await recordEntries(rows, user, server.now().getTime());
-    const entries = [...ofRecords, ...(await eventEntries(rows, uid, count + 1, after))]
+    const user = await findUser(rows, named, fail);
+    const { uid } = user;
+    const query = { uid, type, from, to };
+    const after = openCursor(given, query);
+    const ofRecords = (await recordEntries(rows, user, server.now().getTime())).filter((one) => isWanted(one, query));
+    const entries = [...ofRecords, ...(await eventEntries(rows, query, count + 1, after))]
       .filter((entry) => !after || comparePlaces(placeOf(entry), after) < 0)
       .sort((a, b) => comparePlaces(placeOf(b), placeOf(a)));
     const wanted = entries.slice(0, count);
     const records = wanted.slice(0, countFitting(wanted));
     const last = records.at(-1);
     const next = entries.length > records.length && last ? placeOf(last) : null;
-    const total = includeTotal && { total: ofRecords.length + (await countEvents(rows, uid)) };
-    return { ...pageBody({ records, next }, { uid }, (entry) => entry), ...total };
+    const total = includeTotal && { total: ofRecords.length + (await countEvents(rows, query)) };
+    return { ...pageBody({ records, next }, query, (entry) => entry), ...total };
   },
 });
 
@@ -50,15 +58,40 @@ function comparePlaces(a: Position, b: Position): number {
   return a.id < b.id ? -1 : Number(a.id > b.id);
 }
 
+interface TimelineQuery {
+  readonly uid: string;
+  readonly type: TimelineEntry['type'] | undefined;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+}
+
+function isWanted({ type, at }: TimelineEntry, query: TimelineQuery): boolean {
+  if (query.type !== undefined && type !== query.type) return false;
+  const ms = Date.parse(at);
+  return (
+    (query.from === undefined || ms >= Date.parse(query.from)) && (query.to === undefined || ms < Date.parse(query.to))
+  );
+}
+
+function hasEvents({ type }: TimelineQuery): boolean {
+  return type === undefined || type === 'event';
+}
+
+function parametersOf({ uid, from, to }: TimelineQuery) {
+  const ms = (time: string | undefined) => (time === undefined ? null : Date.parse(time));
+  return [uid, hashOf(uid), ms(from), ms(to)];
+}
+
 /** The latest events after the place in the timeline. */
 async function eventEntries(
   rows: RowStore,
-  uid: string,
+  query: TimelineQuery,
   count: number,
   after: Position | undefined,
 ): Promise<TimelineEntry[]> {
+  if (!hasEvents(query)) return [];
   const place = after ? [Date.parse(after.createdAt), seqBefore(after.id)] : [null, null];
-  const found = await rows.query<TableRow>(eventsPage, [uid, hashOf(uid), ...place, count]);
+  const found = await rows.query<TableRow>(eventsPage, [...parametersOf(query), ...place, count]);
   return found.map((record) => {
     const { id, at, name, properties } = rowOf<EventRow>('events', record);
     const place = `${EVENT}${String(record.seq).padStart(SEQ_DIGITS, '0')}`;
@@ -75,8 +108,9 @@ function seqBefore(id: string): number {
   return id > EVENT ? Number.MAX_SAFE_INTEGER : 0;
 }
 
-async function countEvents(rows: RowStore, uid: string): Promise<number> {
-  const [found] = await rows.query<{ count: number }>(eventsCount, [uid, hashOf(uid)]);
+async function countEvents(rows: RowStore, query: TimelineQuery): Promise<number> {
+  if (!hasEvents(query)) return 0;
+  const [found] = await rows.query<{ count: number }>(eventsCount, parametersOf(query));
   return found?.count ?? 0;
 }
 

@@ -34,6 +34,12 @@ export const lastActive: NamedQuery = {
 
 export const oneUser: NamedQuery = { name: 'user', sql: 'select * from users where uid = $1' };
 
+export const usersByEmail: NamedQuery = {
+  name: 'users with an e-mail',
+  sql: `select * from users where lower(email) = lower(cast($1 as text)) and deleted_ms is null
+    order by created_ms desc, uid collate "C" desc limit 5`,
+};
+
 /** Whether anything was imported about the user ($1), with the hash of the uid ($2). */
 export const anythingOf: NamedQuery = {
   name: 'anything of a user',
@@ -59,19 +65,21 @@ export const stepsOfWebsites: NamedQuery = {
 
 export const invoicesOf: NamedQuery = { name: 'invoices of a user', sql: 'select * from invoices where uid = $1' };
 
-/**
- * Events of the user ($1), with the hash of the uid ($2), latest first, $5 of them: those before the time ($3), and at that time those
- * that came before the place in the order of arrival ($4). Null: all.
- */
+/** Events of the user ($1), with the hash of the uid ($2), from a time ($3) and before another ($4); null: any. */
+const eventsOf = `person = cast($2 as bigint) and uid = $1
+    and (cast($3 as bigint) is null or at_ms >= cast($3 as bigint))
+    and (cast($4 as bigint) is null or at_ms < cast($4 as bigint))`;
+
+/** Such events, latest first, $7 of them: those before the time ($5), and at that time those before the place in the order of arrival ($6). */
 export const eventsPage: NamedQuery = {
   name: 'page of events of a user',
-  sql: `select id, uid, name, at_ms, properties, seq from events where person = cast($2 as bigint) and uid = $1
-    and (cast($3 as bigint) is null or at_ms < cast($3 as bigint)
-      or (at_ms = cast($3 as bigint) and seq < cast($4 as bigint)))
-    order by at_ms desc, seq desc limit cast($5 as bigint)`,
+  sql: `select id, uid, name, at_ms, properties, seq from events where ${eventsOf}
+    and (cast($5 as bigint) is null or at_ms < cast($5 as bigint)
+      or (at_ms = cast($5 as bigint) and seq < cast($6 as bigint)))
+    order by at_ms desc, seq desc limit cast($7 as bigint)`,
 };
 
 export const eventsCount: NamedQuery = {
   name: 'number of events of a user',
-  sql: 'select count(*) as count from events where person = cast($2 as bigint) and uid = $1',
+  sql: `select count(*) as count from events where ${eventsOf}`,
 };

@@ -11,6 +11,7 @@ import {
   oneUser,
   statementsOf,
   stepsOfWebsites,
+  usersByEmail,
   usersCount,
   usersPage,
 } from './user-rows.sql.ts';
@@ -56,6 +57,11 @@ export async function countUsers(rows: Rows, query: UserQuery): Promise<number> 
 export async function readUser(rows: Rows, uid: string): Promise<UserRow | undefined> {
   const [found] = await rows.query<TableRow>(oneUser, [uid]);
   return found && rowOf<UserRow>('users', found);
+}
+
+/** A few users who are not deleted, with the e-mail in any case. */
+export async function usersWithEmail(rows: Rows, email: string): Promise<UserRow[]> {
+  return (await rows.query<TableRow>(usersByEmail, [email])).map((record) => rowOf<UserRow>('users', record));
 }
 
 /** Whether anything was imported about the user. */

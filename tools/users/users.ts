@@ -56,7 +56,7 @@ const getUser = defineTool({
 
   async handler({ userId: uid }, { server, fail }) {
     const row = await findUser(server.rows, uid, fail);
-    return showUser(row, (await lastActivity(server.rows, [uid])).get(uid));
+    return showUser(row, (await lastActivity(server.rows, [row.uid])).get(row.uid));
   },
 });
 
@@ -88,8 +88,8 @@ const listUserWebsites = defineTool({
   output: pageOf(userWebsite),
   errors: ['not_found'],
 
-  async handler({ userId: uid, limit, cursor, includeTotal }, { server, fail }) {
-    await findUser(server.rows, uid, fail);
+  async handler({ userId, limit, cursor, includeTotal }, { server, fail }) {
+    const { uid } = await findUser(server.rows, userId, fail);
     const now = server.now().getTime();
     const websites = await websitesOf(server.rows, uid);
     const steps = await websiteSteps(
