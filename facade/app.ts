@@ -27,7 +27,7 @@ export interface AppOptions extends Omit<DoorOptions, 'endpoints'> {
   readonly cookies: SessionCookies;
   readonly readiness: Readiness;
   /** Serves paths that are no endpoint. Passes on unknown paths. */
-  readonly pages: (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+  readonly pages: (request: IncomingMessage, response: ServerResponse, next: () => void) => Promise<void> | void;
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
@@ -56,7 +56,7 @@ function before(next: RequestListener, step: Step): RequestListener {
   return (request, response) => step(request, response, () => next(request, response));
 }
 
-function createPagesApp({ pages, trustedProxies }: AppOptions): Express {
+function createPagesApp({ pages, trustedProxies, onUncaught }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by').set('etag', false).set('query parser', false);
   app.set('trust proxy', proxyTest(trustedProxies));
@@ -65,6 +65,10 @@ function createPagesApp({ pages, trustedProxies }: AppOptions): Express {
     const message = 'There is nothing here; the API is below /api/v1.';
     sendError(response, new ToolError('not_found', message), requestIdOf(response));
   });
+  // Express knows by its four parameters that it takes errors.
+  app.use((error: unknown, _: IncomingMessage, response: ServerResponse, _next: unknown) =>
+    onUncaught(error, response),
+  );
   return app;
 }
 

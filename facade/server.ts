@@ -28,6 +28,7 @@ import { Readiness } from './http/readiness.ts';
 import { RefusedRequests } from './http/refused-requests.ts';
 import { type HttpServer, listen } from './http/server.ts';
 import { createSessionCookies } from './http/session-cookie.ts';
+import { createOnUncaught, type OnUncaught } from './http/uncaught.ts';
 import { WebhookDoor } from './http/webhook-door.ts';
 import { createAccountHandlers } from './integrations/handlers.ts';
 import { factsOf, type Groups, liveCatalog } from './launch/facts.ts';
@@ -53,6 +54,8 @@ export interface RunningServer {
   readonly signIn: SignIn;
   /** Builds the dashboard if it is not built yet. Otherwise the first page that is asked for waits for it. */
   prepareDashboard(): Promise<void>;
+  /** Takes an error that no code expected. */
+  readonly onUncaught: OnUncaught;
   /** Says at `/readyz` that no more calls should come, and goes on answering. */
   leave(): void;
   /** Stops accepting calls, lets running calls finish, and ends what is left after 10 s. The store stays open. */
@@ -94,13 +97,26 @@ export async function startServer(
   await oneAtATime(store, () => prepareSettings(store, models.initial), opening);
   opening.step('ending runs of processes that are gone');
   const settling = await startSettling(store, onFailure);
-  const http = await listen(config, logger);
+  const onUncaught = createOnUncaught(logger, telemetry);
+  const http = await listen(config, logger, onUncaught);
   try {
     await prepare?.();
     const { baseUrl } = http;
     const refused = new RefusedRequests((entry) => store.audit.append(entry));
     const readiness = new Readiness(store);
-    const base: Base = { config, store, logger, telemetry, baseUrl, secrets, refused, readiness, onFailure, now };
+    const base: Base = {
+      config,
+      store,
+      logger,
+      telemetry,
+      baseUrl,
+      secrets,
+      refused,
+      readiness,
+      onFailure,
+      onUncaught,
+      now,
+    };
     return await openDoors(base, { http, models, settling, watch, onCallFailure, onError }, options);
   } catch (error) {
     await http.close();
@@ -154,6 +170,7 @@ async function openDoors(
     baseUrl,
     signIn: people.signIn,
     prepareDashboard: () => dashboard.prepare(),
+    onUncaught: base.onUncaught,
     ...endingOf(readiness, [http, mcp, flows], [...used, refused, ...upkeep, backups, watch]),
   };
 }
@@ -194,6 +211,7 @@ interface Base {
   readonly refused: RefusedRequests;
   readonly readiness: Readiness;
   onFailure(cause: unknown): void;
+  readonly onUncaught: OnUncaught;
   now(): Date;
 }
 
@@ -231,7 +249,7 @@ function createDoors(
     readonly accounts: Upstreams['accounts'];
   },
 ): AppOptions {
-  const { config, store, logger, telemetry, baseUrl, secrets, refused, readiness, onFailure, now } = base;
+  const { config, store, logger, telemetry, baseUrl, secrets, refused, readiness, onFailure, onUncaught, now } = base;
   const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
   const { catalog } = registry.server;
   const guards = createGuards({ ...config, baseUrl });
@@ -242,7 +260,7 @@ function createDoors(
   const capsules = new CapsuleDoor({ store, refused, onFailure, now });
   const receiver = new WebhookReceiver({ store, registry, onFailure, now });
   const webhooks = new WebhookDoor({ receiver, guards, refused, authenticator, connections, cluster: store.cluster });
-  const around = { store, registry, cookies, guards, refused, baseUrl, logger, dashboard };
+  const around = { store, registry, cookies, guards, refused, baseUrl, logger, dashboard, onUncaught };
   const more = { ...authorization?.handlers, ...createAccountHandlers(accounts, around) };
   const signPages = createPages({ ...people, ...around, more });
   const pages: AppOptions['pages'] = (request, response, next) =>
@@ -266,6 +284,7 @@ function createDoors(
     baseUrl,
     logger,
     telemetry,
+    onUncaught,
     authorization,
     showAddress: createAddressPage({ store, baseUrl, signsIn: oauth !== undefined }),
     onStepUp: (app) => authorization?.stepUps.note(app),

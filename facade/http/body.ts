@@ -200,7 +200,10 @@ function measure(request: IncomingMessage, chunk: Buffer, gauge: JsonGauge | und
 
 function pause(request: IncomingMessage, take: Take): void {
   request.pause();
-  void take().then(() => request.resume());
+  void take().then(
+    () => request.resume(),
+    (error) => request.destroy(error),
+  );
 }
 
 function tooLarge(request: IncomingMessage, { largest }: BodyKind): ToolError {

@@ -15,6 +15,7 @@ import { requestMeasure, tracedRequest } from './observed-request.ts';
 import { sendError } from './respond.ts';
 import { allowed, createMatcher, type Match } from './router.ts';
 import { isBelowApi, type Target, targetOf } from './target.ts';
+import type { OnUncaught } from './uncaught.ts';
 import type { WebhookDoor } from './webhook-door.ts';
 
 export interface DoorOptions extends AdmissionOptions {
@@ -25,6 +26,7 @@ export interface DoorOptions extends AdmissionOptions {
   readonly connections: Pick<Connections, 'admit'>;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
+  readonly onUncaught: OnUncaught;
   /** Receives the id of each connected app that was answered with a request for more scopes. */
   onStepUp?(app: string): Promise<void> | undefined;
   /** Answers a person who opens an MCP address in a browser. The challenge is among the headers already. */
@@ -69,7 +71,9 @@ export function createDoor(options: DoorOptions, elsewhere: RequestListener): Re
     if (!isOpen && !isBelowApi(target)) return elsewhere(request, response);
     measure(request, response, found?.target ?? found?.here[0]);
     const served = isOpen ? serveOpen(request, response, found) : serveApi(request, response, target, found);
-    served.catch((thrown) => fail({ request, response, found }, thrown, options));
+    served
+      .catch((thrown) => fail({ request, response, found }, thrown, options))
+      .catch((error) => options.onUncaught(error, response));
   };
 }
 
@@ -110,7 +114,7 @@ interface Failing {
   readonly found: Found;
 }
 
-type Answering = Pick<DoorOptions, 'logger' | 'showAddress'>;
+type Answering = Pick<DoorOptions, 'logger' | 'showAddress' | 'onUncaught'>;
 
 function fail({ request, response, found }: Failing, thrown: unknown, answering: Answering): void {
   const { logger, showAddress } = answering;
@@ -119,7 +123,9 @@ function fail({ request, response, found }: Failing, thrown: unknown, answering:
   if (error.code === 'unauthenticated' && isBrowsing(request) && found && isMcpAddress(found)) {
     response.setHeader('WWW-Authenticate', signInChallenge(error.detail));
     const failing = { request, response, found: undefined };
-    showAddress(request, response).catch((failure) => fail(failing, failure, answering));
+    showAddress(request, response)
+      .catch((failure) => fail(failing, failure, answering))
+      .catch((error) => answering.onUncaught(error, response));
     return;
   }
   if (error.code === 'internal') logger.error({ requestId, err: error.cause }, 'request failed');

@@ -36,8 +36,15 @@ function endAll(): void {
   const ending = ready;
   ready = [];
   ended += ending.length;
+  const failures: unknown[] = [];
   for (const { response, body, before } of ending) {
-    if (before) response.write(before); // Node sends both at once
-    response.end(body);
+    try {
+      if (before) response.write(before); // Node sends both at once
+      response.end(body);
+    } catch (error) {
+      response.destroy();
+      failures.push(error);
+    }
   }
+  if (failures.length > 0) throw failures[0]; // when the others have been sent
 }

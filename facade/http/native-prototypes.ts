@@ -20,8 +20,12 @@ interface NativeServer {
  * every request, which costs more than all the rest of a short call. It leans on `app.request` and `app.response`, to which Express
  * sets each request and response: setting an object's prototype to what it has already is free.
  * test/facade/native-prototypes.test.ts says when that stops being so. Until an app is mounted, `answer` answers every request.
+ * `onUncaught` gets what an answer throws.
  */
-export function createNativeServer(answer: RequestListener): NativeServer {
+export function createNativeServer(
+  answer: RequestListener,
+  onUncaught: (error: unknown, response: ServerResponse) => void,
+): NativeServer {
   class AppRequest extends IncomingMessage {}
   class AppResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
     readonly requestId = chooseRequestId(this.req);
@@ -40,7 +44,13 @@ export function createNativeServer(answer: RequestListener): NativeServer {
     ServerResponse: AppResponse,
     requireHostHeader: false,
   });
-  const serve: RequestListener = (request, response) => answer(request, response);
+  const serve: RequestListener = (request, response) => {
+    try {
+      answer(request, response);
+    } catch (error) {
+      onUncaught(error, response);
+    }
+  };
   server.on('request', serve);
   server.on('checkExpectation', serve); // otherwise Node refuses an unknown expectation without a body
   return {

@@ -8,6 +8,7 @@ import { Connections } from './connections.ts';
 import { createNativeServer } from './native-prototypes.ts';
 import { answerBeforeStart } from './readiness.ts';
 import { refusals, refuseSocket, refuseUnreadable } from './refuse-socket.ts';
+import type { OnUncaught } from './uncaught.ts';
 
 /** How long running calls may take to finish once the server stops. */
 const SHUTDOWN_MS = 10_000;
@@ -28,8 +29,8 @@ export interface HttpServer {
 }
 
 /** Begins to listen before the parts of the server are there: until `mount`, every request is answered 503. */
-export async function listen(config: Config, logger: Logger): Promise<HttpServer> {
-  const { server, mount } = createNativeServer(answerBeforeStart);
+export async function listen(config: Config, logger: Logger, onUncaught: OnUncaught): Promise<HttpServer> {
+  const { server, mount } = createNativeServer(answerBeforeStart, onUncaught);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', refuseUnreadable);
   const connections = boundConnections(server, config, logger);

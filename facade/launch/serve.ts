@@ -44,6 +44,7 @@ export async function serve(
     start.step('building the dashboard');
     await server.prepareDashboard();
     start.done(stopping(server, store, config));
+    goOnAfterErrors(server);
   } catch (error) {
     await server?.close();
     await store.close();
@@ -66,6 +67,16 @@ async function sayStarted(
   }
   console.log(describeReach(server.baseUrl, config.oauth));
   console.log(whereToFind(server));
+}
+
+/**
+ * From now on, an error that a request or work in the background left to nobody ends nothing: it is logged and counted. What it belongs to is not known
+ * any more. During the start such an error still ends the process.
+ */
+export function goOnAfterErrors({ onUncaught }: RunningServer): void {
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error: unknown) => onUncaught(error));
+  }
 }
 
 /** The address on this machine and, where it is different, the one that clients use. */

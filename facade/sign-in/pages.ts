@@ -10,6 +10,7 @@ import { type Guards, isOtherName } from '../http/guards.ts';
 import { requestIdOf } from '../http/native-prototypes.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
 import { sendError } from '../http/respond.ts';
+import type { OnUncaught } from '../http/uncaught.ts';
 import { type Browsers, createBrowsers, formToken } from './browser.ts';
 import { ANY_PAGE, createHandlers } from './handlers.ts';
 import { sendOn, sendPage } from './layout.ts';
@@ -21,6 +22,7 @@ interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
   readonly refused: RefusedRequests;
   readonly baseUrl: string;
   readonly logger: Logger;
+  readonly onUncaught: OnUncaught;
   /** Handlers of other pages. */
   readonly more?: Handlers | undefined;
 }
@@ -56,10 +58,9 @@ class Pages {
       sendOn(response, `${this.#base.origin}${this.#at(request.url ?? '/')}`);
       return;
     }
-    this.#answer(request, response, new URL(request.url ?? '/', this.#base.origin)).catch((err) => {
-      this.#options.logger.error({ requestId: requestIdOf(response), err }, 'request failed');
-      response.destroy();
-    });
+    this.#answer(request, response, new URL(request.url ?? '/', this.#base.origin)).catch((error) =>
+      this.#options.onUncaught(error, response),
+    );
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {

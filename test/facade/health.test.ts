@@ -56,7 +56,7 @@ describe('/readyz', () => {
 
 describe('a server that is not there yet', () => {
   it('is not ready, and says to callers that it starts', async () => {
-    const { server: early } = createNativeServer(answerBeforeStart);
+    const { server: early } = createNativeServer(answerBeforeStart, assert.ifError);
     stoppedAtEnd(early).listen(0, '127.0.0.1');
     await once(early, 'listening');
     const baseUrl = `http://127.0.0.1:${(early.address() as AddressInfo).port}`;

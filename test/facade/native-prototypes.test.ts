@@ -8,7 +8,7 @@ import { stoppedAtEnd } from '../support/at-end.ts';
 
 describe('createNativeServer', () => {
   it('gives requests and responses their final prototypes before Express sees them, and keeps what Express adds', async () => {
-    const { server, mount } = createNativeServer(() => {});
+    const { server, mount } = createNativeServer(() => {}, assert.ifError);
     const before: object[] = [];
     const after: object[] = [];
     server.prependListener('request', (request, response) =>

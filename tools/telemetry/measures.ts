@@ -22,6 +22,13 @@ export class Measures {
     labels: ['gen_ai.tool.name', 'agent_admin.door', 'error.type'],
   });
 
+  readonly uncaught = this.meter.counter({
+    name: 'agent_admin.uncaught_errors',
+    unit: '{error}',
+    help: 'Errors that no code expected. The process went on.',
+    labels: ['error.type'],
+  });
+
   readonly toolSeconds = this.meter.histogram(
     {
       name: 'gen_ai.execute_tool.duration',

@@ -21,7 +21,7 @@ export interface Dashboard {
   /** The path of the script of the sign-in page. */
   signInScript(): Promise<string>;
   /** Serves `/assets/`. Passes on other paths and names of no file. */
-  serveAssets(request: IncomingMessage, response: ServerResponse, next: () => void): void;
+  serveAssets(request: IncomingMessage, response: ServerResponse, next: () => void): Promise<void>;
 }
 
 /** `baseUrl`: where browsers find the server. */
@@ -59,17 +59,13 @@ export function createDashboard(version: string, baseUrl: string): Dashboard {
       const { built } = await files();
       return `/assets/${built.beginning.signIn}`;
     },
-    serveAssets(request, response, next) {
+    async serveAssets(request, response, next) {
       const path = pathOf(request);
       if (!path.startsWith('/assets/') || !/^(GET|HEAD)$/.test(request.method ?? '')) return next();
-      files().then(
-        ({ byName }) => {
-          const asset = byName.get(path.slice('/assets/'.length));
-          if (asset) sendAsset(request, response, asset);
-          else next();
-        },
-        () => response.destroy(),
-      );
+      const { byName } = await files();
+      const asset = byName.get(path.slice('/assets/'.length));
+      if (asset) sendAsset(request, response, asset);
+      else next();
     },
   };
 }

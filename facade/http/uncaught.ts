@@ -1,0 +1,28 @@
+import type { ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { toToolError } from '../../tools/registry/errors.ts';
+import { failureOf } from '../../tools/telemetry/span.ts';
+import type { Telemetry } from '../../tools/telemetry/telemetry.ts';
+import { requestIdOf } from './native-prototypes.ts';
+import { sendError } from './respond.ts';
+
+/** Takes an error that no code expected. `response`: of the request that failed by it, which is answered. */
+export type OnUncaught = (error: unknown, response?: ServerResponse) => void;
+
+/** Logs and counts such an error. It ends its own request at most. */
+export function createOnUncaught(logger: Logger, { measures }: Pick<Telemetry, 'measures'>): OnUncaught {
+  return (error, response) => {
+    measures.uncaught.point(failureOf(error)).add(1);
+    logger.error({ ...(response && { requestId: requestIdOf(response) }), err: error }, 'uncaught error');
+    if (response) answerFailure(response, error);
+  };
+}
+
+function answerFailure(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) return void response.destroy();
+  try {
+    sendError(response, toToolError(error), requestIdOf(response));
+  } catch {
+    response.destroy(); // the headers that were set by then cannot be sent
+  }
+}
