@@ -64,6 +64,9 @@ export const WEB_ADDRESS = 'Write an http or https URL, like https://example.com
 
 export const recordId = z.string().min(1).max(200);
 
+/** What lists by a part of a name take. */
+export const namePart = z.string().trim().min(1).max(200).optional();
+
 /** An agent's id or name, for inputs that take either. */
 export const agentRef = orAgentName(recordId.describe('Agent id or name.'));
 

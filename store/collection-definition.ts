@@ -11,6 +11,8 @@ export interface CollectionDefinition<Schema extends z.ZodObject = z.ZodObject> 
   readonly unique: readonly UniqueRule<z.infer<Schema>>[];
   /** Each entry makes equality filters on exactly these fields fast. An array field is indexed by each of its items. */
   readonly indexes: readonly (readonly Field<z.infer<Schema>>[])[];
+  /** Members that queries look into (`part`): they have columns, so that the records themselves are not read. */
+  readonly parts?: readonly Field<z.infer<Schema>>[];
   /**
    * Counts that take the same time however many records there are: of all records, by equality filters on these indexed fields, and with
    * `quarters` of records created between two quarters of an hour.

@@ -35,6 +35,7 @@ export const collections = {
     idPrefix: 'agt',
     unique: [{ fields: ['name'], except: { field: 'status', value: 'deleted' } }],
     indexes: [['status'], ['name'], ['skillIds']],
+    parts: ['name', 'displayName'],
     search: {
       type: 'agent',
       title: ['displayName', 'name'],
@@ -47,6 +48,7 @@ export const collections = {
     idPrefix: 'skl',
     unique: [{ fields: ['name'] }],
     indexes: [['name']],
+    parts: ['name', 'displayName'],
     search: { type: 'skill', title: ['displayName', 'name'], text: ['description', 'instructions'] },
   }),
   memories: define({
@@ -139,6 +141,7 @@ export const collections = {
     idPrefix: 'rep',
     unique: [],
     indexes: [],
+    parts: ['title', 'description'],
     search: { type: 'report', title: ['title'], text: ['description'] },
   }),
   flows: define({

@@ -157,7 +157,14 @@ export interface Filter<Record> {
   readonly any?: readonly Where<Record>[] | undefined;
 }
 
+/** A text that one of the members must hold, ignoring case. It is looked for in each record that the other conditions admit. */
+export interface Part<Member extends string = string> {
+  readonly members: readonly Member[];
+  readonly text: string;
+}
+
 export interface Query<Record> extends Filter<Record> {
+  readonly part?: Part<keyof Record & string> | undefined;
   /** Records with `createdAt` in [from, to), ISO 8601. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;

@@ -31,6 +31,11 @@ export function fold(text: string): string {
   return plain.replace(LETTERS, (letter) => SPELLED[letter] ?? letter);
 }
 
+/** The form of a text that is looked for as a part of others, which are compared in lower case. */
+export function partForm(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}
+
 export function isSpaceless(term: string): boolean {
   return SPACELESS.test(term);
 }

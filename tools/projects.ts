@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { expectedRevision, namePart, pageOf, paging, recordId } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import { type Project, project, projectFields, projectStatus } from '../resources/project.ts';
 import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
-import { listPage, onlyThese } from './registry/paging.ts';
+import { listPage, onlyThese, partOf } from './registry/paging.ts';
 import { requireUnnamed } from './registry/references.ts';
 import { withoutBookkeeping } from './versions/history.ts';
 
@@ -19,15 +19,21 @@ const listProjects = defineTool({
   annotations: READS,
   input: z.strictObject({
     name: projectFields.name.optional().describe('Exactly this name, which several projects may have.'),
+    q: namePart.describe('Part of the name, ignoring case.'),
     status: projectStatus.optional(),
     ...paging,
   }),
   output: pageOf(project),
   errors: [],
 
-  handler({ name, status, ...input }, { store, principal }) {
+  handler({ name, q, status, ...input }, { store, principal }) {
     const any = onlyThese<Project>(principal.rights.limitedTo('project', 'read'), 'id');
-    return listPage(store.projects, input, { where: { name, status }, any }, (record) => record);
+    return listPage(
+      store.projects,
+      input,
+      { where: { name, status }, any, part: partOf<Project>(q, 'name') },
+      (record) => record,
+    );
   },
 });
 

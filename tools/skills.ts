@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expectedRevision, pageOf, paging, plainLine, recordId } from '../resources/fields.ts';
+import { expectedRevision, namePart, pageOf, paging, plainLine, recordId } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import { type Skill, skill, skillFields } from '../resources/skill.ts';
 import type { Readers } from '../store/port.ts';
@@ -7,7 +7,7 @@ import { mayReadAgent, requireSteeringAll } from './access/steering.ts';
 import type { Context } from './registry/context.ts';
 import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
-import { listPage, onlyThese } from './registry/paging.ts';
+import { listPage, onlyThese, partOf } from './registry/paging.ts';
 import { withoutBookkeeping } from './versions/history.ts';
 
 const skillId = refTo('skill', recordId).describe('Skill id (`skl_…`), see list_skills.');
@@ -17,16 +17,21 @@ const listSkills = defineTool({
   name: 'list_skills',
   title: 'List skills',
   description:
-    'List the skills agents can be given, newest first, optionally by name. Returns a page with `nextCursor`.',
+    'List the skills agents can be given, newest first, optionally by name or part of it. Returns a page with `nextCursor`.',
   access: { scope: 'skills:read', grant: 'skill:read', narrows: true, selects: { name: 'name' } },
   annotations: READS,
-  input: z.strictObject({ name: name.optional(), ...paging }),
+  input: z.strictObject({
+    name: name.optional(),
+    q: namePart.describe('Part of name or displayName, ignoring case.'),
+    ...paging,
+  }),
   output: pageOf(skill),
   errors: [],
 
-  handler({ name, ...input }, { store, principal }) {
+  handler({ name, q, ...input }, { store, principal }) {
     const any = onlyThese<Skill>(principal.rights.limitedTo('skill', 'read'), 'id');
-    return listPage(store.skills, input, { where: { name }, any }, (record) => record);
+    const part = partOf<Skill>(q, 'name', 'displayName');
+    return listPage(store.skills, input, { where: { name }, any, part }, (record) => record);
   },
 });
 

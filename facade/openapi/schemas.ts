@@ -18,7 +18,7 @@ import { settings } from '../../resources/settings.ts';
 import { skill } from '../../resources/skill.ts';
 import { thread, threadAccess, threadStats } from '../../resources/thread.ts';
 import { version, versionDiff } from '../../resources/version.ts';
-import { agentAnswer } from '../../tools/agents/agents.ts';
+import { agentAnswer } from '../../tools/agents/agent-answer.ts';
 import { getOverview } from '../../tools/analytics/overview.ts';
 import { capsuleAnswer, capsuleWithToken } from '../../tools/capsules/capsules.ts';
 import { sendChatMessage } from '../../tools/chat/send-chat-message.ts';

@@ -5,6 +5,7 @@ import {
   TIME_MEMBERS,
   type WebsiteRow,
 } from '../../resources/imported-rows.ts';
+import { partForm } from '../search-text.ts';
 import { channelOf } from './channel.ts';
 import { hashOf } from './hash.ts';
 
@@ -55,7 +56,7 @@ export function recordOf(type: RowType, row: ImportedRow): TableRow {
     else if (typeof value === 'object') record[column] = JSON.stringify(value);
     else record[column] = value as string | number | boolean; // by the schema of the type
   }
-  if (type === 'users') record.searched = searched([row.uid, row.email, row.name ?? ''].join('\n'));
+  if (type === 'users') record.searched = partForm([row.uid, row.email, row.name ?? ''].join('\n'));
   if (type === 'events' || type === 'visits') record.person = hashed(row.uid);
   if (type === 'visits') {
     record.visitor = hashed(row.visitorId);
@@ -79,11 +80,6 @@ export function rowOf<Row extends object = ImportedRow>(type: RowType, record: T
 }
 
 const hashed = (text: unknown) => (text === undefined ? undefined : hashOf(String(text)));
-
-/** The form in which texts of users are searched. */
-export function searched(text: string): string {
-  return text.normalize('NFC').toLowerCase();
-}
 
 /** The time from which a statement counts that does not say so itself. */
 export function countsFrom(type: StatedType, row: ImportedRow, importedMs: number, isFirst: boolean): number {

@@ -116,6 +116,7 @@ const naiveAgent = fc.record({
   createdAt: seconds.map(time),
   status: statuses as fc.Arbitrary<NaiveAgent['status']>,
   skillIds: fc.option(skills, { nil: undefined }),
+  displayName: fc.constantFrom('M1 Straße', '100% İ_', 'ΟΔΟΣ', 'Caf\u00e9\\', 'ÉTÉ ΣΑ', 'Ǆ ẞ'),
   maxSteps: fc.integer({ min: 1, max: 3 }),
   description: fc.option(fc.constantFrom('x', 'y'), { nil: undefined }),
   rank: fc.integer({ min: 0, max: 9 }),
@@ -145,7 +146,12 @@ const position = fc.record({
   createdAt: seconds.map(time),
   id: fc.integer({ min: 0, max: 9 }).map((rank) => `agt_${rank}_5`),
 });
+const part = fc.record({
+  members: fc.constantFrom(['name', 'displayName'] as const, ['displayName'] as const),
+  text: fc.constantFrom('1', 'M2', 'straß', 'ΔΟ', 'i\u0307', '%', '_', '\\', '\0', 'e\u0301'),
+});
 const agentQuery: fc.Arbitrary<AgentQuery> = fc.record({
+  part: fc.option(part, { nil: undefined, freq: 2 }),
   where: fc.option(agentWhere, { nil: undefined }),
   any: fc.option(fc.array(agentWhere, { maxLength: 3 }), { nil: undefined, freq: 2 }),
   from: fc.option(seconds.map(time), { nil: undefined, freq: 2 }),
@@ -158,7 +164,7 @@ const agentQuery: fc.Arbitrary<AgentQuery> = fc.record({
 async function agrees(reader: Store['agents'], model: readonly NaiveAgent[], query: AgentQuery): Promise<void> {
   const matching = model.filter((record) => matchesAgent(record, query));
   assert.equal(
-    await reader.count({ where: query.where, any: query.any, from: query.from, to: query.to }),
+    await reader.count({ where: query.where, any: query.any, part: query.part, from: query.from, to: query.to }),
     matching.length,
   );
   const sign = query.order === 'oldest' ? 1 : -1;
@@ -173,7 +179,7 @@ async function agrees(reader: Store['agents'], model: readonly NaiveAgent[], que
   assert.deepEqual(next, expected.length > query.limit ? { createdAt: last?.createdAt, id: last?.id } : null);
 }
 
-function matchesAgent(record: NaiveAgent, { where, any, from, to }: AgentQuery): boolean {
+function matchesAgent(record: NaiveAgent, { where, any, part, from, to }: AgentQuery): boolean {
   const holds = (clause: object) =>
     Object.entries(clause).every(([member, wanted]) => {
       const value: unknown = Reflect.get(record, member);
@@ -181,6 +187,8 @@ function matchesAgent(record: NaiveAgent, { where, any, from, to }: AgentQuery):
       return values.some((item) => item !== undefined && [wanted].flat().includes(item));
     });
   if ((from && record.createdAt < from) || (to && record.createdAt >= to)) return false;
+  const wanted = part?.text.normalize('NFC').toLowerCase() ?? '';
+  if (part && !part.members.some((member) => String(record[member]).toLowerCase().includes(wanted))) return false;
   return holds(where ?? {}) && (!any || any.some(holds));
 }
 

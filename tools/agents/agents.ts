@@ -1,23 +1,20 @@
 import { z } from 'zod';
 import { type Agent, agent, agentFields, agentStatus, memoryPolicy } from '../../resources/agent.ts';
 import { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
-import { agentRef, expectedRevision, pageOf, paging, plainLine } from '../../resources/fields.ts';
+import { agentRef, expectedRevision, namePart, pageOf, paging, plainLine } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
-import { allowlistWarnings } from '../access/allowlist.ts';
 import { requireWithin } from '../access/delegation.ts';
 import type { Principal } from '../access/principal.ts';
 import { isKeptFrom } from '../access/reach.ts';
 import { requireSteering, steers } from '../access/steering.ts';
-import type { Models } from '../models/models.ts';
 import { looksLikeId } from '../registry/agent-names.ts';
-import { nearest } from '../registry/catalog-index.ts';
-import type { ServerFacts } from '../registry/context.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
-import { listPage, onlyThese } from '../registry/paging.ts';
+import { listPage, onlyThese, partOf } from '../registry/paging.ts';
 import { requireUnnamed } from '../registry/references.ts';
 import { requireNoDefault } from '../settings/settings.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
+import { agentAnswer, showAgent } from './agent-answer.ts';
 import { managedIssues, maskAgent, mergeIdentity, withServerManaged } from './identity.ts';
 import { BESIDE_AGENTS } from './reserved-names.ts';
 
@@ -37,33 +34,6 @@ const newMemoryPolicy = z.strictObject({
 });
 const memoryPolicyPatch = z.strictObject({ remember: remember.optional(), maxInjected: maxInjected.optional() });
 
-/** An agent as answers show it. */
-export const agentAnswer = agent.extend({
-  warnings: z
-    .array(z.string())
-    .optional()
-    .describe('Entries of `tools` that match no tool now, and a model that is not there now.'),
-});
-
-/** Makes every answer with an agent: secrets masked, with warnings about its allowlist and its model. */
-export function showAgent(record: Agent, { catalog, models }: Known): z.input<typeof agentAnswer> {
-  const idle = record.tools ? allowlistWarnings(record.tools, catalog) : [];
-  const warnings = [...idle, ...modelWarnings(record, models)];
-  return warnings.length > 0 ? { ...maskAgent(record), warnings } : maskAgent(record);
-}
-
-type Known = Pick<ServerFacts, 'catalog' | 'models'>;
-
-/** Models come and go with their providers, so an unknown model is a warning and no error. */
-function modelWarnings({ modelPreference: id }: Agent, models: Models): string[] {
-  if (id === undefined || models.has(id)) return [];
-  const close = nearest(id, models.known(), 3);
-  const hint = close.length > 0 ? `similar ones: ${close.join(', ')}` : 'list_models shows those there are';
-  return [
-    `modelPreference: there is no model ${JSON.stringify(id)} now, and until there is the agent cannot run; ${hint}.`,
-  ];
-}
-
 /** The policy after the change. Members that are not given stay. */
 function policyAfter({ memoryPolicy }: Agent, change: z.output<typeof memoryPolicyPatch>): Agent['memoryPolicy'] {
   return {
@@ -78,15 +48,21 @@ const listAgents = defineTool({
   description: 'List agents, newest first; deleted ones only with status=deleted. Returns a page with `nextCursor`.',
   access: { scope: 'agents:read', grant: 'agent:read', narrows: true, selects: { status: 'status', name: 'name' } },
   annotations: READS,
-  input: z.strictObject({ name: agentFields.name.optional(), status: agentStatus.optional(), ...paging }),
+  input: z.strictObject({
+    name: agentFields.name.optional(),
+    q: namePart.describe('Part of name or displayName, ignoring case.'),
+    status: agentStatus.optional(),
+    ...paging,
+  }),
   output: pageOf(agent),
   errors: [],
 
-  handler({ name, ...input }, { store, principal }) {
+  handler({ name, q, ...input }, { store, principal }) {
     const [byId, byName] = onlyThese<Agent>(principal.rights.limitedTo('agent', 'read'), 'id', 'name') ?? [];
     const any = byId && [byId, ...(byName ? [{ status: ['active', 'paused'], ...byName }] : [])];
     const where = { name, status: input.status ?? ['active', 'paused'] };
-    return listPage(store.agents, input, { where, any }, maskAgent);
+    const part = partOf<Agent>(q, 'name', 'displayName');
+    return listPage(store.agents, input, { where, any, part }, maskAgent);
   },
 });
 

@@ -4,7 +4,8 @@ import { type A2pStatus, a2pStatus } from '../../resources/agent-identity.ts';
 import { expectedRevision, plainLine } from '../../resources/fields.ts';
 import { secret } from '../../resources/markers.ts';
 import { defineTool, type Fail, UPDATES } from '../registry/define-tool.ts';
-import { agentAnswer, agentId, showAgent } from './agents.ts';
+import { agentAnswer, showAgent } from './agent-answer.ts';
+import { agentId } from './agents.ts';
 
 const phone = z.strictObject({
   number: secret(plainLine(z.string().trim().min(1).max(40)))

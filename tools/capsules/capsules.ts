@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Capsule, type CapsuleRecord, capsule, capsuleFields, capsuleStatus } from '../../resources/capsule.ts';
-import { expectedRevision, instant, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { expectedRevision, instant, namePart, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { budgetSubjectsIn, madeBy } from '../access/budgets.ts';
@@ -13,7 +13,7 @@ import type { Catalog } from '../registry/catalog-index.ts';
 import type { Context } from '../registry/context.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
-import { listPage } from '../registry/paging.ts';
+import { listPage, partOf } from '../registry/paging.ts';
 import { requireDefinition } from './capsule-definition.ts';
 import { newToken, tokensInGrace, withoutEarlier } from './tokens.ts';
 import { warningsOf } from './verdicts.ts';
@@ -49,15 +49,21 @@ const listCapsules = defineTool({
   own: true,
   input: z.strictObject({
     name: capsuleFields.name.optional().describe('Exactly this name, which several capsules may have.'),
+    q: namePart.describe('Part of the name, ignoring case.'),
     status: capsuleStatus.optional(),
     ...paging,
   }),
   output: pageOf(capsule),
   errors: [],
 
-  handler({ name, status, ...page }, { store, principal }) {
+  handler({ name, q, status, ...page }, { store, principal }) {
     const any = listedTo<CapsuleRecord>(principal, 'capsule', { ownerId: principal.ownerId });
-    return listPage(store.capsules, page, { where: { name, status }, any }, showCapsule);
+    return listPage(
+      store.capsules,
+      page,
+      { where: { name, status }, any, part: partOf<CapsuleRecord>(q, 'name') },
+      showCapsule,
+    );
   },
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
-import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
+import { expectedRevision, namePart, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import {
   type Flow,
   type FlowTriggerInput,
@@ -14,7 +14,7 @@ import type { Readers } from '../../store/port.ts';
 import type { Context } from '../registry/context.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
-import { listPage, onlyThese } from '../registry/paging.ts';
+import { listPage, onlyThese, partOf } from '../registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
@@ -43,6 +43,7 @@ const listFlows = defineTool({
   annotations: READS,
   input: z.strictObject({
     name: flowFields.name.optional().describe('Exactly this name, which several flows may have.'),
+    q: namePart.describe('Part of the name, ignoring case.'),
     enabled: z.boolean().optional(),
     agentId: flowFields.agentId.optional(),
     ...paging,
@@ -50,9 +51,14 @@ const listFlows = defineTool({
   output: pageOf(flow),
   errors: [],
 
-  handler({ name, enabled, agentId, ...page }, { store, principal }) {
+  handler({ name, q, enabled, agentId, ...page }, { store, principal }) {
     const any = onlyThese<Flow>(principal.rights.limitedTo('flow', 'read'), 'id');
-    return listPage(store.flows, page, { where: { name, enabled, agentId }, any }, (record) => record);
+    return listPage(
+      store.flows,
+      page,
+      { where: { name, enabled, agentId }, any, part: partOf<Flow>(q, 'name') },
+      (record) => record,
+    );
   },
 });
 

@@ -28,6 +28,7 @@ export async function listPage<Record extends Position, Shown>(
     order: query.order,
     where: query.where,
     any: query.any,
+    part: query.part,
     from: query.from,
     to: query.to,
     filter: query.filter,
@@ -151,6 +152,11 @@ export function onlyThese<Record>(
   // A member that the filter already has keeps its value, so only grants with this name match.
   const alike = byName.filter((member) => members?.[member] === undefined || names.includes(String(members[member])));
   return alike.map((member) => ({ [member]: names, ...members }) as Where<Record>);
+}
+
+/** The filter for records that hold the text in one of the members. */
+export function partOf<Record>(text: string | undefined, ...members: (keyof Record & string)[]) {
+  return text === undefined ? undefined : { members, text };
 }
 
 function sealCursor({ createdAt, id }: Position, filters: unknown): string {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
+import { expectedRevision, namePart, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type Report, renderedReport, report, reportFields, reportQueryInput } from '../../resources/report.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
-import { LARGEST_PAGE, listPage, lookedAt, onlyThese } from '../registry/paging.ts';
+import { LARGEST_PAGE, listPage, lookedAt, onlyThese, partOf } from '../registry/paging.ts';
 import { requireQuery, runQuery } from './report-query.ts';
 
 const reportId = refTo('report', recordId).describe('Report id (`rep_…`), see list_reports.');
@@ -17,7 +17,7 @@ const listReports = defineTool({
   annotations: READS,
   input: z.strictObject({
     tool: refTo('tool', z.string().min(1).max(200)).optional().describe('Only those whose query calls it.'),
-    q: z.string().trim().min(1).max(200).optional().describe('Part of the title or description, ignoring case.'),
+    q: namePart.describe('Part of the title or description, ignoring case.'),
     ...paging,
   }),
   output: pageOf(report),
@@ -25,9 +25,9 @@ const listReports = defineTool({
 
   handler({ tool, q, ...page }, { store, principal }) {
     const any = onlyThese<Report>(principal.rights.limitedTo('report', 'read'), 'id');
-    const filter = { tool, q: q?.toLowerCase() };
-    const reports = tool === undefined && q === undefined ? store.reports : lookedAt(store.reports, isMeant(filter));
-    return listPage(reports, page, { any, filter }, (record) => record, LARGEST_PAGE);
+    const part = partOf<Report>(q, 'title', 'description');
+    const reports = tool === undefined ? store.reports : lookedAt(store.reports, ({ query }) => query.tool === tool);
+    return listPage(reports, page, { any, part, filter: { tool } }, (record) => record, LARGEST_PAGE);
   },
 });
 
@@ -112,11 +112,6 @@ const deleteReport = defineTool({
     return {};
   },
 });
-
-function isMeant({ tool, q = '' }: { readonly tool: string | undefined; readonly q: string | undefined }) {
-  return ({ title, description = '', query }: Report) =>
-    (tool === undefined || query.tool === tool) && `${title}\n${description}`.toLowerCase().includes(q);
-}
 
 export const reportTools = [listReports, getReport, createReport, updateReport, deleteReport];
 

@@ -1,8 +1,9 @@
 import type { InvoiceRow, RowType, SubscriptionRow, UserRow, WebsiteRow } from '../../resources/imported-rows.ts';
 import type { Page, Position } from '../../store/port.ts';
 import { hashOf } from '../../store/rows/hash.ts';
-import { rowOf, searched, type TableRow } from '../../store/rows/records.ts';
+import { rowOf, type TableRow } from '../../store/rows/records.ts';
 import type { RowStore } from '../../store/rows-port.ts';
+import { partForm } from '../../store/search-text.ts';
 import { listOf } from '../../store/sql/lists.ts';
 import {
   anythingOf,
@@ -32,7 +33,7 @@ export interface UserQuery {
 const ALL = Number.MAX_SAFE_INTEGER;
 
 function parametersOf({ status, search, uids, deleted = false }: UserQuery) {
-  return [status ?? null, search === undefined ? null : searched(search), uids ? listOf(uids) : null, deleted];
+  return [status ?? null, search === undefined ? null : partForm(search), uids ? listOf(uids) : null, deleted];
 }
 
 /** Newest first. */

@@ -1,6 +1,7 @@
 import { comparePositions, OrderedSet } from '../../ordered-set.ts';
-import type { CountQuery, Page, Query, Scalar, Where } from '../../port.ts';
+import type { CountQuery, Page, Part, Query, Scalar, Where } from '../../port.ts';
 import type { Row } from '../../row.ts';
+import { partForm } from '../../search-text.ts';
 import type { Collection } from './collection.ts';
 import type { Entry } from './entry.ts';
 import { indexKey, indexKeys } from './indexes.ts';
@@ -86,7 +87,18 @@ function countCommitted(collection: Collection, filter: RowFilter): number {
   return total;
 }
 
-function planOf(collection: Collection, filter: RowFilter): Plan {
+function planOf(collection: Collection, { part, ...filter }: RowFilter): Plan {
+  const plan = planByValues(collection, filter);
+  if (!part) return plan;
+  const contains = holderOf(part);
+  const streams = plan.streams.map(({ set, accepts }) => ({
+    set,
+    accepts: (row: Row) => (!accepts || accepts(row)) && contains(row),
+  }));
+  return { ...plan, streams };
+}
+
+function planByValues(collection: Collection, filter: RowFilter): Plan {
   const conditions = conditionsOf(filter.where);
   if (!filter.any) return bestPlan(collection, conditions);
   const alternatives = filter.any.map((where) => bestPlan(collection, [...conditions, ...conditionsOf(where)]));
@@ -156,13 +168,25 @@ function holds({ member, values }: Condition, row: Row): boolean {
   return values.includes(value as Scalar);
 }
 
+/** Whether one of the members holds the text. */
+function holderOf({ members, text }: Part): (row: Row) => boolean {
+  const form = partForm(text);
+  return (row) =>
+    members.some((member) => {
+      const value = row[member];
+      return typeof value === 'string' && value.toLowerCase().includes(form);
+    });
+}
+
 export function matcher(filter: RowFilter): (row: Row) => boolean {
   const all = conditionsOf(filter.where);
   const any = filter.any?.map(conditionsOf);
+  const contains = filter.part && holderOf(filter.part);
   return (row) =>
     (filter.from === undefined || row.createdAt >= filter.from) &&
     (filter.to === undefined || row.createdAt < filter.to) &&
     all.every((condition) => holds(condition, row)) &&
+    (!contains || contains(row)) &&
     (!any || any.some((conditions) => conditions.every((condition) => holds(condition, row))));
 }
 

@@ -36,7 +36,8 @@ export function countTableOf({ name, definition, columns }: Table): CountTable |
 }
 
 /** Whether the count table knows what the filter asks for. */
-export function knows(counts: CountTable, { where, any = [], from, to }: AnyFilter): boolean {
+export function knows(counts: CountTable, { where, any = [], part, from, to }: AnyFilter): boolean {
+  if (part) return false;
   const members = [where ?? {}, ...any].flatMap((one) =>
     Object.keys(one).filter((member) => one[member] !== undefined),
   );

@@ -1,4 +1,5 @@
-import type { Position, Scalar } from '../../port.ts';
+import type { Part, Position, Scalar } from '../../port.ts';
+import { partForm } from '../../search-text.ts';
 import type { Column, Table } from './tables.ts';
 
 /** The values of a statement, by number. */
@@ -16,6 +17,7 @@ export class Values {
 export interface AnyFilter {
   readonly where?: AnyWhere | undefined;
   readonly any?: readonly AnyWhere[] | undefined;
+  readonly part?: Part | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
@@ -35,10 +37,11 @@ export interface AnyQuery extends AnyFilter {
 
 /** The conditions of a filter, joined by `and`. `prefix` names the table where a statement has several, as `t.`. */
 export function conditions(table: Table, filter: AnyFilter, values: Values, prefix = ''): string[] {
-  const { where, any, from, to } = filter;
+  const { where, any, part, from, to } = filter;
   return [
     ...(where ? [clause(table, where, values, prefix)] : []),
     ...(any ? [either(any.map((one) => clause(table, one, values, prefix)))] : []),
+    ...(part ? [holds(table, part, values, prefix)] : []),
     ...(from === undefined ? [] : [`${prefix}created_at >= ${values.add(from)}`]),
     ...(to === undefined ? [] : [`${prefix}created_at < ${values.add(to)}`]),
   ];
@@ -68,6 +71,20 @@ function clause(table: Table, where: AnyWhere, values: Values, prefix: string): 
 
 function either(parts: readonly string[]): string {
   return parts.length > 0 ? `(${parts.map((part) => `(${part})`).join(' or ')})` : 'false';
+}
+
+/** By a collation of ICU, because Node.js makes lower case by the same tables. */
+function holds(table: Table, { members, text }: Part, values: Values, prefix: string): string {
+  const form = partForm(text);
+  if (!isStorable(form)) return 'false';
+  const place = values.add(form);
+  return either(
+    members.map((member) => {
+      const column = table.columns.get(member);
+      if (!column) throw new Error(`${table.name}: parts of ${member} need a column for it`);
+      return `strpos(lower(${prefix}${column.name} collate "und-x-icu"), ${place}::text) > 0`;
+    }),
+  );
 }
 
 function condition(table: Table, member: string, wanted: readonly Scalar[], values: Values, prefix: string): string {

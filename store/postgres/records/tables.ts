@@ -66,7 +66,7 @@ function tableOf(name: CollectionName, given: object): Table {
     ['createdAt', CREATED_AT],
   ]);
   const owner = definition.search?.owner?.field;
-  for (const field of [...definition.indexes.flat(), ...(owner ? [owner] : [])]) {
+  for (const field of [...definition.indexes.flat(), ...(definition.parts ?? []), ...(owner ? [owner] : [])]) {
     if (!columns.has(field)) columns.set(field, columnOf(field, definition.schema.shape[field]));
   }
   return {

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { serverForTests } from '../support/server.ts';
+
+const server = serverForTests();
+
+interface Listing {
+  /** Of its list over REST, where it has one. */
+  readonly path?: string;
+  readonly list: string;
+  readonly create: string;
+  readonly member: string;
+  readonly more: object;
+  /** The resource in grants. */
+  readonly resource: string;
+}
+
+const listings: readonly Listing[] = [
+  {
+    path: '/api/v1/agents/flows',
+    list: 'list_flows',
+    create: 'create_flow',
+    member: 'name',
+    more: {},
+    resource: 'flow',
+  },
+  {
+    path: '/api/v1/threads',
+    list: 'list_threads',
+    create: 'create_thread',
+    member: 'title',
+    more: {},
+    resource: 'thread',
+  },
+  {
+    list: 'list_capsules',
+    create: 'create_capsule',
+    member: 'name',
+    more: { allowedTools: ['list_agents'] },
+    resource: 'capsule',
+  },
+  { list: 'list_projects', create: 'create_project', member: 'name', more: {}, resource: 'project' },
+  {
+    path: '/api/v1/platform-users',
+    list: 'list_admin_users',
+    create: 'create_admin_user',
+    member: 'email',
+    more: {},
+    resource: 'admin-user',
+  },
+];
+
+describe('a list by the exact value of a member', () => {
+  for (const { path, list, create, member, more, resource } of listings) {
+    it(`${list} {${member}} shows those, counts them, and only those that the caller may see`, async () => {
+      const values = member === 'email' ? ['Ada+1@example.com', 'ada@example.com'] : ['Ada & Eve', 'Ada'];
+      const made: string[] = [];
+      for (const value of values) {
+        const { id } = await mustCall(server, server.adminKey, create, { [member]: value, ...more });
+        made.push(id);
+      }
+      const seen = async (key: string, value: string) => {
+        const page = await mustCall(server, key, list, { [member]: value, includeTotal: true });
+        const query = `${member}=${encodeURIComponent(value)}&includeTotal=true`;
+        const { body } = path ? await rest(server, 'GET', `${path}?${query}`, { key }) : { body: page };
+        assert.deepEqual(body, page);
+        return [page.data.map(({ id }: { id: string }) => id), page.total];
+      };
+      assert.deepEqual(await seen(server.adminKey, values[0] ?? ''), [[made[0]], 1]);
+      assert.deepEqual(await seen(server.adminKey, values[1] ?? ''), [[made[1]], 1]);
+      assert.deepEqual(await seen(server.adminKey, member === 'email' ? 'a@example.com' : 'A'), [[], 0]);
+      const limited = await makeKey(server, { grants: [`${resource}:read:${made[0]}`] });
+      assert.deepEqual(await seen(limited, values[0] ?? ''), [[made[0]], 1]);
+      assert.deepEqual(await seen(limited, values[1] ?? ''), [[], 0]);
+    });
+  }
+});
+
+interface Named {
+  readonly kind: string;
+  readonly path?: string;
+  readonly create: (name: string, at: number) => object;
+  readonly resource: string;
+}
+
+const flowOf = (name: string) => ({ name });
+const named: readonly Named[] = [
+  {
+    kind: 'agent',
+    path: '/api/v1/agents',
+    create: (name, at) => ({ name: `part-${at}`, displayName: name }),
+    resource: 'agent',
+  },
+  {
+    kind: 'skill',
+    path: '/api/v1/agents/skills',
+    create: (name, at) => ({ name: `part-${at}`, displayName: name }),
+    resource: 'skill',
+  },
+  { kind: 'flow', path: '/api/v1/agents/flows', create: flowOf, resource: 'flow' },
+  { kind: 'capsule', create: (name) => ({ name, allowedTools: ['list_agents'] }), resource: 'capsule' },
+  { kind: 'project', create: flowOf, resource: 'project' },
+];
+
+describe('a list by a part of the name', () => {
+  for (const { kind, path, create, resource } of named) {
+    it(`list_${kind}s {q} ignores case, counts exactly, and shows only what the caller may see`, async () => {
+      const made: string[] = [];
+      for (const [at, name] of ['Überfahrt Nord', 'ÜBERFAHRT Süd', 'Abfahrt 100%'].entries()) {
+        made.unshift((await mustCall(server, server.adminKey, `create_${kind}`, create(name, at))).id);
+      }
+      const [, south = '', north = ''] = made;
+      const seen = async (key: string, q: string, more: object = {}) => {
+        const input = { q, includeTotal: true, ...more };
+        const page = await mustCall(server, key, `list_${kind}s`, input);
+        const query = new URLSearchParams(
+          Object.entries(input).map(([name, value]): [string, string] => [name, String(value)]),
+        );
+        const { body } = path ? await rest(server, 'GET', `${path}?${query}`, { key }) : { body: page };
+        assert.deepEqual(body, page);
+        return { ids: page.data.map(({ id }: { id: string }) => id), total: page.total, next: page.nextCursor };
+      };
+      assert.deepEqual(await seen(server.adminKey, 'U\u0308BERfahrt'), { ids: [south, north], total: 2, next: null });
+      assert.deepEqual(await seen(server.adminKey, 'fahrt'), { ids: made, total: 3, next: null });
+      assert.deepEqual(await seen(server.adminKey, '0%'), { ids: made.slice(0, 1), total: 1, next: null });
+      assert.deepEqual(await seen(server.adminKey, '_'), { ids: [], total: 0, next: null });
+
+      const first = await seen(server.adminKey, 'überfahrt', { limit: 1 });
+      assert.deepEqual([first.ids, first.total], [[south], 2]);
+      const second = await seen(server.adminKey, 'überfahrt', { limit: 1, cursor: first.next });
+      assert.deepEqual(second, { ids: [north], total: 2, next: null });
+      const other = { q: 'fahrt', limit: 1, cursor: first.next };
+      const refused = await callTool(server, server.adminKey, `list_${kind}s`, other);
+      assert.ok('error' in refused && refused.error.code === 'invalid_input');
+
+      const limited = await makeKey(server, { grants: [`${resource}:read:${north}`] });
+      assert.deepEqual(await seen(limited, 'fahrt'), { ids: [north], total: 1, next: null });
+      assert.deepEqual(await seen(limited, 'süd'), { ids: [], total: 0, next: null });
+    });
+  }
+});
