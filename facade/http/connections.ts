@@ -6,6 +6,8 @@ export interface ConnectionLimits {
   readonly maxConnections: number;
   /** How long a connection may take for its next complete request, as long as none on it was authenticated. */
   readonly firstRequestMs: number;
+  /** The most refusals that are answered at a time. Default: 100. */
+  readonly maxRefusals?: number;
 }
 
 interface ConnectionOptions extends ConnectionLimits {
@@ -18,7 +20,7 @@ interface ConnectionOptions extends ConnectionLimits {
 }
 
 const TOLD_EVERY_MS = 60_000;
-const MOST_TURNED_AWAY = 100;
+const MOST_REFUSALS = 100;
 
 /** A connection on which nobody has been authenticated yet. */
 interface Stranger {
@@ -75,7 +77,7 @@ export class Connections {
 
   /** Refuses with an answer. While many such answers are being sent, further connections are closed without one. */
   #turnAway(socket: Socket): void {
-    if (this.#turnedAway >= MOST_TURNED_AWAY) {
+    if (this.#turnedAway >= (this.#options.maxRefusals ?? MOST_REFUSALS)) {
       socket.destroy();
       return;
     }

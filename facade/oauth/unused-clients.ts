@@ -20,8 +20,8 @@ export async function forgetUnused(store: Store, now: Date): Promise<void> {
 }
 
 /** Makes room for one more client of a kind that anybody can add. */
-export async function makeRoom(store: Store, kind: 'registered' | 'metadata'): Promise<void> {
-  if ((await store.oauthClients.count({ where: { kind } })) < MOST_UNUSED) return;
+export async function makeRoom(store: Store, kind: 'registered' | 'metadata', most = MOST_UNUSED): Promise<void> {
+  if ((await store.oauthClients.count({ where: { kind } })) < most) return;
   const unused = (await clientsOf(store, [kind])).filter(({ lastUsedAt }) => lastUsedAt === undefined);
   const byNetwork = new Map<string, OAuthClientRecord[]>();
   for (const client of unused) {
@@ -30,9 +30,9 @@ export async function makeRoom(store: Store, kind: 'registered' | 'metadata'): P
     if (others) others.push(client);
     else byNetwork.set(network, [client]);
   }
-  for (let over = unused.length - MOST_UNUSED + 1; over > 0; over -= 1) {
-    const most = [...byNetwork.values()].reduce((one, other) => (other.length > one.length ? other : one));
-    const oldest = most.shift();
+  for (let over = unused.length - most + 1; over > 0; over -= 1) {
+    const largest = [...byNetwork.values()].reduce((one, other) => (other.length > one.length ? other : one));
+    const oldest = largest.shift();
     if (oldest) await remove(store, oldest.id);
   }
 }

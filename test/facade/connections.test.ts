@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { Connections } from '../../facade/http/connections.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
 /** A connection, with all that came on it so far. */
 class Line {
@@ -135,6 +136,41 @@ describe('MAX_CONNECTIONS', () => {
 });
 
 describe('Connections', () => {
+  it('answers so many refusals at a time, closes further connections without a word, and answers again once some have ended', async () => {
+    const http = stoppedAtEnd(createServer());
+    const refused: Socket[] = [];
+    const full: true[] = [];
+    const connections = new Connections(http, {
+      maxConnections: 1,
+      firstRequestMs: 60_000,
+      maxRefusals: 2,
+      isTrusted: () => true, // none makes room
+      refuse: (socket) => void refused.push(socket),
+      onFull: () => void full.push(true),
+    });
+    assert.ok(connections);
+    http.listen(0, '127.0.0.1');
+    await once(http, 'listening');
+    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`; // listening on TCP
+    try {
+      const first = new Line(url);
+      await once(http, 'connection');
+      const waiting = [new Line(url), new Line(url)];
+      await until(() => refused.length === 2);
+      await new Line(url).closed;
+      assert.equal(refused.length, 2, 'the third is closed unanswered');
+      for (const socket of refused) socket.destroy();
+      for (const line of waiting) await line.closed;
+      const next = new Line(url);
+      await until(() => refused.length === 3);
+      assert.equal(full.length, 1);
+      for (const line of [first, next]) line.socket.destroy();
+    } finally {
+      http.closeAllConnections();
+      http.close();
+    }
+  });
+
   it('leaves a request alone that came whole and is being answered, and connections of trusted proxies', async () => {
     const http = stoppedAtEnd(createServer());
     let connected = 0;

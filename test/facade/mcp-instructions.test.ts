@@ -127,7 +127,15 @@ describe('instructions at either path of the door', () => {
   });
 
   it('are in no other answer', async () => {
-    const { text } = await post(doors.sdkUrl, legacy('tools/list'), { token: tokens.reader });
-    assert.doesNotMatch(text, /"instructions":"This is/);
+    for (const era of eras) {
+      for (const url of [doors.url, doors.sdkUrl]) {
+        for (const method of ['tools/list', 'prompts/list', 'resources/list']) {
+          const { message, headers } = inEra(era, method);
+          const { body, text } = await post(url, message, { token: tokens.reader, headers });
+          assert.ok(body.result, `${era} ${method}: ${text}`);
+          assert.ok(!/instructions|This is agent-admin/.test(text), `${era} ${method}: ${text.slice(0, 300)}`);
+        }
+      }
+    }
   });
 });

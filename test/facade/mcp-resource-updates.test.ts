@@ -155,13 +155,24 @@ describe('a subscription to resources', () => {
     assert.deepEqual(new Set((await listener.settled()).slice(1)), new Set([all, ofOne]));
   });
 
-  it('sends nothing after the client has closed it', async () => {
+  it('is over for the server too once the client has closed it: its place is free for another', async () => {
     const id = await makeAgent('eve');
-    const listener = await listen([`agent://${id}`]);
-    await listener.subscription.close();
-    await must('update_agent', { id, displayName: 'E.' });
+    const token = await makeKey(server, { scopes: ['read'] });
+    const { client, subscription, told } = await listen([`agent://${id}`], token);
+    await subscription.close();
+    // As many as a caller may have open at a time.
+    for (let count = 0; count < 100; count += 1) {
+      await (await client.listen({ resourceSubscriptions: [`agent://${id}`] })).close();
+    }
+    // The server may hear of an end a moment later.
+    let another: Listener | undefined;
+    await until(async () => {
+      another = await listen([`agent://${id}`], token).catch(() => undefined);
+      return another !== undefined;
+    });
     await must('update_agent', { id, displayName: 'Eve' });
-    assert.deepEqual(listener.told, []);
+    assert.deepEqual(await another?.settled(), [`agent://${id}`]);
+    assert.deepEqual(told, []);
   });
 });
 

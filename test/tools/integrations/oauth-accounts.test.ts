@@ -77,7 +77,17 @@ async function follow(one: Person, url: string, account: string | undefined): Pr
   return next === '' ? one.browser.page : one.browser.open(next);
 }
 
+/** Everybody has just confirmed that it is them. Signing in anew each time would be too often. */
+async function confirmed(): Promise<void> {
+  const { records } = await server.store.sessions.find({ limit: 100 });
+  const confirmedAt = server.clock.in(0);
+  await server.store.transaction(async (tx) => {
+    for (const { id } of records) await tx.sessions.touch(id, { confirmedAt });
+  });
+}
+
 async function linkOf(one: Pick<Person, 'cookie'>, id: string): Promise<string> {
+  await confirmed();
   return (await mustCall(server, one.cookie, 'connect_integration', { id })).url;
 }
 
@@ -480,8 +490,24 @@ describe('an integration', () => {
   });
 
   it('ends its accounts when it moves or is deleted', async () => {
-    const { id } = await perPerson();
-    await admin('update_integration', { id, url: `${upstream.url}?moved` });
-    assert.deepEqual((await admin('list_integration_accounts', { integrationId: id })).data, []);
+    const accountsOf = async (id: string) =>
+      (await server.store.integrationAccounts.find({ where: { integrationId: id }, limit: 10 })).records.length;
+    for (const end of [
+      (id: string) =>
+        admin('update_integration', { id, name: 'Moved', url: `${upstream.url}?moved`, toolPrefix: 'moved' }),
+      (id: string) => admin('delete_integration', { id }),
+    ]) {
+      const { id, ada, bob } = await perPerson();
+      await connect(bob, id, 'bob-there');
+      const pending = await linkOf(bob, id);
+      assert.equal(await accountsOf(id), 2);
+      upstream.revoked.length = 0;
+      await end(id);
+      assert.equal(await accountsOf(id), 0);
+      for (const one of ['ada-there', 'bob-there']) await until(() => upstream.revoked.includes(`refresh ${one}`));
+      const { data } = await mustCall(server, ada.cookie, 'list_integration_accounts', { integrationId: id });
+      assert.deepEqual(data, []);
+      assert.equal((await bob.browser.open(pending)).status, 404, 'no link connects an account any more');
+    }
   });
 });
