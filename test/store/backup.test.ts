@@ -70,6 +70,17 @@ describe('a backup', () => {
     await copy.close();
   });
 
+  it('refuses a source that lacks what was acknowledged, also at the end of a line', async (test) => {
+    const folder = await testFolder(test);
+    const store = await openLowdbStore({ folder });
+    for (const name of ['a', 'b']) await store.transaction((tx) => tx.agents.insert(agentRecord(name)));
+    await store.close();
+    const journal = join(folder, 'journal-00000001.ndjson');
+    const lines = (await readFile(journal, 'utf8')).split('\n');
+    await writeFile(journal, `${lines.slice(0, 2).join('\n')}\n`);
+    await assert.rejects(copySnapshot(folder, await testFolder(test)), /transaction 2 is missing/);
+  });
+
   it('refuses a target that holds something, a source that is no data folder, and a damaged one', async (test) => {
     const folder = await testFolder(test);
     await assert.rejects(copySnapshot(folder, join(folder, 'copy')), /is no data folder/);

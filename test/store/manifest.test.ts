@@ -202,6 +202,18 @@ describe('the manifest', () => {
     assert.match(await refusal(folder), /2026-03-01\.ndjson, offset \d+: audit entries are missing .* accept the loss/);
   });
 
+  it('refuses the journal of a copy that went on by itself', async (test) => {
+    const [folder, copy] = [await written(test), await testFolder(test)];
+    await cp(folder, copy, { recursive: true });
+    for (const [place, name] of Object.entries({ [folder]: 'own', [copy]: 'other' })) {
+      const store = await openLowdbStore({ folder: place });
+      await store.transaction((tx) => tx.agents.insert(agentRecord(name)));
+      await store.close();
+    }
+    await cp(journalIn(copy), journalIn(folder));
+    assert.match(await refusal(folder), /line 7: the manifest knows another transaction 6, .* accept the loss/);
+  });
+
   it('refuses where every file of records is gone', async (test) => {
     const folder = await written(test);
     await rm(join(folder, 'db.json'));
