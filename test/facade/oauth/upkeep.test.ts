@@ -88,7 +88,7 @@ describe('a client that made itself known', () => {
     assert.ok((await Promise.all([known, ...many, few].map(isThere))).every(Boolean), 'there is room for a fourth');
     await makeRoom(store, 'registered', 3);
     assert.deepEqual(await Promise.all([known, ...many, few].map(isThere)), [true, false, true, true]);
-    await makeRoom(store, 'metadata', 0);
+    await makeRoom(store, 'metadata', 1);
     assert.ok(await isThere(few), 'it is of another kind');
   });
 });
