@@ -9,11 +9,13 @@ import { isStorable } from './records/filters.ts';
 import { tableNamed } from './records/tables.ts';
 import { TableWriter, type WriterParts } from './records/writer.ts';
 import type { Session, Statement } from './session.ts';
+import type { Addition } from './write-together.ts';
 
 /** What a transaction reads and writes on its connection. */
 export class OpenTransaction implements WriterParts {
   readonly session: Session;
   readonly now: () => Date;
+  readonly writesLate: boolean;
   readonly audit: AuditEntry[] = [];
   readonly erased: string[] = [];
   readonly erasedUsers: string[] = [];
@@ -30,8 +32,9 @@ export class OpenTransaction implements WriterParts {
   #failure: unknown;
   #ended = false;
 
-  constructor(session: Session, now: () => Date) {
+  constructor(session: Session, now: () => Date, { writesLate }: Pick<WriterParts, 'writesLate'>) {
     this.now = now;
+    this.writesLate = writesLate;
     this.session = {
       query: async (statement) => {
         if (this.#failure) throw this.#failure;
@@ -83,6 +86,11 @@ export class OpenTransaction implements WriterParts {
     const writer = new TableWriter(tableNamed(name), this);
     this.#writers.set(name, writer);
     return writer;
+  }
+
+  /** What writes the records that wait for the last statement. */
+  get additions(): Addition[] {
+    return [...this.#writers.values()].flatMap(({ additions }) => additions);
   }
 
   changes(): RecordChange[] {

@@ -55,7 +55,7 @@ export class Transactions {
 
   /** @throws StoreUnavailable */
   async run<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result> {
-    const running = withRetries((attempt) => this.#once(work, origin, attempt > ATTEMPTS_BESIDE_OTHERS));
+    const running = withRetries((attempt) => this.#once(work, origin, attempt));
     const settled = running.catch(() => {}).finally(() => this.#running.delete(settled));
     this.#running.add(settled);
     return running;
@@ -66,17 +66,18 @@ export class Transactions {
     await Promise.all(this.#running);
   }
 
-  async #once<Result>(work: (tx: Transaction) => Promise<Result>, origin: object | undefined, alone: boolean) {
+  async #once<Result>(work: (tx: Transaction) => Promise<Result>, origin: object | undefined, attempt: number) {
     const { database, now, hook, erasures, audit, additions } = this.#parts;
     if (database.isReadOnly) throw new StoreReadOnly();
     let hasErased = false;
     const result = await database.use(async (session) => {
       // The lock comes before the view of the data, which begins with the first question.
-      const mode = alone ? 'exclusive' : 'row share';
+      const mode = attempt > ATTEMPTS_BESIDE_OTHERS ? 'exclusive' : 'row share';
       await session.query({
         text: `begin isolation level serializable; ${BY_INDEX}; lock table write_gate in ${mode} mode`,
       });
-      const open = new OpenTransaction(session, now);
+      // Where another record was in the way of one that waited, the next attempt says which.
+      const open = new OpenTransaction(session, now, { writesLate: attempt === 1 });
       let result: Result;
       let completed: Completed;
       try {
@@ -114,7 +115,7 @@ export class Transactions {
     );
     const { additions, enter } = vocabulary.toAdd(open.words);
     const changes = open.changes();
-    const others = [...additions, ...(changes.length > 0 ? [hook.note(changes)] : [])];
+    const others = [...open.additions, ...additions, ...(changes.length > 0 ? [hook.note(changes)] : [])];
     open.xid = (await audit.appendIn(session, open.audit, { justErased: open.erased, others })) ?? open.xid;
     return { changes, enterWords: enter };
   }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { UniqueTaken } from '../../store/errors.ts';
+import type { Store } from '../../store/port.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { createRegistry } from '../../tools/registry/registry.ts';
@@ -8,15 +10,17 @@ import { closedAtEnd } from '../support/at-end.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { principalOf, testFacts } from '../support/registry.ts';
 import { type StatementsProxy, startStatementsProxy } from '../support/statements.ts';
+import { versionOf } from './records.ts';
 
 const principal = principalOf({ type: 'session', id: 'usr_ann', scopes: ['*'] });
 
 describe('calls on PostgreSQL', { skip: withoutPostgres }, () => {
   let proxy: StatementsProxy;
+  let store: Store;
   let call: (tool: string, input: object) => Promise<Readonly<Record<string, unknown>>>;
   before(async () => {
     proxy = await startStatementsProxy((await testDatabase()).url);
-    const store = await openPostgresStore({ url: proxy.url });
+    store = await openPostgresStore({ url: proxy.url });
     closedAtEnd(() => store.close());
     await prepareSettings(store);
     const server = testFacts(store, { catalog, now: () => new Date() });
@@ -38,8 +42,21 @@ describe('calls on PostgreSQL', { skip: withoutPostgres }, () => {
     const tables = /"skills"|"versions"|audit_entries|text_words|cluster_changes/;
     for (const instructions of ['gamma', 'beta']) {
       const asked = await statements(tables, 'update_skill', { id, instructions });
-      assert.equal(asked.length, 5, asked.join('\n\n'));
+      assert.equal(asked.length, 4, asked.join('\n\n'));
     }
+  });
+
+  it('say which version is in the way of one that waits for the last statement, and find those that wait', async () => {
+    const insert = (...revisions: number[]) =>
+      store.transaction(async (tx) => {
+        for (const revision of revisions) await tx.versions.insert(versionOf('agt_late', revision));
+        return (await tx.versions.find({ where: { entityType: 'agent', entityId: 'agt_late' }, limit: 10 })).records;
+      });
+    assert.deepEqual((await insert(1, 2)).map(({ revision }) => revision).sort(), [1, 2]);
+    const again = store.transaction((tx) => tx.versions.insert(versionOf('agt_late', 2)));
+    await assert.rejects(again, (error) => error instanceof UniqueTaken && error.fields.includes('revision'));
+    await store.transaction((tx) => tx.versions.insert(versionOf('agt_late', 3)));
+    assert.equal(await store.versions.count({ where: { entityType: 'agent', entityId: 'agt_late' } }), 3);
   });
 
   it('search all kinds of records with three statements, with one more where words are spelled wrongly', async () => {

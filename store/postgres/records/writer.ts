@@ -1,11 +1,13 @@
+import type { CollectionName } from '../../collections.ts';
 import type { Change, Guard, Page, Writer } from '../../port.ts';
 import { assertMutable, expectedRecord, newRecord, touchedRecord, updatedRecord } from '../../record-change.ts';
 import type { Row } from '../../row.ts';
+import type { Addition } from '../write-together.ts';
 import type { AnyCount, AnyQuery } from './filters.ts';
 import { countRecords, readOne, readPage } from './reading.ts';
 import type { Table } from './tables.ts';
 import { deleteRecord, insertRecord, replaceRecord, type Writing } from './writing.ts';
-import { deleteRecords, insertRecords } from './writing-many.ts';
+import { deleteRecords, insertionOf, insertRecords, insertTogether, type Prepared, prepared } from './writing-many.ts';
 
 /** What the writers of a transaction share. */
 export interface WriterParts extends Writing {
@@ -13,7 +15,16 @@ export interface WriterParts extends Writing {
   inOrder<Result>(call: () => Promise<Result>): Promise<Result>;
   /** A statement of the transaction has written, as this number says. */
   written(xid: string): void;
+  /** Whether new records wait for the last statement of the transaction. It fails where another is in the way of one. */
+  readonly writesLate: boolean;
 }
+
+/**
+ * Collections whose new records wait, so that they cost no statement of their own: of those that nobody else can be in the way of, since the
+ * transaction has written the record that they belong to. Their number is bounded.
+ */
+const LATE: ReadonlySet<CollectionName> = new Set(['versions']);
+const MOST_LATE = 100;
 
 /** A record as a transaction found it and as it leaves it. Undefined: there is none. */
 export interface ChangedRecord {
@@ -28,6 +39,7 @@ export class TableWriter implements Writer<Row> {
   readonly #parts: WriterParts;
   /** Records as they are for the transaction, which nobody else changes. */
   readonly #seen = new Map<string, Row | undefined>();
+  #late: Prepared[] = [];
 
   constructor(table: Table, parts: WriterParts) {
     this.#table = table;
@@ -42,8 +54,13 @@ export class TableWriter implements Writer<Row> {
     return this.#parts.inOrder(() => this.#expected(id));
   }
 
+  /** What writes the records that wait, with the last statement of the transaction. */
+  get additions(): readonly Addition[] {
+    return this.#late.length > 0 ? [insertionOf(this.#table, this.#late)] : [];
+  }
+
   find(query: AnyQuery): Promise<Page<Row>> {
-    return this.#parts.inOrder(async () => {
+    return this.#afterLate(async () => {
       const page = await readPage(this.#table, query, this.#parts);
       for (const record of page.records) this.#seen.set(record.id, record);
       return page;
@@ -51,20 +68,20 @@ export class TableWriter implements Writer<Row> {
   }
 
   count(filter: AnyCount): Promise<number> {
-    return this.#parts.inOrder(() => countRecords(this.#table, filter, this.#parts));
+    return this.#afterLate(() => countRecords(this.#table, filter, this.#parts));
   }
 
   insert(record: Partial<Row>): Promise<Row> {
     return this.#parts.inOrder(async () => {
       const row = newRecord(this.#table, record, this.#now());
-      this.#parts.written(await insertRecord(this.#table, row, this.#parts));
+      await this.#insert(row);
       this.#note(row.id, this.changes.get(row.id)?.before, row);
       return row;
     });
   }
 
   insertAll(records: readonly Partial<Row>[]): Promise<Row[]> {
-    return this.#parts.inOrder(async () => {
+    return this.#afterLate(async () => {
       const rows = records.map((record) => newRecord(this.#table, record, this.#now()));
       await insertRecords(this.#table, rows, this.#parts);
       for (const row of rows) this.#note(row.id, this.changes.get(row.id)?.before, row);
@@ -87,7 +104,7 @@ export class TableWriter implements Writer<Row> {
   }
 
   delete(id: string, options?: Guard): Promise<Row> {
-    return this.#parts.inOrder(async () => {
+    return this.#afterLate(async () => {
       const row = await this.#expected(id, options);
       this.#parts.written(await deleteRecord(this.#table, id, this.#parts));
       this.#note(id, row, undefined);
@@ -96,7 +113,7 @@ export class TableWriter implements Writer<Row> {
   }
 
   deleteAll(ids: readonly string[]): Promise<Row[]> {
-    return this.#parts.inOrder(async () => {
+    return this.#afterLate(async () => {
       const left = new Set(ids);
       const rows: Row[] = [];
       for (const id of ids) {
@@ -106,6 +123,29 @@ export class TableWriter implements Writer<Row> {
       for (const row of rows) this.#note(row.id, row, undefined);
       return rows;
     });
+  }
+
+  async #insert(row: Row): Promise<void> {
+    if (!this.#parts.writesLate || !LATE.has(this.#table.name)) {
+      this.#parts.written(await insertRecord(this.#table, row, this.#parts));
+      return;
+    }
+    if (this.#late.length >= MOST_LATE) await this.#writeLate();
+    this.#late.push(prepared(this.#table, row, this.#parts));
+  }
+
+  /** Calls for which all records have to be in the table. */
+  #afterLate<Result>(call: () => Promise<Result>): Promise<Result> {
+    return this.#parts.inOrder(async () => {
+      await this.#writeLate();
+      return call();
+    });
+  }
+
+  async #writeLate(): Promise<void> {
+    const late = this.#late;
+    this.#late = [];
+    if (late.length > 0) await insertTogether(this.#table, late, this.#parts);
   }
 
   async #current(id: string): Promise<Row | undefined> {

@@ -1,6 +1,7 @@
 import type { Row } from '../../row.ts';
 import { Conflict } from '../failures.ts';
-import type { Table } from './tables.ts';
+import type { Addition } from '../write-together.ts';
+import { snake, type Table } from './tables.ts';
 import { type Cell, cellsOf, insertRecord, type Writing, type Written, XID } from './writing.ts';
 
 /** Where many records are written. */
@@ -12,9 +13,13 @@ export interface ManyWriting extends Writing {
 const MOST_ROWS = 1000;
 const MOST_CHARACTERS = 4_000_000;
 
-interface Prepared {
+export interface Prepared {
   readonly row: Row;
   readonly cells: readonly Cell[];
+}
+
+export function prepared(table: Table, row: Row, writing: Writing): Prepared {
+  return { row, cells: cellsOf(table, row, writing) };
 }
 
 /** Adds the records, many with each statement. @throws UniqueTaken */
@@ -22,9 +27,9 @@ export async function insertRecords(table: Table, rows: readonly Row[], writing:
   let waiting: Prepared[] = [];
   let characters = 0;
   for (const row of rows) {
-    const cells = cellsOf(table, row, writing);
-    waiting.push({ row, cells });
-    characters += String(cells[0]?.value).length;
+    const each = prepared(table, row, writing);
+    waiting.push(each);
+    characters += String(each.cells[0]?.value).length;
     if (waiting.length < MOST_ROWS && characters < MOST_CHARACTERS) continue;
     await insertTogether(table, waiting, writing);
     waiting = [];
@@ -34,26 +39,33 @@ export async function insertRecords(table: Table, rows: readonly Row[], writing:
 }
 
 /** Records that another is in the way of come one by one, which says what is wrong. */
-async function insertTogether(table: Table, given: readonly Prepared[], writing: ManyWriting): Promise<void> {
-  const columns = (given[0]?.cells ?? []).map(({ name, type }, at) => ({
-    name,
-    type,
-    values: given.map(({ cells }) => cells[at]?.value),
-  }));
-  const lists = columns.map(({ type }, at) => `$${at + 3}::${type}[]`);
+export async function insertTogether(table: Table, given: readonly Prepared[], writing: ManyWriting): Promise<void> {
+  const { text, values } = insertionOf(table, given);
   const inserted = await writing.session.query<Written & { id: string }>({
     name: `insert many ${table.name}`,
-    text: `insert into ${table.sql} (${['id', 'created_at', ...columns.map(({ name }) => name)].join(', ')})
-      select * from unnest($1::text[], $2::text[], ${lists.join(', ')}) on conflict do nothing returning id, ${XID}`,
-    values: [
-      given.map(({ row }) => row.id),
-      given.map(({ row }) => row.createdAt),
-      ...columns.map(({ values }) => values),
-    ],
+    text: `${text(values.map((_, at) => `$${at + 1}`))} on conflict do nothing returning id, ${XID}`,
+    values,
   });
   for (const { xid } of inserted.slice(0, 1)) writing.written(xid);
   const there = new Set(inserted.map(({ id }) => id));
   for (const { row } of given) if (!there.delete(row.id)) writing.written(await insertRecord(table, row, writing));
+}
+
+/** Adds the records as a part of a larger statement, which fails where another is in the way of one. */
+export function insertionOf(table: Table, given: readonly Prepared[]): Addition {
+  const columns = [
+    { name: 'id', type: 'text', values: given.map(({ row }) => row.id) },
+    { name: 'created_at', type: 'text', values: given.map(({ row }) => row.createdAt) },
+    ...(given[0]?.cells ?? []).map(({ name, type }, at) => {
+      return { name, type, values: given.map(({ cells }) => cells[at]?.value) };
+    }),
+  ];
+  return {
+    name: `new_${snake(table.name)}`,
+    text: (places) => `insert into ${table.sql} (${columns.map(({ name }) => name).join(', ')})
+      select * from unnest(${columns.map(({ type }, at) => `${places[at]}::${type}[]`).join(', ')})`,
+    values: columns.map(({ values }) => values),
+  };
 }
 
 /** Removes records that are there, many with each statement. */
