@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentIdentity } from './agent-identity.ts';
 import { bookkeeping, nameText, recordId } from './fields.ts';
-import { A_MODEL, inForms, refTo } from './markers.ts';
+import { A_MODEL, inForms, orNameOf, refTo } from './markers.ts';
 
 export const agentStatus = z.enum(['active', 'paused', 'deleted']);
 
@@ -20,7 +20,7 @@ export const agentFields = {
   tools: inForms(z.array(z.string().min(1).max(200)).max(500), { control: 'tools' }).describe(
     'Tool allowlist: tool names or globs such as `list_*`.',
   ),
-  skillIds: z.array(refTo('skill', recordId)).max(100),
+  skillIds: z.array(orNameOf('skill', refTo('skill', recordId))).max(100),
   maxSteps: z.int().min(1).max(50).describe('Model turns per run.'),
 };
 

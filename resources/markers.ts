@@ -19,10 +19,13 @@ export function address<T extends z.ZodType>(schema: T): T {
 }
 
 /**
- * Members that take an agent's id or, while the agent is not deleted, its name. Handlers receive the id. With `beside`, the member is one
- * only where another member of the same object has the value `is`.
+ * Members that take a record's id or its name, an agent's while it is not deleted. Handlers receive the id. With `beside`, the member is
+ * one only where another member of the same object has the value `is`.
  */
-export const agentNames = z.registry<{ names: 'agent'; beside?: NamedBeside }>();
+export const recordNames = z.registry<{ names: NamedType; beside?: NamedBeside }>();
+
+/** The types of records that inputs take by name. */
+export type NamedType = 'agent' | 'skill' | 'flow';
 
 export interface NamedBeside {
   readonly member: string;
@@ -31,14 +34,19 @@ export interface NamedBeside {
 
 /** Marks a field that takes an agent's id or name. Returns the field. */
 export function orAgentName<T extends z.ZodType>(schema: T, beside?: NamedBeside): T {
+  return orNameOf('agent', schema, beside);
+}
+
+/** Marks a field that takes the id or the name of such a record. Returns the field. */
+export function orNameOf<T extends z.ZodType>(names: NamedType, schema: T, beside?: NamedBeside): T {
   const marked = schema.clone() as T; // a clone, because schemas such as `recordId` are shared
-  agentNames.add(marked, { names: 'agent', ...(beside && { beside }) });
+  recordNames.add(marked, { names, ...(beside && { beside }) });
   return marked;
 }
 
 /**
  * Objects that hold the arguments of a call of another tool, and the name of that tool. What is sensitive in them is decided by that tool.
- * With `byName`, each member has the name of a tool and holds arguments of it. With `kept`, the call is made later, so names of agents in
+ * With `byName`, each member has the name of a tool and holds arguments of it. With `kept`, the call is made later, so names of records in
  * the arguments become ids.
  */
 export const toolArguments = z.registry<{ tool: string; arguments: string; kept: boolean } | { byName: true }>();

@@ -12,12 +12,12 @@ import { mayCall, withFixed } from './access/reach.ts';
 import type { Subjects } from './access/requirement.ts';
 import { subjectsIn } from './access/subjects.ts';
 import { verdictsOf } from './capsules/verdicts.ts';
-import { withAgentIds } from './registry/agent-names.ts';
 import { withoutAliases } from './registry/aliases.ts';
 import { isListed, unknownTool } from './registry/catalog-index.ts';
 import type { Context } from './registry/context.ts';
 import { defineTool, READS } from './registry/define-tool.ts';
 import { ToolError } from './registry/errors.ts';
+import { withRecordIds } from './registry/record-names.ts';
 import type { Tool } from './registry/tool.ts';
 
 const verdict = z.enum(['allowed', 'denied', 'depends']);
@@ -106,7 +106,8 @@ async function handing(
 ): Promise<Check[]> {
   if (!tool.handsOut) return [];
   try {
-    await tool.handsOut(await withAgentIds(tool.input, input, store, server.catalog), { store, principal, server });
+    const naming = { store, catalog: server.catalog, principal };
+    await tool.handsOut(await withRecordIds(tool.input, input, naming), { store, principal, server });
     return [];
   } catch (thrown) {
     if (!(thrown instanceof ToolError) || thrown.code !== 'forbidden') return []; // what else is wrong is no matter of access

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { expectedRevision, namePart, pageOf, paging, plainLine, recordId } from '../resources/fields.ts';
-import { refTo } from '../resources/markers.ts';
+import { orNameOf, refTo } from '../resources/markers.ts';
 import { type Skill, skill, skillFields } from '../resources/skill.ts';
 import type { Readers } from '../store/port.ts';
 import { mayReadAgent, requireSteeringAll } from './access/steering.ts';
@@ -8,10 +8,11 @@ import type { Context } from './registry/context.ts';
 import { defineKind } from './registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
 import { listPage, onlyThese, partOf } from './registry/paging.ts';
+import { looksLikeId } from './registry/record-names.ts';
 import { withoutBookkeeping } from './versions/history.ts';
 
-const skillId = refTo('skill', recordId).describe('Skill id (`skl_…`), see list_skills.');
-const { name } = skillFields;
+const skillId = orNameOf('skill', refTo('skill', recordId)).describe('Skill id (`skl_…`) or name, see list_skills.');
+const name = skillFields.name.refine((text) => !looksLikeId(text), 'A name may not look like an id.');
 
 const listSkills = defineTool({
   name: 'list_skills',
@@ -21,7 +22,7 @@ const listSkills = defineTool({
   access: { scope: 'skills:read', grant: 'skill:read', narrows: true, selects: { name: 'name' } },
   annotations: READS,
   input: z.strictObject({
-    name: name.optional(),
+    name: skillFields.name.optional(),
     q: namePart.describe('Part of name or displayName, ignoring case.'),
     ...paging,
   }),

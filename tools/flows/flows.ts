@@ -9,12 +9,13 @@ import {
   flowInputFields,
   flowOverlap,
 } from '../../resources/flow.ts';
-import { refTo, serverManaged } from '../../resources/markers.ts';
+import { orNameOf, refTo, serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Context } from '../registry/context.ts';
 import { defineKind } from '../registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
 import { listPage, onlyThese, partOf } from '../registry/paging.ts';
+import { looksLikeId } from '../registry/record-names.ts';
 import { readSettings } from '../settings/settings.ts';
 import { withoutBookkeeping } from '../versions/history.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
@@ -27,7 +28,8 @@ import { runAsOf } from './run-as.ts';
 import { missingRecords } from './step-arguments.ts';
 import { type GivenSecret, keepSecret, requireKnownSecret, writtenWebhook } from './webhook-secret.ts';
 
-const flowId = refTo('flow', recordId).describe('Flow id (`flw_…`), see list_flows.');
+const flowId = orNameOf('flow', refTo('flow', recordId)).describe('Flow id (`flw_…`) or name, see list_flows.');
+const newName = plainLine(flowFields.name).refine((text) => !looksLikeId(text), 'A name may not look like an id.');
 const runAsManaged = { members: { runAs: 'is the last principal to change what the flow does; the server keeps it' } };
 
 const listFlows = defineTool({
@@ -76,7 +78,7 @@ const getFlow = defineTool({
 });
 
 const createInput = z.strictObject({
-  name: plainLine(flowFields.name),
+  name: newName,
   description: flowFields.description.optional(),
   enabled: z.boolean().default(true).describe('Only enabled flows run.'),
   trigger: flowInputFields.trigger.default({ kind: 'manual' }).describe('Default: `manual`, by trigger_flow alone.'),
@@ -114,7 +116,7 @@ const createFlow = defineTool({
 
 const updateInput = z.strictObject({
   id: flowId,
-  name: plainLine(flowFields.name).optional(),
+  name: newName.optional(),
   description: flowFields.description.nullable().optional(),
   enabled: z.boolean().optional(),
   trigger: flowInputFields.trigger.optional(),

@@ -6,7 +6,7 @@ import {
   type FlowDeliveryRecord,
   flowDelivery,
 } from '../../resources/flow-delivery.ts';
-import { refTo } from '../../resources/markers.ts';
+import { orNameOf, refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { defineTool, READS } from '../registry/define-tool.ts';
@@ -21,7 +21,7 @@ export const listFlowDeliveries = defineTool({
   access: { scope: 'flows:read', grant: 'flow:read:{id}' },
   annotations: READS,
   input: z.strictObject({
-    id: refTo('flow', recordId).describe('Flow id (`flw_…`), see list_flows.'),
+    id: orNameOf('flow', refTo('flow', recordId)).describe('Flow id (`flw_…`) or name, see list_flows.'),
     outcome: deliveryOutcome.optional(),
     ...paging,
   }),

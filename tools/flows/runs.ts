@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { type FlowRun, type FlowRunRecord, flowRun, flowRunStatus } from '../../resources/flow-run.ts';
-import { refTo } from '../../resources/markers.ts';
+import { orNameOf, refTo } from '../../resources/markers.ts';
 import type { Writers } from '../../store/port.ts';
 import { requireShallow } from '../access/agent-principal.ts';
 import { NAME } from '../access/guarded-tool.ts';
@@ -33,7 +33,7 @@ const triggerFlow = defineTool({
   inSteps: true,
   resumes: true,
   input: z.strictObject({
-    id: refTo('flow', recordId).describe('Flow id (`flw_…`), see list_flows.'),
+    id: orNameOf('flow', refTo('flow', recordId)).describe('Flow id (`flw_…`) or name, see list_flows.'),
     input: z
       .record(z.string(), z.unknown())
       .refine(isSmallInput, `Is longer than ${LARGEST_INPUT} characters of JSON; give less.`)
@@ -86,7 +86,9 @@ const listFlowRuns = defineTool({
   view: 'run',
   aliases: { flowId: 'id' },
   input: z.strictObject({
-    id: refTo('flow', recordId).optional().describe('Flow id (also as `flowId`): runs of this flow only.'),
+    id: orNameOf('flow', refTo('flow', recordId))
+      .optional()
+      .describe('Flow id or name (also as `flowId`): runs of this flow only.'),
     status: flowRunStatus.optional(),
     ...paging,
   }),

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
 import type { FlowStep } from '../../resources/flow.ts';
-import { agentNames, formHints } from '../../resources/markers.ts';
-import { looksLikeId } from '../registry/agent-names.ts';
+import { formHints, recordNames } from '../../resources/markers.ts';
 import type { ServerFacts } from '../registry/context.ts';
 import type { Tool } from '../registry/define-tool.ts';
+import { looksLikeId } from '../registry/record-names.ts';
 import { missingRecord, type ReferenceCaller } from '../registry/references.ts';
 import { formatPath, objectAt, unknownMemberAt, unwrap } from '../registry/validate.ts';
 import { textsIn } from './definition-texts.ts';
@@ -53,13 +53,13 @@ function hintOf(schema: unknown): string | undefined {
   const bare = unwrap(schema);
   const inner = bare instanceof z.ZodArray ? unwrap(bare.element) : undefined;
   const schemas = [schema, bare, inner].filter((one) => one instanceof z.ZodType);
-  const types = schemas.map((one) => formHints.get(one)?.ref ?? agentNames.get(one)?.names);
+  const types = schemas.map((one) => formHints.get(one)?.ref ?? recordNames.get(one)?.names);
   return types.find((type) => type !== undefined);
 }
 
-/** A name that some record has was made its id before. */
+/** A name that some agent has was made its id before. */
 function takesName(schema: unknown): boolean {
-  return [schema, unwrap(schema)].some((one) => one instanceof z.ZodType && agentNames.get(one));
+  return [schema, unwrap(schema)].some((one) => one instanceof z.ZodType && recordNames.get(one)?.names === 'agent');
 }
 
 /** @throws Error where a template gave nothing, and the tool requires a value there */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { agentNames, formHints, sensitive } from '../../resources/markers.ts';
+import { formHints, recordNames, sensitive } from '../../resources/markers.ts';
 import { type JsonSchema, jsonSchemaWith } from './json-schema.ts';
 import type { RecordKind } from './kind.ts';
 
@@ -21,10 +21,10 @@ export function formSchema(schema: z.ZodType, kinds: readonly Pick<RecordKind, '
 
 /** Writes what is said of the schema itself, wherever it is used. */
 function mark(schema: z.core.$ZodType, node: z.core.JSONSchema.BaseSchema): void {
-  const agent = agentNames.get(schema as z.ZodType);
+  const named = recordNames.get(schema as z.ZodType);
   const isSecret = sensitive.get(schema as z.ZodType)?.part === 'all';
   const {
-    ref = agent && !agent.beside ? 'agent' : undefined,
+    ref = named && !named.beside ? named.names : undefined,
     control,
     title,
   } = formHints.get(schema as z.ZodType) ?? {};

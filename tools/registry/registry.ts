@@ -9,7 +9,6 @@ import { refusalFor } from '../access/step-up.ts';
 import { subjectsIn } from '../access/subjects.ts';
 import { type Beginning, beginning, callEntry, shownArguments } from '../audit/entry.ts';
 import { withHistory } from '../versions/history.ts';
-import { withAgentIds } from './agent-names.ts';
 import { withoutAliases } from './aliases.ts';
 import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable } from './call-context.ts';
@@ -17,6 +16,7 @@ import { type CatalogEntry, isListed, unknownTool } from './catalog-index.ts';
 import type { ServerFacts } from './context.ts';
 import { errorBodyOf, ToolError, toToolError } from './errors.ts';
 import { type KeptAnswer, type Repeat, Repeats } from './idempotency.ts';
+import { withRecordIds } from './record-names.ts';
 import type { Tool } from './tool.ts';
 import { checkedOutput } from './unchanging.ts';
 import { parseInput } from './validate.ts';
@@ -116,7 +116,8 @@ export class Registry {
       if (!isReached) throw refusalFor(principal, tool, nameable(tool, given));
       given = withFixed(principal, tool, withoutAliases(tool, given));
       const parsed = validated(tool, given);
-      const resolved = await withAgentIds(tool.input, parsed, this.#store, this.server.catalog);
+      const naming = { store: this.#store, catalog: this.server.catalog, principal };
+      const resolved = await withRecordIds(tool.input, parsed, naming);
       const isAllowed = await mayCall(principal, tool, resolved, this.#subjects);
       if (!isAllowed) throw refusalFor(principal, tool, parsed); // the refusal shows the names that the caller gave
       await requireFresh(principal, tool, resolved, this.#store);
