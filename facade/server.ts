@@ -18,6 +18,7 @@ import { SignIn } from '../tools/sign-in/sign-in.ts';
 import type { Telemetry } from '../tools/telemetry/telemetry.ts';
 import { startBudgets } from '../tools/usage/budget-meter.ts';
 import { startRollUps } from '../tools/usage/roll-ups.ts';
+import { StorageMeter } from '../tools/usage/storage-meter.ts';
 import { type AppOptions, createApp } from './app.ts';
 import { createBackups } from './backups/backups.ts';
 import type { Config } from './config/config.ts';
@@ -45,7 +46,7 @@ import { createOAuth } from './oauth/oauth.ts';
 import { createMailer } from './sign-in/mail.ts';
 import { createPages } from './sign-in/pages.ts';
 import { createIdentityProvider } from './sign-in/provider.ts';
-import { type RunningTelemetry, startTelemetry } from './telemetry/telemetry.ts';
+import { startTelemetry } from './telemetry/telemetry.ts';
 
 export interface RunningServer {
   /** The address that the server listens on, also where clients use another one. */
@@ -128,7 +129,7 @@ interface Begun {
   readonly http: HttpServer;
   readonly models: ReturnType<typeof createModels>;
   readonly settling: Repeated | undefined;
-  readonly watch: RunningTelemetry;
+  readonly watch: Awaited<ReturnType<typeof observe>>;
   readonly onCallFailure: ReturnType<typeof failuresIn>['onCallFailure'];
   readonly onError: McpDoorOptions['onError'];
 }
@@ -141,17 +142,18 @@ async function openDoors(
 ): Promise<RunningServer> {
   const { config, store, baseUrl, secrets, refused, readiness, onFailure } = base;
   const { connections } = http;
+  const { storage } = watch;
   const people = createPeople(base, onCallFailure);
   const live = liveCatalog(tools);
   const upstreams = createUpstreams(config, live, { ...base, client: product });
   const backups = createBackups(config, base);
-  const webhooks = await startWebhooks(config, live, { ...base, version, upstreams, backups, mailer: people.mailer });
+  const webhooks = await startWebhooks(config, live, { ...base, ...people, version, storage, upstreams, backups });
   const flows = new FlowEngine({ store, onFailure, jobs: webhooks.jobs });
   opening.step('starting integrations');
   await startUpstreams(base, upstreams);
   opening.signal.throwIfAborted();
   const budgets = await startBudgets(base);
-  const groups = { upstreams, models, signIn: people.signIn, flows, backups, webhooks, budgets };
+  const groups = { upstreams, models, signIn: people.signIn, flows, backups, webhooks, budgets, storage };
   const facts = factsOf({ ...base, product }, live, groups, [...people.dependencies, ...watch.dependencies]);
   const registry = createRegistry({ ...base, server: facts, repeatsSecret: secrets.repeats, onFailure: onCallFailure });
   const dashboard = createDashboard(version, baseUrl);
@@ -175,9 +177,10 @@ async function openDoors(
   };
 }
 
-function observe({ telemetry: settings }: Config, store: Store, logger: Logger): Promise<RunningTelemetry> {
+async function observe({ telemetry: settings, storageLimits }: Config, store: Store, logger: Logger) {
   const toolNames = catalog.entries.map(({ tool }) => tool.name);
-  return startTelemetry({ settings, store, logger, name, version, toolNames });
+  const telemetry = await startTelemetry({ settings, store, logger, name, version, toolNames });
+  return { ...telemetry, storage: new StorageMeter(telemetry.store, storageLimits) };
 }
 
 interface Closing {

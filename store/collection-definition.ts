@@ -15,9 +15,14 @@ export interface CollectionDefinition<Schema extends z.ZodObject = z.ZodObject> 
   readonly parts?: readonly Field<z.infer<Schema>>[];
   /**
    * Counts that take the same time however many records there are: of all records, by equality filters on these indexed fields, and with
-   * `quarters` of records created between two quarters of an hour.
+   * `quarters` of records created between two quarters of an hour. With `bytes` also how much they take (`sizes` of the port).
    */
-  readonly counts?: { readonly by: readonly Field<z.infer<Schema>>[]; readonly quarters?: true };
+  readonly counts?: {
+    readonly by: readonly Field<z.infer<Schema>>[];
+    readonly quarters?: true;
+    /** The member that holds much, and the one that notes the bytes of its JSON. Records without a note are measured. */
+    readonly bytes?: { readonly of: Field<z.infer<Schema>>; readonly noted: Field<z.infer<Schema>> };
+  };
   /** The member that holds the time when the record expires. From then on no read finds it, and the store may remove it. */
   readonly expires?: Field<z.infer<Schema>>;
   readonly search?: SearchDefinition<z.infer<Schema>>;

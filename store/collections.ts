@@ -134,6 +134,7 @@ export const collections = {
     appendOnly: true,
     unique: [{ fields: ['entityType', 'entityId', 'revision'] }],
     indexes: [['entityType', 'entityId']],
+    counts: { by: ['entityType', 'principalId'], bytes: { of: 'payload', noted: 'size' } },
   }),
   ...accessCollections,
   reports: define({

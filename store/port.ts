@@ -3,6 +3,7 @@ import type { Cluster } from './cluster-port.ts';
 import type { CollectionName, RecordOf } from './collections.ts';
 import type { Jobs } from './jobs-port.ts';
 import type { RowStore, StagedRows } from './rows-port.ts';
+import type { Size } from './sizes.ts';
 
 /**
  * Where records are kept. All stores behave the same: the tests in test/store run on each of them.
@@ -46,6 +47,8 @@ export interface Store extends Readers, TextSearch {
    */
   beforeCommit(add: AddToCommit): () => void;
   readonly audit: AuditLog;
+  /** How much the committed records take of a collection that declares `counts.bytes`, for each combination of the values it counts by. */
+  sizes(collection: CollectionName): Promise<readonly Size[]>;
   status(): StoreStatus;
   /** Completes what was accepted, makes it durable and closes the store. */
   close(): Promise<void>;

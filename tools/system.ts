@@ -2,12 +2,14 @@ import { z } from 'zod';
 import { noNextPage } from '../resources/fields.ts';
 import { health, type IntegrationHealth, setupFinding, systemHealth } from '../resources/health.ts';
 import { ANYONE } from './access/guarded-tool.ts';
+import type { StorageState } from './access/storage.ts';
 import { capsuleHealth } from './capsules/capsule-health.ts';
 import { flowHealth } from './flows/flow-health.ts';
 import type { ServerFacts } from './registry/context.ts';
 import { defineTool, READS } from './registry/define-tool.ts';
 import { prometheusText } from './telemetry/prometheus.ts';
 import { budgetHealth } from './usage/budget-health.ts';
+import { storageHealth } from './usage/storage-health.ts';
 
 export const checkHealth = defineTool({
   name: 'check_health',
@@ -26,7 +28,9 @@ export const checkHealth = defineTool({
     const { last, status } = server.backups?.state() ?? {};
     const wrong = await server.clocks?.health();
     const clocks = wrong?.flatMap(({ lastError }) => lastError ?? []) ?? [];
-    const problems = [...(writable ? [] : [lastError]), ...(damage === undefined ? [] : [damage]), ...clocks];
+    const { nearlyFull = [] } = (await storageState(server)) ?? {};
+    const full = nearlyFull.filter(({ id }) => id === 'workspace').map(({ text }) => text);
+    const problems = [...(writable ? [] : [lastError]), ...(damage === undefined ? [] : [damage]), ...clocks, ...full];
     return {
       status: problems.length === 0 ? ('ok' as const) : writable ? ('degraded' as const) : ('down' as const),
       version: server.version,
@@ -73,8 +77,15 @@ export const getSystemHealth = defineTool({
       await flowHealth(store, principal, server),
       await budgetHealth(store, principal, server.now()),
     ];
-    const integrations = [kept, ...others.flat(), ...own.flat()];
-    return { overallStatus: overall(kept, integrations), integrations };
+    const asked = performance.now();
+    const storage = await storageState(server);
+    const full = storage ? storageHealth(storage, principal, asked) : [];
+    const integrations = [kept, ...others.flat(), ...own.flat(), ...full];
+    return {
+      overallStatus: overall(kept, integrations),
+      ...(storage && { storage: shownStorage(storage) }),
+      integrations,
+    };
   },
 });
 
@@ -93,6 +104,15 @@ export const checkSetup = defineTool({
     return { findings: [...((await server.checkSetup?.()) ?? [])] };
   },
 });
+
+/** Undefined where the store does not say; its own health tells why. */
+async function storageState({ storage }: Pick<ServerFacts, 'storage'>): Promise<StorageState | undefined> {
+  return storage?.state().catch(() => undefined);
+}
+
+function shownStorage({ usedBytes, limitBytes, share, kinds }: StorageState) {
+  return { usedBytes, limitBytes, share, kinds: [...kinds] };
+}
 
 export const getMetrics = defineTool({
   name: 'get_metrics',

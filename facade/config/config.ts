@@ -5,6 +5,7 @@ import { OperatorError } from '../../store/errors.ts';
 import { prefixOf } from '../../tools/access/key-secret.ts';
 import type { ModelSettings } from '../../tools/models/models.ts';
 import { inPlainWords } from '../../tools/registry/plain-words.ts';
+import type { StorageLimits } from '../../tools/usage/storage-meter.ts';
 import { isProxyName } from '../http/caller-address.ts';
 import type { ConnectionLimits } from '../http/connections.ts';
 import { SHORTEST_SECRET } from '../launch/secret-files.ts';
@@ -12,6 +13,7 @@ import { type BackupSettings, backupEnvironment, backupSettings } from './backup
 import { type IntegrationSettings, integrationEnvironment, integrationSettings } from './integration-config.ts';
 import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
 import { type SignInSettings, signInEnvironment, signInProblems, signInSettings } from './sign-in-config.ts';
+import { storageEnvironment, storageLimits } from './storage-config.ts';
 import { type TelemetrySettings, telemetryEnvironment, telemetrySettings } from './telemetry-config.ts';
 
 const origin = z
@@ -67,6 +69,7 @@ const environment = z.object({
     .default(16)
     .describe('The most connections of this process to the database.'),
   ...backupEnvironment,
+  ...storageEnvironment,
   BOOTSTRAP_API_KEY: z
     .string()
     .refine((key) => prefixOf('key', key) !== undefined, 'must have the form ak_<8 characters>_<40 or more characters>')
@@ -139,6 +142,7 @@ export interface Config extends SignInSettings, IntegrationSettings, ConnectionL
   readonly databaseUrl: string | undefined;
   readonly databaseConnections: number;
   readonly backups: BackupSettings | undefined;
+  readonly storageLimits: StorageLimits;
   readonly bootstrapKey: string | undefined;
   readonly adminEmail: string;
   /** Undefined: the secrets are in the data folder. */
@@ -172,6 +176,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     databaseUrl: data.DATABASE_URL,
     databaseConnections: data.DATABASE_CONNECTIONS,
     backups: backupSettings(data),
+    storageLimits: storageLimits(data),
     bootstrapKey: data.BOOTSTRAP_API_KEY,
     adminEmail: data.ADMIN_EMAIL,
     sessionSecrets: data.SESSION_SECRET,

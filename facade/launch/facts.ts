@@ -12,6 +12,7 @@ import { RunningRuns } from '../../tools/runs/running-runs.ts';
 import type { SignIn } from '../../tools/sign-in/sign-in.ts';
 import type { Telemetry } from '../../tools/telemetry/telemetry.ts';
 import type { BudgetMeter } from '../../tools/usage/budget-meter.ts';
+import type { StorageMeter } from '../../tools/usage/storage-meter.ts';
 import type { WebhookEngine } from '../../tools/webhooks/engine.ts';
 import type { ServerBackups } from '../backups/backups.ts';
 import type { Config } from '../config/config.ts';
@@ -33,6 +34,7 @@ export interface Groups {
   readonly backups: ServerBackups | undefined;
   readonly webhooks: WebhookEngine;
   readonly budgets: BudgetMeter;
+  readonly storage: StorageMeter;
 }
 
 interface FactsBase extends Pick<ServerFacts, 'now'> {

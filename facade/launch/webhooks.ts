@@ -1,16 +1,24 @@
 import type { Store } from '../../store/port.ts';
+import type { StorageQuotas } from '../../tools/access/storage.ts';
 import type { Backups } from '../../tools/backups.ts';
 import { Clocks } from '../../tools/clocks.ts';
 import type { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import { kinds } from '../../tools/kinds.ts';
 import type { LiveCatalog } from '../../tools/registry/live-catalog.ts';
-import { backupAlerts, clockAlerts, expiryAlerts, integrationAlerts } from '../../tools/webhooks/alert-sources.ts';
+import {
+  backupAlerts,
+  clockAlerts,
+  expiryAlerts,
+  integrationAlerts,
+  storageAlerts,
+} from '../../tools/webhooks/alert-sources.ts';
 import { WebhookEngine } from '../../tools/webhooks/engine.ts';
 import type { IntegrationSettings } from '../config/integration-config.ts';
 import type { Mailer } from '../sign-in/mail.ts';
 
 interface Surroundings {
   readonly store: Store;
+  readonly storage: StorageQuotas;
   readonly upstreams: Upstreams;
   /** Undefined where this server makes none. */
   readonly backups: Backups | undefined;
@@ -24,7 +32,7 @@ interface Surroundings {
 export async function startWebhooks(
   { privateUpstreams }: Pick<IntegrationSettings, 'privateUpstreams'>,
   catalog: LiveCatalog,
-  { store, upstreams, backups, mailer, version, baseUrl, now, onFailure }: Surroundings,
+  { store, storage, upstreams, backups, mailer, version, baseUrl, now, onFailure }: Surroundings,
 ): Promise<WebhookEngine> {
   const engine = new WebhookEngine({
     store,
@@ -38,6 +46,7 @@ export async function startWebhooks(
     alerts: [
       integrationAlerts(store, upstreams),
       expiryAlerts(store),
+      storageAlerts(storage),
       ...(backups ? [backupAlerts(backups)] : []),
       ...(store.cluster ? [clockAlerts(new Clocks(store.cluster))] : []),
     ],

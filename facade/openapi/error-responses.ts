@@ -48,7 +48,7 @@ const answers: Readonly<Record<ErrorCode, ErrorAnswer>> = {
     },
   },
   too_large: {
-    description: 'The body is too large.',
+    description: 'The body is too large, or what it would store is more than a limit of storage allows.',
     example: { error: 'The body is larger than 4194304 bytes; send less at a time.' },
   },
   unsupported_media_type: {

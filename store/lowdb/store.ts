@@ -17,6 +17,7 @@ import type {
 import { changeOf } from '../record-change.ts';
 import type { Row } from '../row.ts';
 import type { RowStore } from '../rows-port.ts';
+import type { Size } from '../sizes.ts';
 import { Turns } from '../turns.ts';
 import type { SegmentedAudit } from './audit/log.ts';
 import type { FolderLock } from './files/lock.ts';
@@ -163,6 +164,11 @@ export class LowdbStore implements StoreCore {
         return count(this.#current(collection), await withOwners(collection, filter, find));
       },
     };
+  }
+
+  async sizes(name: CollectionName): Promise<readonly Size[]> {
+    this.#assertOpen();
+    return this.#collection(name).sizes?.all() ?? [];
   }
 
   async search<Name extends CollectionName>(

@@ -19,11 +19,12 @@ import type {
 import { expectedRecord } from '../record-change.ts';
 import type { Row } from '../row.ts';
 import type { RowStore } from '../rows-port.ts';
+import type { Size } from '../sizes.ts';
 import { Erasures } from './audit/erasures.ts';
 import { PostgresAudit } from './audit/log.ts';
 import { decidesAboutCallers } from './changes/changes.ts';
 import type { Shared } from './cluster/shared.ts';
-import { keptCount } from './counts/kept-counts.ts';
+import { keptCount, keptSizes } from './counts/kept-counts.ts';
 import type { Database } from './database.ts';
 import type { AnyCount, AnyQuery } from './records/filters.ts';
 import { countRecords, type Reading, readOne, readPage } from './records/reading.ts';
@@ -98,6 +99,10 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
 
   beforeCommit(add: AddToCommit): () => void {
     return this.#additions.add(add);
+  }
+
+  sizes(name: CollectionName): Promise<readonly Size[]> {
+    return this.#open(() => keptSizes(tableNamed(name), this.#reading.session));
   }
 
   async search<Name extends CollectionName>(

@@ -210,6 +210,27 @@ export function recordsConformance(stage: Stage): void {
       );
     });
 
+    it('counts in the sizes of its collection, while it is there', async () => {
+      const sizes = async () =>
+        (await stage.store.sizes('versions')).filter(({ values }) => values.principalId === "it's, {me}");
+      const versions = [10, undefined].map((size, at) =>
+        versionOf('agt_size', 800 + at, { principalId: "it's, {me}", payload: { text: 'ä' }, ...(size && { size }) }),
+      );
+      const made = await stage.store.transaction((tx) => tx.versions.insertAll(versions));
+      const failed = stage.store.transaction(async (tx) => {
+        await tx.versions.insert(versionOf('agt_size', 900, { principalId: "it's, {me}" }));
+        throw new Error('given up');
+      });
+      await assert.rejects(failed, /given up/);
+      const values = { entityType: 'agent', principalId: "it's, {me}" };
+      const measured = Buffer.byteLength('{"text":"ä"}');
+      assert.deepEqual(await sizes(), [{ values, records: 2, bytes: 10 + measured }]);
+      await stage.store.transaction((tx) => tx.versions.delete(made[0]?.id ?? ''));
+      assert.deepEqual(await sizes(), [{ values, records: 1, bytes: measured }]);
+      await stage.store.transaction((tx) => tx.versions.delete(made[1]?.id ?? ''));
+      assert.deepEqual(await sizes(), []);
+    });
+
     it('is not changed by what callers do to their objects', async () => {
       const tools = ['a'];
       const payload = { deep: { list: [1] } };

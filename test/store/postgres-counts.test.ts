@@ -12,7 +12,7 @@ import { rounds } from '../support/full.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { fc } from '../support/property.ts';
 import { until } from '../support/until.ts';
-import { threadRecord, time } from './records.ts';
+import { threadRecord, time, versionOf } from './records.ts';
 
 const STATUSES = ['active', 'archived'] as const;
 const SOURCES = ['api', "it's, {chat}", 'NULL'];
@@ -101,6 +101,36 @@ describe('kept counts', { skip: withoutPostgres }, () => {
     closedAtEnd(() => second.close());
     await until(async () => (await database.query(waiting)).length === 0);
     await agree(second);
+  });
+
+  it('have the same bytes once they are added up, and when they are made of the records that are there', async () => {
+    const { url } = await testDatabase();
+    const store = await openPostgresStore({ url });
+    const database = new Database({ url });
+    closedAtEnd(() => database.close());
+    const payers = [undefined, 'key_1', 'key_2', 'key_1'];
+    const all = payers.map((principalId, at) => versionOf('agt_1', at + 1, { size: 10 ** at, principalId }));
+    const made = await store.transaction((tx) => tx.versions.insertAll(all));
+    const sizes = async (from = store) =>
+      Object.fromEntries((await from.sizes('versions')).map(({ values, bytes }) => [values.principalId ?? '', bytes]));
+    const expected = { '': 1, key_1: 1010, key_2: 100 };
+    assert.deepEqual(await sizes(), expected);
+    const versions = countTableOf(tableNamed('versions'));
+    assert.ok(versions);
+    await addUp(versions, database);
+    assert.deepEqual(await sizes(), expected);
+    await store.transaction((tx) => tx.versions.delete(made[2]?.id ?? ''));
+    await addUp(versions, database);
+    assert.deepEqual(await sizes(), { '': 1, key_1: 1010 });
+    const functions = ['insert', 'update', 'delete'].map((event) => versions.sql.replace(/"$/, `_${event}"`));
+    await database.query({
+      text: `drop table ${versions.sql}; ${functions.map((name) => `drop function ${name} cascade`).join('; ')};
+        delete from record_tables`,
+    });
+    await store.close();
+    const later = await openPostgresStore({ url });
+    closedAtEnd(() => later.close());
+    assert.deepEqual(await sizes(later), { '': 1, key_1: 1010 });
   });
 
   it('are made of the records that a version without them left', async () => {

@@ -66,7 +66,7 @@ describe('the texts of a flow', () => {
     // As an earlier version could write it.
     await world.store.transaction(async (tx) => {
       const author = { type: 'api-key', id: 'key_1', name: 'earlier' } as const;
-      const { flows } = withHistory(tx, kinds, author, () => new Date());
+      const { flows } = withHistory(tx, kinds, { author });
       await flows.update(flow.id, { steps: [{ ...flow.steps?.[0], ...step(filters(101)) } as FlowStep] }); // of a stored one
     });
     const { data } = await world.must('list_versions', { entityType: 'flow', entityId: flow.id });

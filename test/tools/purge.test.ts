@@ -383,7 +383,7 @@ describe('purge_record', () => {
     const author = { type: 'session', id: 'usr_1', name: 'x' };
     await assert.rejects(
       server.store.transaction(async (tx) => {
-        assert.equal(await withHistory(tx, kindsOfRecords, author).purge('documents', id), true);
+        assert.equal(await withHistory(tx, kindsOfRecords, { author }).purge('documents', id), true);
         throw new Error('half way');
       }),
       /half way/,

@@ -6,6 +6,7 @@ import type { RowStore } from '../../store/rows-port.ts';
 import type { Budgets } from '../access/budgets.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import type { AskStanding } from '../access/standing.ts';
+import type { StorageQuotas } from '../access/storage.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { HistoryWriters } from '../versions/writers.ts';
 import type { Answer, Progress, Questions } from './call.ts';
@@ -97,6 +98,8 @@ export interface ServerFacts {
   readonly dependencies?: readonly Dependency[];
   /** Absent where nothing is limited, as in a registry of tests. */
   readonly budgets?: Budgets | undefined;
+  /** Absent where nothing is limited, as in a registry of tests. */
+  readonly storage?: StorageQuotas | undefined;
   now(): Date;
 }
 

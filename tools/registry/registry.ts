@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { Store, Transaction } from '../../store/port.ts';
 import { requireFresh } from '../access/fresh.ts';
-import { authorOf, type Principal, type SessionPrincipal } from '../access/principal.ts';
+import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import { mayCall, reaches, reachOf, withFixed } from '../access/reach.ts';
 import type { Subjects } from '../access/requirement.ts';
 import type { AskStanding } from '../access/standing.ts';
 import { refusalFor } from '../access/step-up.ts';
 import { subjectsIn } from '../access/subjects.ts';
 import { type Beginning, beginning, callEntry, shownArguments } from '../audit/entry.ts';
-import { withHistory } from '../versions/history.ts';
 import { withoutAliases } from './aliases.ts';
 import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable } from './call-context.ts';
 import { type CatalogEntry, isListed, unknownTool } from './catalog-index.ts';
 import type { ServerFacts } from './context.ts';
 import { errorBodyOf, ToolError, toToolError } from './errors.ts';
+import { transactWithHistory } from './history-transaction.ts';
 import { type KeptAnswer, type Repeat, Repeats } from './idempotency.ts';
 import { withRecordIds } from './record-names.ts';
 import type { Tool } from './tool.ts';
@@ -172,21 +172,20 @@ export class Registry {
   /** Runs the handler, in one transaction or in its own steps. */
   async #change(call: Admitted): Promise<Answer> {
     const { tool, input } = call;
-    const { principal } = call.asked;
-    const history = (tx: Transaction) => withHistory(tx, this.server.kinds, authorOf(principal), this.server.now);
+    const by = { principal: call.asked.principal, server: this.server };
     if (!tool.inSteps) {
       const staged = await tool.stage?.(input, new CallContext(call, this.#store, this));
-      const changed = this.#store.transaction(async (tx) => {
-        const context = new CallContext(call, history(tx), this);
+      const changed = transactWithHistory(this.#store, by, async (tx, history) => {
+        const context = new CallContext(call, history, this);
         await tool.handsOut?.(input, context);
         const result = await tool.handler(input, context, staged);
         return this.#finish(tx, call, result);
-      }, principal);
+      });
       return changed.finally(() => staged?.discard());
     }
     const context = new CallContext(call, this.#store, this, {
       standing: this.#standing(call),
-      write: (step) => this.#store.transaction((tx) => step(history(tx)), principal),
+      write: (step) => transactWithHistory(this.#store, by, (_, history) => step(history)),
     });
     try {
       const result = await context.run(() => tool.handler(input, context));

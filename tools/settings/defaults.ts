@@ -38,7 +38,7 @@ const settingsDefaults = {
 export async function prepareSettings(store: Store, defaultModel = REHEARSAL.id): Promise<void> {
   if ((await store.botConfigs.get(BOT_CONFIG_ID)) && (await store.settings.get(SETTINGS_ID))) return;
   await store.transaction(async (tx) => {
-    const view = withHistory(tx, [botConfigKind], SERVER);
+    const view = withHistory(tx, [botConfigKind], { author: SERVER });
     if (!(await view.botConfigs.get(BOT_CONFIG_ID)))
       await view.botConfigs.insert({ ...botConfigDefaults, defaultModel });
     if (!(await view.settings.get(SETTINGS_ID))) await view.settings.insert(settingsDefaults);

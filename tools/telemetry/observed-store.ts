@@ -22,6 +22,7 @@ export function observedStore(store: Store, telemetry: Telemetry): Store {
       observed(storeSeconds, [system, 'transaction'], span('transaction'), () => store.transaction(work, origin)),
     search: (collection, query) =>
       observed(storeSeconds, [system, 'search'], span('search', collection), () => store.search(collection, query)),
+    sizes: (collection) => store.sizes(collection),
     onCommit: (listener, named) => store.onCommit(listener, named),
     beforeCommit: (add) => store.beforeCommit(add),
     status: () => store.status(),

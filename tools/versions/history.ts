@@ -1,33 +1,41 @@
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { canonicalize } from 'json-canonicalize';
-import type { Author, Version, VersionRecord } from '../../resources/version.ts';
+import type { Author, EntityType, Version, VersionRecord } from '../../resources/version.ts';
 import { ByCollection } from '../../store/by-collection.ts';
 import type { CollectionName } from '../../store/collections.ts';
 import { eachInTurn } from '../../store/each-in-turn.ts';
 import type { Change, Guard, NewRecord, Query, Reader, Readers, Transaction, Where, Writer } from '../../store/port.ts';
+import { bytesOf } from '../../store/sizes.ts';
+import type { StorageRoom } from '../access/storage.ts';
 import type { History } from '../registry/define-kind.ts';
 import { forgetAnswers } from '../registry/idempotency.ts';
 import { isVersioned, type KeptHistory, type Payload, type RecordKind, type VersionedKind } from '../registry/kind.ts';
 import type { HistoryWriter, HistoryWriters, VersionNote } from './writers.ts';
 
 /** The transaction as handlers get it: changes of versioned records cannot be made without their version. */
-export function withHistory(
-  tx: Transaction,
-  kinds: readonly RecordKind[],
-  author: Author,
-  now: () => Date = () => new Date(),
-): HistoryWriters {
+export function withHistory(tx: Transaction, kinds: readonly RecordKind[], by: WrittenBy): HistoryWriters {
   // It makes the member of each collection that the type names.
-  return new HistoryView({ tx, kinds, author, now }) as unknown as HistoryWriters;
+  return new HistoryView({ now: () => new Date(), ...by, tx, kinds }) as unknown as HistoryWriters;
 }
 
-interface HistoryParts {
+interface WrittenBy {
+  readonly author: Author;
+  readonly now?: () => Date;
+  /** The principal in whose quota of storage the versions count. */
+  readonly principalId?: string;
+  /** Absent where nothing is limited. */
+  readonly room?: StorageRoom | undefined;
+}
+
+interface HistoryParts extends WrittenBy {
   readonly tx: Transaction;
   readonly kinds: readonly RecordKind[];
-  readonly author: Author;
   readonly now: () => Date;
 }
+
+/** Agents and flows can be stopped, and their models changed, also where the storage is full. */
+const NEVER_REFUSED: readonly EntityType[] = ['agent', 'agent-config', 'flow'];
 
 class HistoryView extends ByCollection<unknown> {
   readonly #parts: HistoryParts;
@@ -145,9 +153,12 @@ class VersionedWriter implements HistoryWriter<KeptRecord> {
   }
 
   async #note(state: KeptRecord, revision: number, { kind = 'snapshot', changeDescription }: VersionNote = {}) {
-    const { tx, author } = this.#parts;
+    const { tx, author, principalId, room } = this.#parts;
     const { type, history } = this.#kind;
     const payload = history.payload(state as never); // a record of the kind's own collection
+    const size = bytesOf(payload);
+    if (kind !== 'delete' && !NEVER_REFUSED.includes(type)) room?.require(size);
+    room?.note(size);
     const createdAt = await this.#timeOfNext(state.id, revision);
     await tx.versions.insert({
       ...(createdAt !== undefined && { createdAt }),
@@ -159,6 +170,8 @@ class VersionedWriter implements HistoryWriter<KeptRecord> {
       payload,
       author,
       ...(changeDescription !== undefined && { changeDescription }),
+      ...(principalId !== undefined && { principalId }),
+      size,
     });
   }
 

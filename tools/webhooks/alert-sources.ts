@@ -1,5 +1,6 @@
 import type { Readers } from '../../store/port.ts';
 import { stateOf } from '../access/api-keys.ts';
+import type { StorageQuotas } from '../access/storage.ts';
 import type { Backups } from '../backups.ts';
 import type { Clocks } from '../clocks.ts';
 import type { Upstreams } from '../integrations/exports.ts';
@@ -51,6 +52,17 @@ export function clockAlerts(clocks: Pick<Clocks, 'wrong'>): AlertSource {
     name: 'clocks',
     async look() {
       return (await clocks.wrong()).map(({ process, text }) => ({ type: 'clock.wrong', id: process, detail: text }));
+    },
+  };
+}
+
+/** Limits of storage that are nearly reached. */
+export function storageAlerts(storage: Pick<StorageQuotas, 'state'>): AlertSource {
+  return {
+    name: 'storage',
+    async look() {
+      const { nearlyFull } = await storage.state();
+      return nearlyFull.map(({ id, text }) => ({ type: 'storage.nearly_full', id, detail: text }));
     },
   };
 }

@@ -24,6 +24,7 @@ export const ALERT_RIGHTS: Readonly<Record<AlertType, { readonly scope: string; 
   'budget.reached': { scope: 'admin', resource: 'budget' },
   'backup.old': { scope: 'admin', resource: 'backup' },
   'store.not_writable': { scope: 'agents:read', resource: 'system' },
+  'storage.nearly_full': { scope: 'admin', resource: 'system' },
   'clock.wrong': { scope: 'agents:read', resource: 'system' },
   'webhook.failed': { scope: 'admin', resource: 'webhook' },
 };

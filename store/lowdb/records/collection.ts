@@ -2,6 +2,7 @@ import type { CollectionDefinition } from '../../collection-definition.ts';
 import { NotFound } from '../../errors.ts';
 import { OrderedSet } from '../../ordered-set.ts';
 import type { Row } from '../../row.ts';
+import { KeptSizes } from '../../sizes.ts';
 import { TextIndex } from '../text/text-index.ts';
 import { TextUpkeep } from '../text/text-upkeep.ts';
 import type { Entry } from './entry.ts';
@@ -17,6 +18,8 @@ export class Collection {
   readonly #entries = new Map<string, Entry>();
   /** Records that expire, sorted by the time when they do, where those of the collection can. */
   readonly #due: OrderedSet | undefined;
+  /** Where the collection keeps them. */
+  readonly sizes: KeptSizes | undefined;
   #text: TextUpkeep | undefined;
 
   constructor(name: string, definition: CollectionDefinition) {
@@ -24,6 +27,8 @@ export class Collection {
     this.definition = definition;
     this.indexes = definition.indexes.map((fields) => new FieldIndex(fields));
     if (definition.expires !== undefined) this.#due = new OrderedSet();
+    const { counts } = definition;
+    this.sizes = counts?.bytes && new KeptSizes(counts, counts.bytes);
     this.uniques = definition.unique.map((rule) => new UniqueIndex(rule));
   }
 
@@ -106,6 +111,7 @@ export class Collection {
     for (const unique of this.uniques) unique.replace(before, after);
     for (const index of this.indexes) index.replace(entry, before, after);
     this.#text?.replace(before, after);
+    this.sizes?.replace(before, after);
     const { expires } = this.definition;
     if (expires === undefined) return;
     const [was, is] = [dueAt(before?.[expires]), dueAt(after?.[expires])];

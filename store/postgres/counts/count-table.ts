@@ -7,10 +7,17 @@ export interface CountTable {
   /** Name of the table, in quotes. */
   readonly sql: string;
   /** The columns of the combination. `created_at` is the begin of a quarter of an hour. */
-  readonly columns: readonly Column[];
+  readonly columns: readonly CountColumn[];
   /** The members that filters can name. */
   readonly members: ReadonlySet<string>;
   readonly quarters: boolean;
+  /** Where the table also adds up bytes: how many a record takes, in SQL. */
+  readonly bytes: string | undefined;
+}
+
+interface CountColumn extends Column {
+  /** In SQL, where the table of the records has no such column. */
+  readonly value?: string;
 }
 
 const QUARTER_MS = 15 * 60_000;
@@ -20,19 +27,22 @@ export function countTableOf({ name, definition, columns }: Table): CountTable |
   const { counts, expires }: Pick<CollectionDefinition, 'counts' | 'expires'> = definition;
   if (!counts) return undefined;
   if (expires) throw new Error(`${name}: nobody notes when records expire, so their counts cannot be kept`);
-  const { by, quarters = false } = counts;
-  const own = by.map((field) => {
-    const column = columns.get(field);
-    if (!column) throw new Error(`${name}: counts by ${field} need an index on it`);
-    return column;
-  });
+  const { by, quarters = false, bytes } = counts;
+  const own = by.map((field) => columns.get(field) ?? unindexed(name, field, bytes !== undefined));
   return {
     // Another combination is another table, so processes of the version before go on.
-    sql: `"${[snake(name), 'counts', ...by.map(snake), ...(quarters ? ['quarter'] : [])].join('_')}"`,
+    sql: `"${[snake(name), 'counts', ...by.map(snake), ...(quarters ? ['quarter'] : []), ...(bytes ? ['bytes'] : [])].join('_')}"`,
     columns: quarters ? [...own, CREATED_AT] : own,
-    members: new Set(by),
+    members: new Set(by.filter((field) => columns.has(field))),
     quarters,
+    bytes: bytes && `coalesce((record ->> '${bytes.noted}')::bigint, octet_length(record ->> '${bytes.of}'))`,
   };
+}
+
+/** A member without a column of its own, which is read from the record: nothing but sizes may be asked by it. */
+function unindexed(name: string, field: string, readsRecords: boolean): CountColumn {
+  if (!readsRecords) throw new Error(`${name}: counts by ${field} need an index on it`);
+  return { name: `"${snake(field)}"`, type: 'text', isLong: false, value: `(record ->> '${field}') collate "C"` };
 }
 
 /** Whether the count table knows what the filter asks for. */

@@ -1,5 +1,6 @@
 import type { Jobs } from '../../jobs-port.ts';
 import { type Repeated, startOnce } from '../../repeated.ts';
+import type { Size } from '../../sizes.ts';
 import type { Database } from '../database.ts';
 import { type AnyCount, allOf, conditions, Values } from '../records/filters.ts';
 import { type Table, tables } from '../records/tables.ts';
@@ -28,6 +29,20 @@ export async function keptCount(table: Table, filter: AnyCount, session: Session
   return found?.count;
 }
 
+/** How much the records take, from their count table, for each combination of values. */
+export async function keptSizes(table: Table, session: Session): Promise<readonly Size[]> {
+  const counts = countTables.get(table);
+  if (!counts?.bytes) return [];
+  const { by = [] } = table.definition.counts ?? {};
+  const names = counts.columns.map(({ name }) => name);
+  const values = names.map((name, at) => `'${by[at]}', ${name}`).join(', ');
+  return session.query<Size>({
+    text: `select json_strip_nulls(json_build_object(${values})) as values, sum(records)::integer as records,
+      sum(bytes)::double precision as bytes
+      from ${counts.sql} group by ${names.join(', ')} having sum(records) <> 0`,
+  });
+}
+
 /** Adds up the changes in the count tables now and then, in one process, so that there stays one row for each combination of values. */
 export function keepCounts(
   database: Database,
@@ -41,14 +56,16 @@ export function keepCounts(
 }
 
 /** It may run in several processes at once: each change is taken by one of them. */
-export async function addUp({ sql, columns }: CountTable, session: Session): Promise<void> {
+export async function addUp({ sql, columns, bytes }: CountTable, session: Session): Promise<void> {
   const names = columns.map(({ name }) => name).join(', ');
+  const sums = ['records', ...(bytes ? ['bytes'] : [])];
   const emptied = await session.query<{ added_up: Buffer }>({
-    text: `with taken as (delete from ${sql} where added_up is null returning ${names}, records),
+    text: `with taken as (delete from ${sql} where added_up is null returning ${names}, ${sums.join(', ')}),
       added as (
-        insert into ${sql} as kept (${names}, records, added_up)
-        select ${names}, sum(records), sha256(convert_to(row(${names})::text, 'UTF8')) from taken group by ${names}
-        on conflict (added_up) do update set records = kept.records + excluded.records
+        insert into ${sql} as kept (${names}, ${sums.join(', ')}, added_up)
+        select ${names}, ${sums.map((sum) => `sum(${sum})`).join(', ')}, sha256(convert_to(row(${names})::text, 'UTF8'))
+        from taken group by ${names}
+        on conflict (added_up) do update set ${sums.map((sum) => `${sum} = kept.${sum} + excluded.${sum}`).join(', ')}
         returning records, added_up
       )
       select added_up from added where records = 0`,

@@ -13,26 +13,36 @@ export function countStatementsOf(table: Table): string[] {
     `create table ${sql} (${[
       ...columns.map(({ name, type }) => `${name} ${type}${type === 'text' ? ' collate "C"' : ''}`),
       'records bigint not null',
+      ...(counts.bytes ? ['bytes bigint not null'] : []),
       // The hash of the values, in the one row of all that was added up. The other rows are changes since then.
       'added_up bytea unique',
     ].join(', ')})`,
     ...(counts.quarters ? [`create index on ${sql} (created_at)`] : []),
     ...Object.entries(NOTED).flatMap(([event, noted]) => triggerOf(table, counts, event, noted)),
-    addition(counts, [`1 as n from ${table.sql}`]),
+    addition(counts, [[1, table.sql]]),
   ];
   return [`do $make$ begin if to_regclass('${sql}') is null then ${statements.join(';\n')}; end if; end $make$`];
 }
 
 interface Noted {
   readonly seeing: string;
-  readonly parts: readonly string[];
+  readonly parts: readonly Part[];
 }
+
+/** Each row of the table counts so many records. */
+type Part = readonly [n: 1 | -1, table: string];
 
 /** What a statement adds and takes away. */
 const NOTED: Readonly<Record<string, Noted>> = {
-  insert: { seeing: 'new table as made', parts: ['1 as n from made'] },
-  update: { seeing: 'new table as made old table as gone', parts: ['1 as n from made', '-1 as n from gone'] },
-  delete: { seeing: 'old table as gone', parts: ['-1 as n from gone'] },
+  insert: { seeing: 'new table as made', parts: [[1, 'made']] },
+  update: {
+    seeing: 'new table as made old table as gone',
+    parts: [
+      [1, 'made'],
+      [-1, 'gone'],
+    ],
+  },
+  delete: { seeing: 'old table as gone', parts: [[-1, 'gone']] },
 };
 
 function triggerOf({ sql }: Table, counts: CountTable, event: string, { seeing, parts }: Noted): string[] {
@@ -44,13 +54,18 @@ function triggerOf({ sql }: Table, counts: CountTable, event: string, { seeing, 
   ];
 }
 
-/** The statement that adds up rows by their values. A part is `<n> as n from <table>`: each row of that table counts n records. */
-function addition({ sql, columns }: CountTable, parts: readonly string[]): string {
+/** The statement that adds up rows by their values. */
+function addition({ sql, columns, bytes }: CountTable, parts: readonly Part[]): string {
   const names = columns.map(({ name }) => name);
-  const values = columns.map(({ name }) =>
-    name === 'created_at' ? `agent_admin_quarter(created_at) as created_at` : name,
+  const values = columns.map(({ name, value }) =>
+    name === 'created_at' ? `agent_admin_quarter(created_at) as created_at` : value ? `${value} as ${name}` : name,
   );
-  const rows = parts.map((part) => `select ${[...values, part].join(', ')}`).join(' union all ');
-  return `insert into ${sql} (${[...names, 'records'].join(', ')})
-    select ${[...names, 'sum(n)'].join(', ')} from (${rows}) as moved group by ${names.join(', ')} having sum(n) <> 0`;
+  const rows = parts.map(([n, table]) => {
+    const size = bytes ? [`${n} * ${bytes} as size`] : [];
+    return `select ${[...values, `${n} as n`, ...size].join(', ')} from ${table}`;
+  });
+  const [sums, isMore] = bytes ? [['sum(n)', 'sum(size)'], ' or sum(size) <> 0'] : [['sum(n)'], ''];
+  return `insert into ${sql} (${[...names, 'records', ...(bytes ? ['bytes'] : [])].join(', ')})
+    select ${[...names, ...sums].join(', ')} from (${rows.join(' union all ')}) as moved
+    group by ${names.join(', ')} having sum(n) <> 0${isMore}`;
 }
