@@ -27,6 +27,7 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'facade/three-processes.test.ts',
     'tools/analytics/engines.test.ts',
     'tools/flow-cluster.test.ts',
+    'tools/integrations/account-renewals.test.ts',
   ],
   'it starts a program that keeps its data in a folder, or is about how programs are built': [
     'facade/demo.test.ts',
