@@ -77,7 +77,7 @@ export function capsulesJourneys(dashboard: TestDashboard): void {
     await inWindow(async (page, window) => {
       await window.open('/apps');
       await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))");
-      await page.locator('.connect').getByRole('button', { name: 'Copy' }).click();
+      await page.locator('.empty-connect').getByRole('button', { name: 'Copy' }).click();
       await page.getByText('The browser did not let this page copy.').waitFor();
       assert.match(String(await page.evaluate('String(getSelection())')), /mcp/);
     });
