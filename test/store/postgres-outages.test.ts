@@ -44,7 +44,8 @@ describe('a server whose database is set read-only', { skip: withoutPostgres }, 
   for (const how of ['the connections of before end', 'the connections of before stay as they were']) {
     it(`says so everywhere, refuses writes with the reason, reads on, and recovers by itself; ${how}`, async () => {
       await administer(own.url, `alter database ${name} set default_transaction_read_only = on`, END_CONNECTIONS);
-      await until(async () => (await ready()) === 503);
+      await until(async () => /read-only/.test((await health()).body.problems?.[0]));
+      assert.equal(await ready(), 503);
       const refused = await write('Refused');
       assert.deepEqual([refused.status, refused.body.code], [503, 'unavailable']);
       assert.match(refused.body.error, /^The database is read-only at present/);
