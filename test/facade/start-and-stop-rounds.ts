@@ -8,7 +8,7 @@ import { StartsAndStops } from './start-and-stop.ts';
 /** Another one makes other moments. */
 const SEED = Number(process.env.START_SEED ?? 1);
 /** How many rounds, whatever kind of run it is. */
-const ROUNDS = Number(process.env.START_ROUNDS ?? rounds(1, 50));
+const ROUNDS = Number(process.env.START_ROUNDS ?? rounds(1, 10));
 
 /** Declares the test of so many processes on the store: rounds of starts with SIGTERM at random moments, between two whole starts. */
 export function testStartsAndStops(kind: StoreKind, processes: number): void {
