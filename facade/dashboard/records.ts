@@ -36,10 +36,10 @@ export function useRecords(kind: string, word = ''): Records | undefined {
   const settled = useSettled(word);
   const members = tool?.inputSchema.properties;
   const own = searchMemberOf(members);
-  const { rows, more } = usePages<Row>(tool?.name, {
-    ...(members?.limit && { limit: 100 }),
-    ...(own && settled !== '' && { [own]: settled }),
-  });
+  const size = members?.limit && { limit: 100 };
+  // Of the first ones, those with the word are there at once.
+  const { rows, more } = usePages<Row>(tool?.name, { ...size });
+  const searched = usePages<Row>(own && settled !== '' ? tool?.name : undefined, { ...size, [own ?? '']: settled });
   const needsLook = settled !== '' && !own && more !== undefined;
   const isSearched = search?.inputSchema.properties?.types?.items?.enum?.includes(kind) ?? false;
   const { data: found } = useAnswer<Hits>(needsLook && isSearched ? 'search' : undefined, {
@@ -49,11 +49,13 @@ export function useRecords(kind: string, word = ''): Records | undefined {
     if (needsLook && !isSearched && rows.length < MOST_LOOKED_AT) more();
   }, [needsLook && !isSearched, rows.length]);
   if (!ref || !tool) return undefined;
-  const listed = rows.map((row) => ({ value: idOf(row), label: titleOf(ref, row) ?? idOf(row) }));
-  const options = own ? listed : listed.filter((option) => holds(option, word));
+  const optionOf = (row: Row) => ({ value: idOf(row), label: titleOf(ref, row) ?? idOf(row) });
+  const options = rows.map(optionOf).filter((option) => holds(option, word));
   const known = new Set(options.map(({ value }) => value));
   const hits = (found?.data ?? []).map(({ id, title }) => ({ value: id, label: title }));
-  return { options: [...options, ...hits.filter(({ value }) => !known.has(value))], more };
+  const isAnswered = settled === word && !searched.loading; // else the rows are those of the word before
+  const others = [...(isAnswered ? searched.rows.map(optionOf) : []), ...hits].filter(({ value }) => !known.has(value));
+  return { options: [...options, ...others], more: own && settled !== '' ? searched.more : more };
 }
 
 function holds({ label, value }: RecordOption, word: string): boolean {
