@@ -125,12 +125,11 @@ export async function startServer(
   }
 }
 
-interface Begun {
+interface Begun extends Pick<ReturnType<typeof failuresIn>, 'onCallFailure'> {
   readonly http: HttpServer;
   readonly models: ReturnType<typeof createModels>;
   readonly settling: Repeated | undefined;
   readonly watch: Awaited<ReturnType<typeof observe>>;
-  readonly onCallFailure: ReturnType<typeof failuresIn>['onCallFailure'];
   readonly onError: McpDoorOptions['onError'];
 }
 
@@ -252,7 +251,7 @@ function createDoors(
     readonly accounts: Upstreams['accounts'];
   },
 ): AppOptions {
-  const { config, store, logger, telemetry, baseUrl, secrets, refused, readiness, onFailure, onUncaught, now } = base;
+  const { config, store, logger, baseUrl, secrets, refused, onFailure, onUncaught, now } = base;
   const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
   const { catalog } = registry.server;
   const guards = createGuards({ ...config, baseUrl });
@@ -271,23 +270,18 @@ function createDoors(
   const { signIn } = people;
   return {
     ...config,
+    ...base,
     cluster: store.cluster,
     registry,
     mcp,
     connections,
-    readiness,
     authenticator,
     guards,
     cookies,
     capsules,
     webhooks,
     signIn,
-    refused,
     pages,
-    baseUrl,
-    logger,
-    telemetry,
-    onUncaught,
     authorization,
     showAddress: createAddressPage({ store, baseUrl, signsIn: oauth !== undefined }),
     onStepUp: (app) => authorization?.stepUps.note(app),

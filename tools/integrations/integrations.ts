@@ -20,6 +20,7 @@ import { requireAuth, withChange } from './auth-input.ts';
 import { authOf } from './auth-mode.ts';
 import { sealedMembers } from './sealed-members.ts';
 import { showIntegration, summarise } from './shown.ts';
+import { startsProgram } from './starts-program.ts';
 import {
   MOST_INTEGRATIONS,
   prefixFrom,
@@ -242,19 +243,6 @@ const refreshIntegration = defineTool({
     return approve(record, upstreams, write);
   },
 });
-
-/** Whether the change starts a program, or decides which one is started with what. */
-async function startsProgram(
-  { id, command, args, env, enabled }: ProgramChange,
-  { integrations }: Pick<Readers, 'integrations'>,
-): Promise<boolean> {
-  if (command === undefined && args === undefined && env === undefined && enabled !== true) return false;
-  return (await integrations.get(id))?.transport === 'stdio';
-}
-
-type ProgramChange = Pick<IntegrationRecord, 'id'> & {
-  readonly [Member in 'command' | 'args' | 'env' | 'enabled']?: unknown;
-};
 
 export const integrationTools = [
   listIntegrations,

@@ -44,16 +44,12 @@ export class SegmentedAudit {
   readonly #erased = new Map<string, number[]>();
   #last: Promise<unknown> = Promise.resolve();
   #error: Error | undefined;
-  readonly #dropped: string[] = [];
+  /** The torn last lines that the start cut off. */
+  readonly dropped: string[] = [];
 
   constructor(options: AuditOptions) {
     this.#options = options;
     this.#folder = join(options.folder, AUDIT);
-  }
-
-  /** The torn last lines that the start cut off. */
-  get dropped(): readonly string[] {
-    return this.#dropped;
   }
 
   get error(): Error | undefined {
@@ -88,7 +84,7 @@ export class SegmentedAudit {
         onJournaled: (origin, id) => present.add(`${origin} ${id}`),
       });
       if (segment && torn)
-        this.#dropped.push(`${segment.path}, line ${torn.number}, offset ${torn.offset}: ${torn.bytes.length} bytes`);
+        this.dropped.push(`${segment.path}, line ${torn.number}, offset ${torn.offset}: ${torn.bytes.length} bytes`);
       if (segment && (torn || segment.mark.size !== mark?.size)) this.#dirty.add(segment);
       await segment?.close();
     }
@@ -104,8 +100,8 @@ export class SegmentedAudit {
     const { manifest, folder } = this.#options;
     for (const day of manifest.segments.keys()) {
       if (days.includes(day) || day < prunedBefore) continue;
-      const path = join(this.#folder, `${day}.ndjson`);
-      throw damaged(path, 'the audit entries of this day are missing', acceptLoss(join(folder, MANIFEST)));
+      const missing = 'the audit entries of this day are missing';
+      throw damaged(join(this.#folder, `${day}.ndjson`), missing, acceptLoss(join(folder, MANIFEST)));
     }
   }
 
