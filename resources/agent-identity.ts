@@ -92,7 +92,7 @@ export const agentIdentityInput = z.strictObject({
 });
 
 const asShown = z
-  .literal(IDENTITY_MASK, { error: `It ${provisioned}; ${IDENTITY_MASK} leaves it as it is.` })
+  .literal(IDENTITY_MASK, { error: `It ${provisioned}; leave it out, or give ${IDENTITY_MASK} to keep it.` })
   .optional();
 
 /** An identity as it was read can be written back. */
