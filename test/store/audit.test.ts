@@ -3,6 +3,7 @@ import { appendFile, cp, readFile, rm, stat, truncate, writeFile } from 'node:fs
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { until } from '../support/until.ts';
 import { testFolder, withoutManifest } from './folders.ts';
 import { auditRecord } from './records.ts';
 
@@ -87,8 +88,7 @@ describe('audit segments', () => {
     const folder = await testFolder(test);
     const store = await openLowdbStore({ folder });
     store.audit.append(auditRecord({ at: at(1) }));
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    assert.equal((await readFile(join(folder, SEGMENT), 'utf8')).split('\n').length, 2);
+    await until(async () => (await readFile(join(folder, SEGMENT), 'utf8').catch(() => '')).split('\n').length === 2);
     await store.close();
   });
 

@@ -110,7 +110,11 @@ describe('a session', () => {
   it('ends its open streams with it', async () => {
     const cookie = await signIn(server);
     const stream = await openStream(server, cookie);
-    assert.equal(await Promise.race([stream.ended, delay(1200, 'open')]), 'open');
+    const other = await signIn(server);
+    const witness = await openStream(server, other);
+    await rest(server, 'DELETE', '/api/v1/auth/session', { key: other });
+    assert.equal(await Promise.race([witness.ended, delay(30_000, 'open', { ref: false })]), 'ended');
+    assert.equal(await Promise.race([stream.ended, delay(1, 'open')]), 'open');
     await rest(server, 'DELETE', '/api/v1/auth/session', { key: cookie });
     assert.equal(await Promise.race([stream.ended, delay(30_000, 'open', { ref: false })]), 'ended');
   });
