@@ -7,8 +7,8 @@ import { StartsAndStops } from './start-and-stop.ts';
 
 /** Another one makes other moments. */
 const SEED = Number(process.env.START_SEED ?? 1);
-/** How many rounds, whatever kind of run it is. */
-const ROUNDS = Number(process.env.START_ROUNDS ?? rounds(1, 10));
+/** At how many moments a process is stopped; a full run makes 50 in all, over the stores and numbers of processes. */
+const MOMENTS = rounds(1, 16);
 
 /** Declares the test of so many processes on the store: rounds of starts with SIGTERM at random moments, between two whole starts. */
 export function testStartsAndStops(kind: StoreKind, processes: number): void {
@@ -17,6 +17,7 @@ export function testStartsAndStops(kind: StoreKind, processes: number): void {
     it('answer 503 until they can judge a caller, then what is right, and end with 0 whenever SIGTERM comes', async (test) => {
       test.diagnostic(`START_SEED=${SEED}`);
       const random = randomFrom(SEED);
+      const roundsWanted = Number(process.env.START_ROUNDS ?? Math.ceil(MOMENTS / processes));
       const world = await StartsAndStops.open(kind, processes);
       const begun = performance.now();
       const first = await world.start();
@@ -24,7 +25,7 @@ export function testStartsAndStops(kind: StoreKind, processes: number): void {
       const longestMs = LONGER * (performance.now() - begun);
       await world.openAllDoors();
       await stopAll(world, first);
-      for (let round = 0; round < ROUNDS; round += 1) {
+      for (let round = 0; round < roundsWanted; round += 1) {
         const started = await world.start();
         await stopAll(world, started, () => random() * longestMs);
       }
