@@ -50,7 +50,8 @@ describe('a call that an agent makes', () => {
     );
     loseTransaction(server.store, ({ collection }) => collection === 'skills');
     const { body } = await post('/api/v1/chat', '', { message: 'Make it', agentId: 'bob' });
-    assert.deepEqual([body.toolCalls?.[0].ok, JSON.parse(body.message.content).name], [true, 'once']);
+    assert.equal(body.toolCalls?.[0].ok, true);
+    assert.match(body.message.content, /"name":"once"/);
     assert.equal(await server.store.skills.count({}), 1);
   });
 });
