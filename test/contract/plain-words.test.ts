@@ -103,6 +103,9 @@ describe('a refused input', () => {
       link: 'Write a URL, like https://example.com.',
       flga: 'There is no field "flga" here; did you mean "flag"?',
     });
+    assert.deepEqual(issuesOf(z.strictObject({ q: z.string().optional() }), { x: 1 }), [
+      { path: 'x', message: 'There is no field "x" here; allowed: q.' },
+    ]);
     const given = z.strictObject({ id: z.string(), name: z.string().optional() });
     assert.deepEqual(issuesOf(given, { id: 'a', idd: 'b' }), [
       { path: 'idd', message: 'There is no field "idd" here; allowed: name.' },

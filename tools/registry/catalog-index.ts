@@ -28,13 +28,13 @@ export function indexCatalog(entries: readonly CatalogEntry[]): Catalog {
   return { version: 0, entries, get: (name) => byName.get(name) };
 }
 
-/** The candidates most similar to a name that is not among them. Candidates that differ in more than half of it are left out. */
+/** The candidates most similar to a name that is not among them. Candidates that differ in more than half of it, or wholly, are left out. */
 export function nearest(name: string, candidates: readonly string[], count: number): string[] {
   if (name.length > 100) return [];
   const maxDistance = Math.max(2, Math.floor(name.length / 2));
   return candidates
     .map((candidate) => ({ candidate, distance: leven(name, candidate, { maxDistance: maxDistance + 1 }) }))
-    .filter(({ distance }) => distance <= maxDistance)
+    .filter(({ candidate, distance }) => distance <= maxDistance && distance < Math.max(name.length, candidate.length))
     .sort((a, b) => a.distance - b.distance)
     .slice(0, count)
     .map(({ candidate }) => candidate);
