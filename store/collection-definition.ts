@@ -20,7 +20,7 @@ export interface CollectionDefinition<Schema extends z.ZodObject = z.ZodObject> 
   readonly counts?: {
     readonly by: readonly Field<z.infer<Schema>>[];
     readonly quarters?: true;
-    /** The member that holds much, and the one that notes the bytes of its JSON. Records without a note are measured. */
+    /** The member with the content, and the member with its size in bytes of JSON. Records without a size are measured. */
     readonly bytes?: { readonly of: Field<z.infer<Schema>>; readonly noted: Field<z.infer<Schema>> };
   };
   /** The member that holds the time when the record expires. From then on no read finds it, and the store may remove it. */

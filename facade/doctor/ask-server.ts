@@ -9,10 +9,10 @@ const WAIT_MS = 3000;
 const OF_SHELL = 'what follows is the configuration of this shell, not that of a server';
 
 /** What the doctor knows of the running server: its own findings, or why only the configuration of the shell can be looked at. */
-export type Asked = { readonly byServer: readonly Finding[] } | { readonly byShell: readonly Finding[] };
+export type ExaminedBy = { readonly byServer: readonly Finding[] } | { readonly byShell: readonly Finding[] };
 
 /** Asks the server at BASE_URL, or at the address of this shell, how it sees itself. */
-export async function askServer(env: NodeJS.ProcessEnv): Promise<Asked> {
+export async function askServer(env: NodeJS.ProcessEnv): Promise<ExaminedBy> {
   const address = env.BASE_URL?.trim() || `http://127.0.0.1:${env.PORT?.trim() || 3000}`;
   if (!(await answers(address))) return { byShell: [ok(ABOUT, `No server answers at ${address}: ${OF_SHELL}.`)] };
   if (!env.API_KEY?.trim()) {

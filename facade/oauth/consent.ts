@@ -49,7 +49,7 @@ class ConsentPage implements Consent {
     this.#proofs = new TokenProofs({ store, catalog, now: () => registry.server.now() });
   }
 
-  /** Shows what is asked. Whoever is not signed in signs in first, and comes back; so does whoever must confirm what they decided. */
+  /** Shows what is asked. A person who is not signed in, or must confirm a decision, signs in first and comes back. */
   async show(visit: Visit, asked: Asked): Promise<Decision | undefined> {
     const confirmed = await this.#confirmed(visit, asked);
     if (!confirmed) return this.#show(visit, asked).then(() => undefined);
@@ -199,7 +199,7 @@ class ConsentPage implements Consent {
 
 interface Allowed {
   readonly by: By;
-  readonly given: Given;
+  readonly given: DecisionTerms;
 }
 
 /** Has the person confirm that it is them, and come back with what they decided. */
@@ -213,7 +213,7 @@ function decidedText({ interactionId }: Asked, { by, given }: Allowed): string {
   return JSON.stringify([interactionId, by.principal.ownerId, given]);
 }
 
-type Given = Omit<Decided, 'decision'>;
+type DecisionTerms = Omit<Decided, 'decision'>;
 
 interface Decided {
   readonly decision: 'allow' | 'deny';
@@ -226,7 +226,7 @@ interface Form {
 }
 
 /** What the form hands out. Undefined where nothing was chosen. */
-function givenBy(form: Form, { capsuleId }: Asked): Given | undefined {
+function givenBy(form: Form, { capsuleId }: Asked): DecisionTerms | undefined {
   if (capsuleId !== undefined) return { capsuleId };
   const chosen = form.get('give') ?? '';
   if (chosen === 'capsule') {

@@ -2,6 +2,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { rounds } from '../support/full.ts';
 import { withoutPostgres } from '../support/postgres.ts';
+import { randomFrom } from '../support/random.ts';
 import type { StoreKind } from '../support/store.ts';
 import { StartsAndStops } from './start-and-stop.ts';
 
@@ -50,15 +51,4 @@ async function stopAll(world: StartsAndStops, started: Started, afterMs = () => 
     }),
   );
   await world.gone(started);
-}
-
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

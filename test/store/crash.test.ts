@@ -8,6 +8,7 @@ import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { killedAtEnd } from '../support/at-end.ts';
 import { rounds } from '../support/full.ts';
 import { nodeArgs } from '../support/node-args.ts';
+import { randomFrom } from '../support/random.ts';
 import { testFolder } from './folders.ts';
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? rounds(4, 50));
@@ -116,15 +117,4 @@ async function assertWhole(
   const { records } = await store.agents.find({ limit: 10_000_000 });
   const revisions = records.reduce((sum, { revision }) => sum + revision, 0);
   assert.equal(revisions, audits.size);
-}
-
-/** Mulberry32. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -6,7 +6,7 @@ import type { Fail } from '../registry/define-tool.ts';
 import { ToolError } from '../registry/errors.ts';
 import { openRun } from '../runs/visible-runs.ts';
 
-interface Asked {
+interface TurnInput {
   readonly message?: string | undefined;
   readonly threadId?: string | undefined;
   readonly continue?: string | undefined;
@@ -17,7 +17,7 @@ export const GO_ON =
   'Your turn was cut off before it was complete. Finish it from where it ended. Calls that are not shown above may have been made all the same: look before you make them again.';
 
 /** @throws ToolError (invalid_input) unless there is either a message, or a run to go on with and its thread */
-export function requireOneTurn(asked: Asked): void {
+export function requireOneTurn(asked: TurnInput): void {
   const { message, continue: runId, threadId } = asked;
   if ((message === undefined) === (runId === undefined)) {
     const text =

@@ -65,7 +65,7 @@ export class Manifest {
     }
   }
 
-  /** Notes the mark a little later, once for all that come meanwhile, so that nobody waits for it. */
+  /** Writes the mark after a short delay, once for all changes within it, so that no caller waits. */
   markJournal(mark: JournalMark): void {
     this.journal = mark;
     this.#due ??= setTimeout(() => void this.#noteJournal(), LATER_MS);

@@ -96,7 +96,7 @@ export class Journal {
     return this.#running ? this.#latest : Promise.resolve();
   }
 
-  /** Makes the first journal, or completes one that a crash left without its header. In others, cuts off what a crash left unfinished. */
+  /** Opens the journal for writing. A missing header is written; a torn last line is cut off. */
   async begin(): Promise<void> {
     if (this.#size === 0) return this.#open(this.#generation);
     // A disk that refuses this refuses the next write too, which tries again.

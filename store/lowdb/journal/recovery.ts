@@ -157,7 +157,7 @@ export class Recovery {
     return size;
   }
 
-  /** The transaction of the mark must be the one that was acknowledged. */
+  /** Checks that the line at the mark is the transaction that was acknowledged. */
   #assertSame(path: string, line: FileLine, generation: number): void {
     const mark = this.#mark;
     if (mark?.generation !== generation || mark.sequence !== this.#end.sequence || mark.crc === this.#end.crc) return;
