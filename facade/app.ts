@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express, { type Express } from 'express';
-import { ToolError } from '../tools/registry/errors.ts';
-import type { Registry } from '../tools/registry/registry.ts';
+import { ToolError } from '../tools/core/errors.ts';
+import type { Registry } from '../tools/core/registry/registry.ts';
+import { PROMETHEUS_TYPE } from '../tools/core/telemetry/prometheus.ts';
 import type { Issuer } from '../tools/sign-in/issuer.ts';
-import { PROMETHEUS_TYPE } from '../tools/telemetry/prometheus.ts';
 import { proxyTest } from './http/caller-address.ts';
 import { createDoor, type DoorOptions } from './http/door.ts';
 import type { ApiEndpoint, Endpoint, OpenEndpoint } from './http/endpoint.ts';

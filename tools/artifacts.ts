@@ -3,13 +3,14 @@ import { type ArtifactRecord, artifact, artifactFields, artifactSummary } from '
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import type { Readers } from '../store/port.ts';
-import { accessKeysWith, isSeen, mayKnowOf, seenBy } from './access/visibility.ts';
-import type { Context } from './registry/context.ts';
-import { defineKind } from './registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './registry/define-tool.ts';
-import { listPage, onlyThese } from './registry/paging.ts';
-import { requireReferences, restoreWithReferences } from './registry/references.ts';
-import { withoutBookkeeping } from './versions/history.ts';
+import { onlyThese } from './core/access/limit.ts';
+import { accessKeysWith, isSeen, mayKnowOf, seenBy } from './core/access/visibility.ts';
+import { withoutBookkeeping } from './core/history/history.ts';
+import type { Context } from './core/registry/context.ts';
+import { defineKind } from './core/registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './core/registry/define-tool.ts';
+import { listPage } from './core/registry/paging.ts';
+import { requireReferences, restoreWithReferences } from './core/registry/references.ts';
 
 const artifactId = refTo('artifact', recordId).describe('Artifact id (`art_…`), see list_artifacts.');
 const { name, mimeType, content, data } = artifactFields;

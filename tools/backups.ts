@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type Backup, backup } from '../resources/backup.ts';
 import { pageOf, paging } from '../resources/fields.ts';
-import type { Context } from './registry/context.ts';
-import { CREATES, defineTool, READS } from './registry/define-tool.ts';
-import { listPage, readerOf } from './registry/paging.ts';
+import type { Context } from './core/registry/context.ts';
+import { CREATES, defineTool, READS } from './core/registry/define-tool.ts';
+import { listPage, readerOf } from './core/registry/paging.ts';
 
 /** The backups that this server makes by itself. */
 export interface Backups {
@@ -26,7 +26,7 @@ export interface BackupState {
   readonly makingSince?: Date | undefined;
 }
 
-declare module './registry/context.ts' {
+declare module './core/registry/context.ts' {
   interface ServerFacts {
     /** Absent where this server makes none. */
     readonly backups?: Backups | undefined;

@@ -1,6 +1,6 @@
 import type { IntegrationHealth } from '../resources/health.ts';
 import type { Cluster, ProcessClock } from '../store/cluster-port.ts';
-import type { Dependency } from './registry/context.ts';
+import type { Dependency } from './core/registry/context.ts';
 
 /** Processes whose clocks are further apart judge the ends of links, sessions and signatures differently. */
 const MOST_APART_MS = 5000;
@@ -10,7 +10,7 @@ export interface WrongClock {
   readonly text: string;
 }
 
-declare module './registry/context.ts' {
+declare module './core/registry/context.ts' {
   interface ServerFacts {
     /** Absent where this process has its store for itself. */
     readonly clocks?: Clocks | undefined;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { timestamp } from '../resources/fields.ts';
-import { formatGrant } from './access/grants.ts';
-import { ANYONE } from './access/guarded-tool.ts';
-import { chainOf, isSession, type Principal } from './access/principal.ts';
-import { defineTool, READS } from './registry/define-tool.ts';
+import { formatGrant } from './core/access/grants.ts';
+import { ANYONE } from './core/access/guarded-tool.ts';
+import { chainOf, isSession, type Principal } from './core/access/principal.ts';
+import { defineTool, READS } from './core/registry/define-tool.ts';
 
 const rights = {
   scopes: z.array(z.string()),

@@ -2,11 +2,11 @@ import MiniSearch from 'minisearch';
 import { z } from 'zod';
 import { callOf } from '../resources/markers.ts';
 import { fold } from '../store/search-text.ts';
-import { ANYONE } from './access/guarded-tool.ts';
-import { refusal } from './access/reach.ts';
-import { type Catalog, type CatalogEntry, isListed, unknownTool } from './registry/catalog-index.ts';
-import { defineTool, READS } from './registry/define-tool.ts';
-import { jsonSchema, withoutMembers } from './registry/json-schema.ts';
+import { ANYONE, isListed } from './core/access/guarded-tool.ts';
+import { refusal } from './core/access/reach.ts';
+import { type Catalog, type CatalogEntry, unknownTool } from './core/registry/catalog-index.ts';
+import { defineTool, READS } from './core/registry/define-tool.ts';
+import { jsonSchema, withoutMembers } from './core/registry/json-schema.ts';
 
 /**
  * For clients that cannot hold all tools in a model's context: find a tool, read its schema, call it. These tools give access only to what

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { type Document, document, documentFields, documentSummary } from '../resources/document.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
-import { defineKind } from './registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
-import { listPage, onlyThese } from './registry/paging.ts';
-import { requireReferences, restoreWithReferences } from './registry/references.ts';
-import { withoutBookkeeping } from './versions/history.ts';
+import { onlyThese } from './core/access/limit.ts';
+import { withoutBookkeeping } from './core/history/history.ts';
+import { defineKind } from './core/registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
+import { listPage } from './core/registry/paging.ts';
+import { requireReferences, restoreWithReferences } from './core/registry/references.ts';
 
 const documentId = refTo('document', recordId).describe('Document id (`doc_…`), see list_documents.');
 const { title, content, tags } = documentFields;

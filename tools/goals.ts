@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Goal, goal, goalFields, goalStatus } from '../resources/goal.ts';
 import { refTo } from '../resources/markers.ts';
-import { defineKind } from './registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
-import { listPage, onlyThese } from './registry/paging.ts';
-import { requireReferences, requireUnnamed } from './registry/references.ts';
+import { onlyThese } from './core/access/limit.ts';
+import { defineKind } from './core/registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
+import { listPage } from './core/registry/paging.ts';
+import { requireReferences, requireUnnamed } from './core/registry/references.ts';
 
 const goalId = refTo('goal', recordId).describe('Goal id (`gol_…`), see list_goals.');
 const { title, description, targetDate, progress } = goalFields;

@@ -1,6 +1,7 @@
 import { agentKind } from './agents/agents.ts';
 import { artifactKind } from './artifacts.ts';
 import { capsuleKind } from './capsules/capsules.ts';
+import type { Kind } from './core/registry/define-kind.ts';
 import { databaseKind } from './databases/databases.ts';
 import { databaseRecordKind } from './databases/records.ts';
 import { documentKind } from './documents.ts';
@@ -8,7 +9,6 @@ import { flowKind } from './flows/flows.ts';
 import { goalKind } from './goals.ts';
 import { memoryKind } from './memory/memory-kind.ts';
 import { projectKind } from './projects.ts';
-import type { Kind } from './registry/define-kind.ts';
 import { reportKind } from './reports/reports.ts';
 import { productUsers } from './search/product-users.ts';
 import { type SearchType, searchTypesOf } from './search/types.ts';

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { expectedRevision, namePart, pageOf, paging, recordId } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import { type Project, project, projectFields, projectStatus } from '../resources/project.ts';
-import { defineKind } from './registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
-import { listPage, onlyThese, partOf } from './registry/paging.ts';
-import { requireUnnamed } from './registry/references.ts';
-import { withoutBookkeeping } from './versions/history.ts';
+import { onlyThese } from './core/access/limit.ts';
+import { withoutBookkeeping } from './core/history/history.ts';
+import { defineKind } from './core/registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
+import { listPage, partOf } from './core/registry/paging.ts';
+import { requireUnnamed } from './core/registry/references.ts';
 
 const projectId = refTo('project', recordId).describe('Project id (`prj_…`), see list_projects.');
 const { name, description } = projectFields;

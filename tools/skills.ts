@@ -3,13 +3,14 @@ import { expectedRevision, namePart, pageOf, paging, plainLine, recordId } from 
 import { orNameOf, refTo } from '../resources/markers.ts';
 import { type Skill, skill, skillFields } from '../resources/skill.ts';
 import type { Readers } from '../store/port.ts';
-import { mayReadAgent, requireSteeringAll } from './access/steering.ts';
-import type { Context } from './registry/context.ts';
-import { defineKind } from './registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
-import { listPage, onlyThese, partOf } from './registry/paging.ts';
-import { looksLikeId } from './registry/record-names.ts';
-import { withoutBookkeeping } from './versions/history.ts';
+import { onlyThese } from './core/access/limit.ts';
+import { mayReadAgent, requireSteeringAll } from './core/access/steering.ts';
+import { withoutBookkeeping } from './core/history/history.ts';
+import type { Context } from './core/registry/context.ts';
+import { defineKind } from './core/registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
+import { listPage, partOf } from './core/registry/paging.ts';
+import { looksLikeId } from './core/registry/record-names.ts';
 
 const skillId = orNameOf('skill', refTo('skill', recordId)).describe('Skill id (`skl_…`) or name, see list_skills.');
 const name = skillFields.name.refine((text) => !looksLikeId(text), 'A name may not look like an id.');

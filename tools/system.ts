@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { noNextPage } from '../resources/fields.ts';
 import { health, type IntegrationHealth, setupFinding, systemHealth } from '../resources/health.ts';
-import { ANYONE } from './access/guarded-tool.ts';
-import type { StorageState } from './access/storage.ts';
 import { capsuleHealth } from './capsules/capsule-health.ts';
+import { ANYONE } from './core/access/guarded-tool.ts';
+import type { StorageState } from './core/access/storage.ts';
+import type { ServerFacts } from './core/registry/context.ts';
+import { defineTool, READS } from './core/registry/define-tool.ts';
+import { prometheusText } from './core/telemetry/prometheus.ts';
 import { flowHealth } from './flows/flow-health.ts';
-import type { ServerFacts } from './registry/context.ts';
-import { defineTool, READS } from './registry/define-tool.ts';
-import { prometheusText } from './telemetry/prometheus.ts';
 import { budgetHealth } from './usage/budget-health.ts';
 import { storageHealth } from './usage/storage-health.ts';
 

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { agentRef, expectedRevision, instant, pageOf, paging, recordId } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import { type Task, task, taskDocument, taskFields, taskPriority, taskStatus } from '../resources/task.ts';
-import { defineKind } from './registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from './registry/define-tool.ts';
-import { listPage, onlyThese } from './registry/paging.ts';
-import { requireReferences } from './registry/references.ts';
-import { withoutBookkeeping } from './versions/history.ts';
+import { onlyThese } from './core/access/limit.ts';
+import { withoutBookkeeping } from './core/history/history.ts';
+import { defineKind } from './core/registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
+import { listPage } from './core/registry/paging.ts';
+import { requireReferences } from './core/registry/references.ts';
 
 const taskId = refTo('task', recordId).describe('Task id (`tsk_…`), see list_tasks.');
 const { title, dueAt, content } = taskFields;

@@ -7,7 +7,7 @@ import { StoreBusy } from '../../store/errors.ts';
 import { keepBackup, listBackups, pruneBackups } from '../../store/lowdb/kept-backups.ts';
 import { type Repeated, startRepeated } from '../../store/repeated.ts';
 import type { BackupState, Backups } from '../../tools/backups.ts';
-import type { Dependency } from '../../tools/registry/context.ts';
+import type { Dependency } from '../../tools/core/registry/context.ts';
 import type { BackupSettings } from '../config/backup-config.ts';
 import { copyInProcess } from './copy-process.ts';
 import { isOverdue, NEVER, nextTime } from './schedule.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { OperatorError } from '../../store/errors.ts';
 import { SECRETS_KEY } from '../../store/lowdb/files/folder.ts';
-import { secretsKeyIds } from '../../tools/integrations/secrets.ts';
+import { secretsKeyIds } from '../../tools/core/sealing/secrets.ts';
 import { readConfig } from '../config/config.ts';
 import { openStore } from '../launch/open-store.ts';
 import { tableOf } from '../move-over/compare.ts';

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isSecretsKey } from '../../tools/integrations/secrets.ts';
+import { isSecretsKey } from '../../tools/core/sealing/secrets.ts';
 
 const onOrOff = z.enum(['on', 'off']).optional();
 

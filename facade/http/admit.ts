@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { errorStatus } from '../../resources/error.ts';
 import type { Cluster } from '../../store/cluster-port.ts';
-import { anonymous } from '../../tools/access/anonymous.ts';
-import type { Principal } from '../../tools/access/principal.ts';
-import { createRateLimit } from '../../tools/access/rate-limit.ts';
-import { toToolError } from '../../tools/registry/errors.ts';
+import { anonymous } from '../../tools/core/access/anonymous.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { createRateLimit } from '../../tools/core/access/rate-limit.ts';
+import { toToolError } from '../../tools/core/errors.ts';
 import type { SignIn } from '../../tools/sign-in/sign-in.ts';
 import type { Authenticator } from './authenticate.ts';
 import { addressOf } from './caller-address.ts';

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readers, Store } from '../../store/port.ts';
-import { findToken, type ShownToken, tokenHolder } from '../../tools/access/capsule-principal.ts';
-import { createUseNotes, findKey, keyHolder, type ShownKey } from '../../tools/access/key-principal.ts';
-import type { Principal } from '../../tools/access/principal.ts';
-import { endedCredential } from '../../tools/access/standing.ts';
-import type { Catalog } from '../../tools/registry/catalog-index.ts';
-import { type ErrorDetail, ToolError } from '../../tools/registry/errors.ts';
+import { findToken, type ShownToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
+import { createUseNotes, findKey, keyHolder, type ShownKey } from '../../tools/core/access/key-principal.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { endedCredential } from '../../tools/core/access/standing.ts';
+import { type ErrorDetail, ToolError } from '../../tools/core/errors.ts';
+import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
 import { accessHolder, findAccess, isSameAccess, type ShownAccess } from '../oauth/access-tokens.ts';
 import type { Addresses } from '../oauth/addresses.ts';

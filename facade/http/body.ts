@@ -2,8 +2,14 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { ToolError } from '../../tools/registry/errors.ts';
-import { boundsOf, type Excess, INPUT_BOUNDS, type JsonBounds, JsonGauge } from '../../tools/registry/json-gauge.ts';
+import { ToolError } from '../../tools/core/errors.ts';
+import {
+  boundsOf,
+  type Excess,
+  INPUT_BOUNDS,
+  type JsonBounds,
+  JsonGauge,
+} from '../../tools/core/registry/json-gauge.ts';
 import type { Exchange } from './exchange.ts';
 import { Turns } from './turns.ts';
 

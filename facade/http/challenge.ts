@@ -1,4 +1,4 @@
-import type { ErrorDetail } from '../../tools/registry/errors.ts';
+import type { ErrorDetail } from '../../tools/core/errors.ts';
 
 const MCP_ADDRESS = /^(.*?)(\/api\/(?:v1|capsules\/[^/]+)\/mcp)$/;
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import type { Principal } from '../../tools/access/principal.ts';
-import { ToolError, toToolError } from '../../tools/registry/errors.ts';
-import type { Telemetry } from '../../tools/telemetry/telemetry.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { ToolError, toToolError } from '../../tools/core/errors.ts';
+import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import type { CapsuleDoor } from '../mcp/capsule-door.ts';
 import { isBrowsing } from './accept.ts';
 import { type AdmissionOptions, createAdmission } from './admit.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Door } from '../../resources/audit-entry.ts';
-import type { Principal } from '../../tools/access/principal.ts';
-import type { Standing } from '../../tools/access/standing.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import type { Standing } from '../../tools/core/access/standing.ts';
 
 /** An authenticated request on its way through a door. */
 export interface Exchange {

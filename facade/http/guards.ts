@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { localhostAllowedHostnames, validateHostHeader } from '@modelcontextprotocol/server';
-import { ToolError } from '../../tools/registry/errors.ts';
+import { ToolError } from '../../tools/core/errors.ts';
 import { isLoopback } from '../config/sign-in-config.ts';
 
 /** Refuses requests for a host that is not ours (DNS rebinding) and from pages of foreign origins. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Door } from '../../resources/audit-entry.ts';
-import { capsuleIn, type Principal } from '../../tools/access/principal.ts';
-import type { Standing } from '../../tools/access/standing.ts';
+import { capsuleIn, type Principal } from '../../tools/core/access/principal.ts';
+import type { Standing } from '../../tools/core/access/standing.ts';
 import type { CapsuleDoor } from '../mcp/capsule-door.ts';
 import type { Authenticator } from './authenticate.ts';
 import { stepUpChallenge } from './challenge.ts';

@@ -1,5 +1,5 @@
 import type { Issue } from '../../resources/error.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
+import { ToolError } from '../../tools/core/errors.ts';
 
 const MOST_NAMED = 100;
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { keptIn, type SpreadPoint } from '../../tools/telemetry/meter.ts';
-import { inside, type TraceContext } from '../../tools/telemetry/span.ts';
-import type { Telemetry } from '../../tools/telemetry/telemetry.ts';
+import { keptIn, type SpreadPoint } from '../../tools/core/telemetry/meter.ts';
+import { inside, type TraceContext } from '../../tools/core/telemetry/span.ts';
+import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 

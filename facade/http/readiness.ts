@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Store } from '../../store/port.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
+import { ToolError } from '../../tools/core/errors.ts';
 import type { OpenEndpoint } from './endpoint.ts';
 import { requestIdOf } from './native-prototypes.ts';
 import { sendError } from './respond.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../resources/error.ts';
-import { errorBodyOf, ToolError } from '../../tools/registry/errors.ts';
+import { errorBodyOf, ToolError } from '../../tools/core/errors.ts';
 
 /** How long a client has to read the answer before its connection ends. */
 const LINGER_MS = 1000;

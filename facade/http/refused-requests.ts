@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../resources/error.ts';
-import { anonymous } from '../../tools/access/anonymous.ts';
-import { auditEntryOf, beginning } from '../../tools/audit/entry.ts';
+import { anonymous } from '../../tools/core/access/anonymous.ts';
+import { auditEntryOf, beginning } from '../../tools/core/history/audit-entry.ts';
 import type { Exchange } from './exchange.ts';
 
 const MOST_COUNTED = 10_000;

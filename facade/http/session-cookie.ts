@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import jwt from 'jsonwebtoken';
 import { SESSION_COOKIE } from '../../resources/session.ts';
-import type { SessionPrincipal } from '../../tools/access/principal.ts';
+import type { SessionPrincipal } from '../../tools/core/access/principal.ts';
 
 /** The cookie that carries a session: its id, signed. Only the record of the session says whether it is still open. */
 export interface SessionCookies {

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { toToolError } from '../../tools/registry/errors.ts';
-import { failureOf } from '../../tools/telemetry/span.ts';
-import type { Telemetry } from '../../tools/telemetry/telemetry.ts';
+import { toToolError } from '../../tools/core/errors.ts';
+import { failureOf } from '../../tools/core/telemetry/span.ts';
+import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import { requestIdOf } from './native-prototypes.ts';
 import { sendError } from './respond.ts';
 

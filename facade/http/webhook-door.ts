@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorStatus } from '../../resources/error.ts';
 import type { Cluster } from '../../store/cluster-port.ts';
-import { anonymous } from '../../tools/access/anonymous.ts';
-import { createRateLimit, type RateLimit } from '../../tools/access/rate-limit.ts';
+import { anonymous } from '../../tools/core/access/anonymous.ts';
+import { createRateLimit, type RateLimit } from '../../tools/core/access/rate-limit.ts';
+import { ToolError, toToolError } from '../../tools/core/errors.ts';
 import type { Reply, WebhookReceiver } from '../../tools/flows/webhooks/receiver.ts';
 import { type HeaderOf, SIGNATURE_HEADERS } from '../../tools/flows/webhooks/schemes.ts';
-import { ToolError, toToolError } from '../../tools/registry/errors.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
 import type { Authenticator } from './authenticate.ts';
 import { type BodyKind, readBody } from './body.ts';

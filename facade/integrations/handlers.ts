@@ -1,7 +1,7 @@
-import type { Principal } from '../../tools/access/principal.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { ToolError } from '../../tools/core/errors.ts';
 import type { IntegrationAccounts } from '../../tools/integrations/accounts/accounts.ts';
 import { CALLBACK_PATH, CLIENT_PATH, CONNECT_PATH } from '../../tools/integrations/accounts/links.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
 import { BrowserSessions } from '../sign-in/browser-sessions.ts';
 import { sendPage } from '../sign-in/layout.ts';
 import { returnPath } from '../sign-in/return-path.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Principal } from '../../tools/access/principal.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
 import { SignInRefused } from '../../tools/sign-in/refusal.ts';
 import type { McpDoorOptions } from '../mcp/mcp.ts';
 

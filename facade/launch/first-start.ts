@@ -1,7 +1,7 @@
 import { OperatorError } from '../../store/errors.ts';
 import type { Store } from '../../store/port.ts';
-import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
-import { lookedAt } from '../../tools/registry/paging.ts';
+import { hashSecret, newSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
+import { lookedAt } from '../../tools/core/registry/paging.ts';
 import { howToRun } from '../commands/how-to-run.ts';
 import type { Config } from '../config/config.ts';
 

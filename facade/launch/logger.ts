@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { traceOfLog } from '../../tools/telemetry/span.ts';
+import { traceOfLog } from '../../tools/core/telemetry/span.ts';
 import type { Config } from '../config/config.ts';
 
 /** Logs JSON lines, by default on standard error. Standard output is only for what the operator should read. */

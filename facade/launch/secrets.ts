@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { Cluster } from '../../store/cluster-port.ts';
 import { OperatorError } from '../../store/errors.ts';
 import type { Store } from '../../store/port.ts';
-import { createSecretBox, type SecretBox, secretsKeyId } from '../../tools/integrations/secrets.ts';
+import { createSecretBox, type SecretBox, secretsKeyId } from '../../tools/core/sealing/secrets.ts';
 import { currentKeys, keptSigningKeys, openKeys, type SigningKeys } from '../../tools/sign-in/signing-keys.ts';
 import type { Config } from '../config/config.ts';
 import { readRepeatsSecret, readSessionSecrets, readSigningKeys } from './secret-files.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Store } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { prepareLists } from '../../tools/registry/listed-tool.ts';
+import { prepareLists } from '../../tools/core/registry/listed-tool.ts';
 import { welcome } from '../commands/welcome.ts';
 import type { Config } from '../config/config.ts';
 import { refuseUnfinishedMove } from '../move-over/move.ts';

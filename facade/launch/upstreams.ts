@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { SECRETS_KEY } from '../../store/lowdb/files/folder.ts';
 import type { Store } from '../../store/port.ts';
+import type { LiveCatalog } from '../../tools/core/registry/live-catalog.ts';
+import { createSecretBox } from '../../tools/core/sealing/secrets.ts';
+import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import { IntegrationAccounts } from '../../tools/integrations/accounts/accounts.ts';
 import { sealAnew } from '../../tools/integrations/seal-anew.ts';
-import { createSecretBox } from '../../tools/integrations/secrets.ts';
 import { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
-import type { LiveCatalog } from '../../tools/registry/live-catalog.ts';
-import type { Telemetry } from '../../tools/telemetry/telemetry.ts';
 import type { IntegrationSettings } from '../config/integration-config.ts';
 
 type Settings = IntegrationSettings & { readonly dataDir: string };

@@ -1,10 +1,10 @@
 import type { Store } from '../../store/port.ts';
-import type { StorageQuotas } from '../../tools/access/storage.ts';
 import type { Backups } from '../../tools/backups.ts';
 import { Clocks } from '../../tools/clocks.ts';
+import type { StorageQuotas } from '../../tools/core/access/storage.ts';
+import type { LiveCatalog } from '../../tools/core/registry/live-catalog.ts';
 import type { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import { kinds } from '../../tools/kinds.ts';
-import type { LiveCatalog } from '../../tools/registry/live-catalog.ts';
 import {
   backupAlerts,
   clockAlerts,

@@ -1,8 +1,8 @@
 import type { SearchDefinition } from '../../store/collection-definition.ts';
 import { collections } from '../../store/collections.ts';
+import type { Kind } from '../../tools/core/registry/define-kind.ts';
+import type { Tool } from '../../tools/core/registry/tool.ts';
 import { kinds } from '../../tools/kinds.ts';
-import type { Kind } from '../../tools/registry/define-kind.ts';
-import type { Tool } from '../../tools/registry/tool.ts';
 
 /** How the records of one kind are addressed as MCP resources, and by which tools they are read and listed. */
 export interface Address {

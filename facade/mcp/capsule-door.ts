@@ -1,8 +1,8 @@
 import type { Readers, Store } from '../../store/port.ts';
-import { type DoorProblem, doorProblem } from '../../tools/access/capsule-principal.ts';
-import { capsuleIn, type Principal } from '../../tools/access/principal.ts';
 import { CapsuleUse } from '../../tools/capsules/use.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
+import { type DoorProblem, doorProblem } from '../../tools/core/access/capsule-principal.ts';
+import { capsuleIn, type Principal } from '../../tools/core/access/principal.ts';
+import { ToolError } from '../../tools/core/errors.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
 

@@ -1,6 +1,6 @@
-import type { Principal } from '../../tools/access/principal.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { ToolError } from '../../tools/core/errors.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
 import { namesEvents } from '../http/accept.ts';
 import { jsonBody, readBody } from '../http/body.ts';
 import type { ApiEndpoint } from '../http/endpoint.ts';

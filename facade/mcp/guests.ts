@@ -1,8 +1,8 @@
 import { INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
-import type { Principal } from '../../tools/access/principal.ts';
-import { reaches } from '../../tools/access/reach.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
-import type { Served, ServedPrompt, ServedResources } from '../../tools/registry/tool.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { reaches } from '../../tools/core/access/reach.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
+import type { Served, ServedPrompt, ServedResources } from '../../tools/core/registry/tool.ts';
 import { callTool, type UnderWay } from './calls.ts';
 import { RpcError } from './message.ts';
 import { type AskingVisit, questionsIn, resultOrQuestions } from './questions.ts';

@@ -1,6 +1,6 @@
-import { ANYONE } from '../../tools/access/guarded-tool.ts';
-import { capsuleIn, type Principal } from '../../tools/access/principal.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
+import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
+import { capsuleIn, type Principal } from '../../tools/core/access/principal.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
 import { shortened } from '../../tools/search/snippet.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isObject } from './message.ts';

@@ -1,8 +1,8 @@
 import { INVALID_PARAMS, LOG_LEVEL_META_KEY, type LoggingLevel, type Result } from '@modelcontextprotocol/server';
 import type { Cluster } from '../../store/cluster-port.ts';
-import type { Principal } from '../../tools/access/principal.ts';
-import type { Progress } from '../../tools/registry/call.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import type { Progress } from '../../tools/core/registry/call.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isObject, RpcError } from './message.ts';
 

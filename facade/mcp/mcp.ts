@@ -1,6 +1,6 @@
 import { INVALID_REQUEST } from '@modelcontextprotocol/server';
 import type { Store } from '../../store/port.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
 import { heavyTurn, isUnread, TooDeep } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type AnswerFirst, Flights, requireOneKey } from './calls.ts';

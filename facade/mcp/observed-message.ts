@@ -1,6 +1,12 @@
-import type { Registry } from '../../tools/registry/registry.ts';
-import { keptIn, type SpreadPoint } from '../../tools/telemetry/meter.ts';
-import { type Span, type SpanOptions, type TraceContext, type Tracer, within } from '../../tools/telemetry/span.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
+import { keptIn, type SpreadPoint } from '../../tools/core/telemetry/meter.ts';
+import {
+  type Span,
+  type SpanOptions,
+  type TraceContext,
+  type Tracer,
+  within,
+} from '../../tools/core/telemetry/span.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { traceIn } from '../http/observed-request.ts';
 import { isObject, isRequestId } from './message.ts';

@@ -1,5 +1,5 @@
 import { CLIENT_CAPABILITIES_META_KEY, type Result } from '@modelcontextprotocol/server';
-import type { Answer, Questions } from '../../tools/registry/call.ts';
+import type { Answer, Questions } from '../../tools/core/registry/call.ts';
 import type { UnderWay } from './calls.ts';
 import { isObject } from './message.ts';
 import { isModern } from './protocol-versions.ts';

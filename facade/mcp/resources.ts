@@ -1,6 +1,6 @@
 import { INTERNAL_ERROR, INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import { type ErrorBody, errorStatus } from '../../resources/error.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
 import { type Address, addresses } from './addresses.ts';
 import { callTool, type DoorParts, type UnderWay } from './calls.ts';
 import { callGuest, guestPage, guestResources, guestTemplate, guestUri, parseGuestUri } from './guests.ts';

@@ -1,6 +1,6 @@
 import { type Notification, type Result, Server, type ServerContext } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
-import type { Progress } from '../../tools/registry/call.ts';
+import type { Progress } from '../../tools/core/registry/call.ts';
 import { callTool, type DoorParts, readCallParams, rpcErrorFor, type UnderWay } from './calls.ts';
 import { complete } from './completion.ts';
 import { instructionsFor, introduces } from './instructions.ts';

@@ -1,5 +1,5 @@
-import { scopesToAskFor } from '../../tools/access/step-up.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
+import { scopesToAskFor } from '../../tools/core/access/step-up.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { type CallParams, callTool, type Flights } from './calls.ts';
 import { isObject, isRequestId, type RequestId } from './message.ts';

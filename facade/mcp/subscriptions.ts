@@ -6,10 +6,10 @@ import {
   type McpHttpHandler,
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
-import type { Principal } from '../../tools/access/principal.ts';
-import { reachOf } from '../../tools/access/reach.ts';
-import { lookAgain } from '../../tools/access/standing.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { reachOf } from '../../tools/core/access/reach.ts';
+import { lookAgain } from '../../tools/core/access/standing.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
 import { isObject, type RequestId, RpcError } from './message.ts';
 import { canonicalUri, ResourceUpdates, type UpdateParts } from './resource-updates.ts';
 import type { SdkVisit } from './sdk-server.ts';

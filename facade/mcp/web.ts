@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { watchStanding } from '../../tools/access/standing.ts';
-import type { ToolError } from '../../tools/registry/errors.ts';
+import { watchStanding } from '../../tools/core/access/standing.ts';
+import type { ToolError } from '../../tools/core/errors.ts';
 import { namesEvents } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Flight } from './calls.ts';

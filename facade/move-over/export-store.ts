@@ -4,7 +4,7 @@ import { OperatorError } from '../../store/errors.ts';
 import { newId } from '../../store/ids.ts';
 import type { Store } from '../../store/port.ts';
 import { allMetrics } from '../../tools/analytics/all-metrics.ts';
-import { sealingKeys } from '../../tools/integrations/secrets.ts';
+import { sealingKeys } from '../../tools/core/sealing/secrets.ts';
 import { LineWriter } from './checked-lines.ts';
 import { contentsOf, type Part } from './contents.ts';
 import { Digests, differing, nameOf, soon } from './digests.ts';

@@ -1,10 +1,10 @@
 import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import type { OAuthStateRecord } from '../../resources/oauth-state.ts';
 import type { Readers } from '../../store/port.ts';
-import { appPrincipal } from '../../tools/access/app-principal.ts';
-import { prefixOf } from '../../tools/access/key-secret.ts';
-import type { Principal } from '../../tools/access/principal.ts';
-import type { Catalog } from '../../tools/registry/catalog-index.ts';
+import { appPrincipal } from '../../tools/core/access/app-principal.ts';
+import { prefixOf } from '../../tools/core/access/key-secret.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
 import { findState } from './states.ts';
 
 /** An access token that was shown, and the connection that it belongs to. */

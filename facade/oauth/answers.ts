@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
 import { errorStatus } from '../../resources/error.ts';
-import { ToolError, toToolError } from '../../tools/registry/errors.ts';
+import { ToolError, toToolError } from '../../tools/core/errors.ts';
 import { sendJson } from '../http/respond.ts';
 import { OAuthError } from './oauth-error.ts';
 

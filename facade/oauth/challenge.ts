@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ErrorDetail } from '../../tools/registry/errors.ts';
+import type { ErrorDetail } from '../../tools/core/errors.ts';
 import { metadataUrlOf } from '../http/challenge.ts';
 import { targetOf } from '../http/target.ts';
 import type { Addresses, Resource } from './addresses.ts';

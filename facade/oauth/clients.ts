@@ -1,8 +1,8 @@
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers, Store } from '../../store/port.ts';
-import { hashSecret } from '../../tools/access/key-secret.ts';
 import { redirectProblem } from '../../tools/apps/redirect-uri.ts';
+import { hashSecret } from '../../tools/core/access/key-secret.ts';
 import { type ClientMetadata, redirectHost } from './client-metadata.ts';
 import type { ClientDocuments } from './documents.ts';
 import { makeRoom } from './unused-clients.ts';

@@ -1,6 +1,6 @@
 import type { Provider } from 'oidc-provider';
 import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
+import { ToolError } from '../../tools/core/errors.ts';
 import { sendPage } from '../sign-in/layout.ts';
 import type { Handlers, Visit } from '../sign-in/visit.ts';
 import { type Addresses, paths } from './addresses.ts';

@@ -1,12 +1,12 @@
 import { APP_SCOPES, type AppScope, appScope } from '../../resources/connected-app.ts';
 import { errorStatus } from '../../resources/error.ts';
 import type { Store } from '../../store/port.ts';
-import { mayUseCapsule } from '../../tools/access/app-principal.ts';
-import { capsulePrincipal } from '../../tools/access/capsule-principal.ts';
-import type { Principal } from '../../tools/access/principal.ts';
 import { agreeing } from '../../tools/apps/authorize-app.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
+import { mayUseCapsule } from '../../tools/core/access/app-principal.ts';
+import { capsulePrincipal } from '../../tools/core/access/capsule-principal.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { ToolError } from '../../tools/core/errors.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
 import type { SessionCookies } from '../http/session-cookie.ts';
 import { isMarkFor, markFor } from '../sign-in/browser.ts';

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import type { Store } from '../../store/port.ts';
-import { hashSecret } from '../../tools/access/key-secret.ts';
-import { createRateLimit, type RateLimit } from '../../tools/access/rate-limit.ts';
-import type { Fetch } from '../../tools/integrations/upstream/fetch.ts';
+import { hashSecret } from '../../tools/core/access/key-secret.ts';
+import { createRateLimit, type RateLimit } from '../../tools/core/access/rate-limit.ts';
+import type { Fetch } from '../../tools/core/outbound/fetch.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { type ClientMetadata, readClientMetadata } from './client-metadata.ts';
 import { OAuthError } from './oauth-error.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { ToolError } from '../../tools/registry/errors.ts';
+import { ToolError } from '../../tools/core/errors.ts';
 import { addressOf } from '../http/caller-address.ts';
 import type { OpenEndpoint } from '../http/endpoint.ts';
 import type { Guards } from '../http/guards.ts';

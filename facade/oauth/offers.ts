@@ -1,10 +1,10 @@
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import { APP_SCOPES, type AppScope } from '../../resources/connected-app.ts';
 import type { Readers } from '../../store/port.ts';
-import { appPrincipal, type Connection, mayUseCapsule } from '../../tools/access/app-principal.ts';
-import type { Principal } from '../../tools/access/principal.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
-import type { Tool } from '../../tools/registry/tool.ts';
+import { appPrincipal, type Connection, mayUseCapsule } from '../../tools/core/access/app-principal.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
+import type { Tool } from '../../tools/core/registry/tool.ts';
 
 /** Capsules among which a person chooses. */
 const MOST_CAPSULES = 100;

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Configuration, JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { newSecret, secretMatches } from '../../tools/access/key-secret.ts';
-import type { Fetch } from '../../tools/integrations/upstream/fetch.ts';
+import { newSecret, secretMatches } from '../../tools/core/access/key-secret.ts';
+import type { Fetch } from '../../tools/core/outbound/fetch.ts';
 import { type Addresses, paths } from './addresses.ts';
 import type { Clients } from './clients.ts';
 import type { earlyErrors } from './early-errors.ts';

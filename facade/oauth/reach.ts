@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { hostOf, isPublic } from '../../tools/integrations/upstream/ip-addresses.ts';
+import { hostOf, isPublic } from '../../tools/core/outbound/ip-addresses.ts';
 
 /** Says which MCP clients can connect by signing in: hosted ones come from the Internet and want https. */
 export function describeReach(baseUrl: string, isOn: boolean): string {

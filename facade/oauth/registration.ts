@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import type { Cluster } from '../../store/cluster-port.ts';
-import { anonymous } from '../../tools/access/anonymous.ts';
-import { newSecret } from '../../tools/access/key-secret.ts';
-import { createRateLimit } from '../../tools/access/rate-limit.ts';
+import { anonymous } from '../../tools/core/access/anonymous.ts';
+import { newSecret } from '../../tools/core/access/key-secret.ts';
+import { createRateLimit } from '../../tools/core/access/rate-limit.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { CREDENTIAL, decodeText, readBody } from '../http/body.ts';
 import { addressOf } from '../http/caller-address.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import type { Store } from '../../store/port.ts';
-import { createRateLimit, type RateLimit } from '../../tools/access/rate-limit.ts';
+import { createRateLimit, type RateLimit } from '../../tools/core/access/rate-limit.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { readForm } from '../http/body.ts';
 import { addressOf } from '../http/caller-address.ts';

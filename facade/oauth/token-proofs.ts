@@ -1,8 +1,8 @@
 import type { Store } from '../../store/port.ts';
-import { findToken, tokenHolder } from '../../tools/access/capsule-principal.ts';
-import { hashSecret, prefixOf } from '../../tools/access/key-secret.ts';
-import { createRateLimit, type RateLimit } from '../../tools/access/rate-limit.ts';
-import type { Catalog } from '../../tools/registry/catalog-index.ts';
+import { findToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
+import { hashSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
+import { createRateLimit, type RateLimit } from '../../tools/core/access/rate-limit.ts';
+import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { type KeptValues, keptValues } from './kept-values.ts';
 

@@ -1,5 +1,5 @@
 import { errorBody } from '../../resources/error.ts';
-import type { JsonSchema } from '../../tools/registry/json-schema.ts';
+import type { JsonSchema } from '../../tools/core/registry/json-schema.ts';
 import { getMcpStatus } from '../../tools/system.ts';
 import { jsonRpcRequest, jsonRpcResponse } from './json-rpc.ts';
 import { BODY_ERRORS, type Components, headerRefs } from './operation.ts';

@@ -1,5 +1,5 @@
 import { SESSION_COOKIE } from '../../resources/session.ts';
-import type { ServerFacts } from '../../tools/registry/context.ts';
+import type { ServerFacts } from '../../tools/core/registry/context.ts';
 import { CAPSULE_MCP_PATH } from '../mcp/endpoints.ts';
 import { type Route, routes } from '../routes.ts';
 import { createErrorResponses } from './error-responses.ts';

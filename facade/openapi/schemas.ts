@@ -22,8 +22,8 @@ import { agentAnswer } from '../../tools/agents/agent-answer.ts';
 import { getOverview } from '../../tools/analytics/overview.ts';
 import { capsuleAnswer, capsuleWithToken } from '../../tools/capsules/capsules.ts';
 import { sendChatMessage } from '../../tools/chat/send-chat-message.ts';
+import { type JsonSchema, makePlain } from '../../tools/core/registry/json-schema.ts';
 import { foundMemory } from '../../tools/memory/memory.ts';
-import { type JsonSchema, makePlain } from '../../tools/registry/json-schema.ts';
 import { updateBotConfig } from '../../tools/settings/bot-config.ts';
 import { jsonRpcRequest, jsonRpcResponse } from './json-rpc.ts';
 

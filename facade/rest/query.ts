@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
-import { unwrap } from '../../tools/registry/validate.ts';
+import { ToolError } from '../../tools/core/errors.ts';
+import { unwrap } from '../../tools/core/registry/validate.ts';
 
 /**
  * Turns a query string into the input of a tool: text, numbers and booleans by the type of each member. A value that does not fit its type

@@ -1,5 +1,5 @@
-import type { CallEvent, Progress } from '../../tools/registry/call.ts';
-import type { Answer } from '../../tools/registry/registry.ts';
+import type { CallEvent, Progress } from '../../tools/core/registry/call.ts';
+import type { Answer } from '../../tools/core/registry/registry.ts';
 import { acceptedTypes } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
 

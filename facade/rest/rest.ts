@@ -1,7 +1,7 @@
 import { errorStatus } from '../../resources/error.ts';
-import type { Tool } from '../../tools/registry/define-tool.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
+import { ToolError } from '../../tools/core/errors.ts';
+import type { Tool } from '../../tools/core/registry/define-tool.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
 import { challengeOf } from '../http/authenticate.ts';
 import { type BodyKind, CREDENTIAL, decodeText, heavyTurn, jsonBody, readBody } from '../http/body.ts';
 import type { ApiEndpoint, Parameters } from '../http/endpoint.ts';

@@ -1,8 +1,8 @@
 import type { AdminUser } from '../../resources/admin-user.ts';
-import { anonymous } from '../../tools/access/anonymous.ts';
-import type { Principal, SessionPrincipal } from '../../tools/access/principal.ts';
-import { type Call, errorOf } from '../../tools/registry/call.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
+import { anonymous } from '../../tools/core/access/anonymous.ts';
+import type { Principal, SessionPrincipal } from '../../tools/core/access/principal.ts';
+import { ToolError } from '../../tools/core/errors.ts';
+import { type Call, errorOf } from '../../tools/core/registry/call.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
 import { sendOn } from './layout.ts';
 import { returnPath } from './return-path.ts';

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ToolError } from '../../tools/registry/errors.ts';
+import { ToolError } from '../../tools/core/errors.ts';
 import { cookiesNamed } from '../http/session-cookie.ts';
 
 /** Recognises a browser before anybody signs in, by a secret in a cookie. */

@@ -1,4 +1,4 @@
-import { ToolError } from '../../tools/registry/errors.ts';
+import { ToolError } from '../../tools/core/errors.ts';
 import { sendJson } from '../http/respond.ts';
 import { BrowserSessions } from './browser-sessions.ts';
 import { sendOn, sendPage } from './layout.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Dependency } from '../../tools/registry/context.ts';
-import { Watched } from '../../tools/registry/dependency-health.ts';
+import type { Dependency } from '../../tools/core/registry/context.ts';
+import { Watched } from '../../tools/core/registry/dependency-health.ts';
 
 interface Mail {
   readonly to: string;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { errorStatus } from '../../resources/error.ts';
-import { ToolError, toToolError } from '../../tools/registry/errors.ts';
+import { ToolError, toToolError } from '../../tools/core/errors.ts';
 import { readSettings } from '../../tools/settings/settings.ts';
 import { acceptedTypes } from '../http/accept.ts';
 import { readForm } from '../http/body.ts';

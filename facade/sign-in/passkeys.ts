@@ -1,5 +1,5 @@
 import type { PasskeyRecord } from '../../resources/passkey.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
+import { ToolError } from '../../tools/core/errors.ts';
 import type { Purpose } from '../../tools/sign-in/challenges.ts';
 import { MOST_PASSKEYS, requireAddable } from '../../tools/sign-in/passkeys.ts';
 import { sendJson } from '../http/respond.ts';

@@ -2,9 +2,9 @@ import { KeyObject } from 'node:crypto';
 import { type CryptoKey, createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import * as oidc from 'openid-client';
 import type { Logger } from 'pino';
-import type { Dependency } from '../../tools/registry/context.ts';
-import { Watched } from '../../tools/registry/dependency-health.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
+import { ToolError } from '../../tools/core/errors.ts';
+import type { Dependency } from '../../tools/core/registry/context.ts';
+import { Watched } from '../../tools/core/registry/dependency-health.ts';
 import { CLOCK_SKEW_SECONDS, type TokenHeader } from '../../tools/sign-in/id-token.ts';
 import { isLoopback, type OidcSettings } from '../config/sign-in-config.ts';
 

@@ -1,6 +1,6 @@
 import * as oidc from 'openid-client';
 import { z } from 'zod';
-import type { Dependency } from '../../tools/registry/context.ts';
+import type { Dependency } from '../../tools/core/registry/context.ts';
 import { type Algorithm, type VerifiedIdentity, verifyIdToken } from '../../tools/sign-in/id-token.ts';
 import { refuseSignIn } from '../../tools/sign-in/refusal.ts';
 import { away, findSigningKey, ProviderConnection, type ProviderConnectionOptions } from './provider-connection.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Store } from '../../store/port.ts';
-import type { Registry } from '../../tools/registry/registry.ts';
+import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { SignIn, Visitor } from '../../tools/sign-in/sign-in.ts';
 import type { Dashboard } from '../dashboard/server/dashboard.ts';
 import type { SessionCookies } from '../http/session-cookie.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Resource } from '@opentelemetry/resources';
 import type { Sampler } from '@opentelemetry/sdk-trace-base';
-import type { Meter } from '../../tools/telemetry/meter.ts';
-import type { Tracer } from '../../tools/telemetry/span.ts';
+import type { Meter } from '../../tools/core/telemetry/meter.ts';
+import type { Tracer } from '../../tools/core/telemetry/span.ts';
 import type { TelemetrySettings } from '../config/telemetry-config.ts';
 import type { Delivery } from './delivery.ts';
 import { metricProducer } from './metric-data.ts';

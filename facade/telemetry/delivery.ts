@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { IntegrationHealth } from '../../resources/health.ts';
-import type { Dependency } from '../../tools/registry/context.ts';
+import type { Dependency } from '../../tools/core/registry/context.ts';
 
 /** What an exporter of OpenTelemetry calls back with: 0 where the collector took everything. */
 interface Result {

@@ -1,7 +1,7 @@
 import type * as Api from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type * as Sdk from '@opentelemetry/sdk-metrics';
-import type { Measured, Meter } from '../../tools/telemetry/meter.ts';
+import type { Measured, Meter } from '../../tools/core/telemetry/meter.ts';
 
 interface ProducerParts {
   readonly meter: Meter;

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Store } from '../../store/port.ts';
-import type { Dependency } from '../../tools/registry/context.ts';
-import { observedStore } from '../../tools/telemetry/observed-store.ts';
-import { measureProcess } from '../../tools/telemetry/process.ts';
-import { measureStore } from '../../tools/telemetry/store-gauges.ts';
-import { Telemetry } from '../../tools/telemetry/telemetry.ts';
+import type { Dependency } from '../../tools/core/registry/context.ts';
+import { observedStore } from '../../tools/core/telemetry/observed-store.ts';
+import { measureProcess } from '../../tools/core/telemetry/process.ts';
+import { measureStore } from '../../tools/core/telemetry/store-gauges.ts';
+import { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import type { TelemetrySettings } from '../config/telemetry-config.ts';
 import type { Collector } from './collector.ts';
 import { Delivery } from './delivery.ts';

@@ -1,5 +1,5 @@
 import type * as Api from '@opentelemetry/api';
-import type { Attributes, Span, SpanOptions, TraceContext, Tracer } from '../../tools/telemetry/span.ts';
+import type { Attributes, Span, SpanOptions, TraceContext, Tracer } from '../../tools/core/telemetry/span.ts';
 
 interface TracerParts {
   readonly api: typeof Api;

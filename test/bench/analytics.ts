@@ -17,7 +17,7 @@ import { createTable, rawTables } from '../../store/sql/raw-tables.ts';
 import { insertRows } from '../../store/sql/writing/batch.ts';
 import { analyticsTools } from '../../tools/analytics/tools.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { createRegistry } from '../../tools/registry/registry.ts';
+import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { principalOf, testFacts } from '../support/registry.ts';
 import { startBenchPostgres } from './analytics-postgres.ts';

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { Store } from '../../store/port.ts';
-import { accessKeysWith } from '../../tools/access/visibility.ts';
+import { accessKeysWith } from '../../tools/core/access/visibility.ts';
 import { agentRecord, memoryRecord } from '../store/records.ts';
 import { mustCall } from '../support/calls.ts';
 import { openBrowser } from '../support/chromium.ts';

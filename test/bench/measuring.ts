@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Endpoint } from '../../facade/http/endpoint.ts';
 import { requestMeasure } from '../../facade/http/observed-request.ts';
-import { Telemetry } from '../../tools/telemetry/telemetry.ts';
+import { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 
 const TIMES = 200_000;
 const ROUNDS = 5;

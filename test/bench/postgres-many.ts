@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { AuditPartitions } from '../../store/postgres/audit/partitions.ts';
 import { Database } from '../../store/postgres/database.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { createRegistry } from '../../tools/registry/registry.ts';
+import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { principalOf, testFacts } from '../support/registry.ts';
 import { startBenchPostgres } from './analytics-postgres.ts';

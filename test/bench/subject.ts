@@ -8,8 +8,8 @@ import { startServer } from '../../facade/server.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
-import { CountedPoint, SpreadPoint } from '../../tools/telemetry/meter.ts';
-import { Telemetry } from '../../tools/telemetry/telemetry.ts';
+import { CountedPoint, SpreadPoint } from '../../tools/core/telemetry/meter.ts';
+import { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 
 /**
  * The process under measurement: a real server whose store holds as many agents as the argument says. The fourth argument holds variables of

@@ -1,8 +1,8 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { catalog } from '../../tools/catalog.ts';
-import { isListed } from '../../tools/registry/catalog-index.ts';
-import type { Tool } from '../../tools/registry/define-tool.ts';
-import { listedTool } from '../../tools/registry/listed-tool.ts';
+import { isListed } from '../../tools/core/access/guarded-tool.ts';
+import type { Tool } from '../../tools/core/registry/define-tool.ts';
+import { listedTool } from '../../tools/core/registry/listed-tool.ts';
 
 /** What tool lists cost in a model's context, in tokens of o200k_base. Run with `npx tsx test/bench/tokens.ts`. */
 const CAPSULE =

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
-import { briefSchema } from '../../tools/registry/json-schema.ts';
+import { briefSchema } from '../../tools/core/registry/json-schema.ts';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 

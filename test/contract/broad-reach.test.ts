@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { reachOfCapsule } from '../../tools/access/capsule-principal.ts';
-import { reaches } from '../../tools/access/reach.ts';
-import { scopeRights } from '../../tools/access/rights.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { isListed } from '../../tools/registry/catalog-index.ts';
+import { reachOfCapsule } from '../../tools/core/access/capsule-principal.ts';
+import { isListed } from '../../tools/core/access/guarded-tool.ts';
+import { reaches } from '../../tools/core/access/reach.ts';
+import { scopeRights } from '../../tools/core/access/rights.ts';
 
 /** The tools that keys with a coarse scope, and capsules with a glob, get without anybody naming them. */
 const table = readFileSync(new URL('broad-reach.tsv', import.meta.url), 'utf8');

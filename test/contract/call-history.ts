@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { catalog } from '../../tools/catalog.ts';
-import type { Tool } from '../../tools/registry/define-tool.ts';
-import type { JsonSchema } from '../../tools/registry/json-schema.ts';
+import type { Tool } from '../../tools/core/registry/define-tool.ts';
+import type { JsonSchema } from '../../tools/core/registry/json-schema.ts';
 import { fc } from '../support/property.ts';
 import { type Dice, diceOf, type Input, meantInput, rowsToImport } from './call-meaning.ts';
 import { validInput } from './fuzz-inputs.ts';

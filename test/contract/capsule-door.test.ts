@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { canBeInCapsule } from '../../tools/access/capsule-principal.ts';
-import { formatGrant } from '../../tools/access/grants.ts';
-import { grantsFor } from '../../tools/access/requirement.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { isListed } from '../../tools/registry/catalog-index.ts';
+import { canBeInCapsule } from '../../tools/core/access/capsule-principal.ts';
+import { formatGrant } from '../../tools/core/access/grants.ts';
+import { isListed } from '../../tools/core/access/guarded-tool.ts';
+import { grantsFor } from '../../tools/core/access/requirement.ts';
 import { callTool, makeKey, type ToolAnswer } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

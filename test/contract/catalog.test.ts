@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { routes } from '../../facade/routes.ts';
-import { grantNames } from '../../tools/access/assignable.ts';
-import { ANYONE } from '../../tools/access/guarded-tool.ts';
 import { catalog } from '../../tools/catalog.ts';
-import type { Tool } from '../../tools/registry/define-tool.ts';
-import { COMMON_ERRORS } from '../../tools/registry/errors.ts';
-import { jsonSchema } from '../../tools/registry/json-schema.ts';
+import { grantNames } from '../../tools/core/access/assignable.ts';
+import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
+import { COMMON_ERRORS } from '../../tools/core/errors.ts';
+import type { Tool } from '../../tools/core/registry/define-tool.ts';
+import { jsonSchema } from '../../tools/core/registry/json-schema.ts';
 import { inputFor } from './inputs.ts';
 import { operations, toolsWithoutPath } from './operations-table.ts';
 

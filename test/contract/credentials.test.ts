@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { OWNER } from '../../resources/admin-user.ts';
-import { mayNeedFresh } from '../../tools/access/fresh.ts';
-import { type Access, ANYONE } from '../../tools/access/guarded-tool.ts';
 import { catalog } from '../../tools/catalog.ts';
-import type { Tool } from '../../tools/registry/define-tool.ts';
+import { mayNeedFresh } from '../../tools/core/access/fresh.ts';
+import { type Access, ANYONE } from '../../tools/core/access/guarded-tool.ts';
+import type { Tool } from '../../tools/core/registry/define-tool.ts';
 import { callsOf, makeKey } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
+import { formSchema } from '../../tools/core/registry/form-schema.ts';
+import type { JsonSchema } from '../../tools/core/registry/json-schema.ts';
 import { kinds } from '../../tools/kinds.ts';
-import { formSchema } from '../../tools/registry/form-schema.ts';
-import type { JsonSchema } from '../../tools/registry/json-schema.ts';
 import { rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { CollectionName } from '../../store/collections.ts';
-import { mayNeedFresh } from '../../tools/access/fresh.ts';
 import { catalog } from '../../tools/catalog.ts';
-import type { Tool } from '../../tools/registry/tool.ts';
+import { mayNeedFresh } from '../../tools/core/access/fresh.ts';
+import type { Tool } from '../../tools/core/registry/tool.ts';
 import { callsOf, callTool, makeKey } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';

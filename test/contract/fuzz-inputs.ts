@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../tools/registry/json-schema.ts';
+import type { JsonSchema } from '../../tools/core/registry/json-schema.ts';
 import { anyCharacter, fc } from '../support/property.ts';
 import { isObject, type Value } from './fuzz-mutations.ts';
 import { type Pool, ROWS } from './fuzz-workspace.ts';

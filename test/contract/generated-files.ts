@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { describeEnvironment } from '../../facade/config/config.ts';
 import { metricsRoute, routes } from '../../facade/routes.ts';
 import { importedRows } from '../../resources/imported-rows.ts';
-import { mayNeedFresh } from '../../tools/access/fresh.ts';
-import { ANYONE } from '../../tools/access/guarded-tool.ts';
-import { WEBHOOK_TOOL } from '../../tools/access/webhook-principal.ts';
 import { catalog } from '../../tools/catalog.ts';
-import type { Tool } from '../../tools/registry/define-tool.ts';
-import { listedTool } from '../../tools/registry/listed-tool.ts';
+import { mayNeedFresh } from '../../tools/core/access/fresh.ts';
+import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
+import { WEBHOOK_TOOL } from '../../tools/core/access/webhook-principal.ts';
+import type { Tool } from '../../tools/core/registry/define-tool.ts';
+import { listedTool } from '../../tools/core/registry/listed-tool.ts';
 
 export interface GeneratedFile {
   /** From the top of the project. */

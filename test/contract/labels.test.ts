@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { importedRows } from '../../resources/imported-rows.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { unwrap } from '../../tools/registry/validate.ts';
+import { unwrap } from '../../tools/core/registry/validate.ts';
 
 interface Text {
   readonly place: string;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PersonAccess } from '../../resources/admin-user.ts';
-import { findStanding } from '../../tools/access/standing.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { findStanding } from '../../tools/core/access/standing.ts';
 import { callsOf, callTool, makeKey, rest } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Access } from '../../tools/access/guarded-tool.ts';
-import type { Principal } from '../../tools/access/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { isListed } from '../../tools/registry/catalog-index.ts';
+import type { Access } from '../../tools/core/access/guarded-tool.ts';
+import { isListed } from '../../tools/core/access/guarded-tool.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 import { inputFor } from './inputs.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { catalog } from '../../tools/catalog.ts';
-import { boundsOf, INPUT_BOUNDS } from '../../tools/registry/json-gauge.ts';
-import { unwrap } from '../../tools/registry/validate.ts';
+import { boundsOf, INPUT_BOUNDS } from '../../tools/core/registry/json-gauge.ts';
+import { unwrap } from '../../tools/core/registry/validate.ts';
 
 /** Records say how many members they take in a check that no schema shows: 200 features, each with its events; others far fewer. */
 const ofRecord = (value: unknown) => (value instanceof z.ZodArray ? 200 : 20);

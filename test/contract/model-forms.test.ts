@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
-import { listedTool } from '../../tools/registry/listed-tool.ts';
+import { listedTool } from '../../tools/core/registry/listed-tool.ts';
 import { geminiObstacles, type Obstacle, strictObstacles } from './model-forms.ts';
 
 /** Tools that take an object whose members have names of the caller's choosing: no other form says the same. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
+import type { Tool } from '../../tools/core/registry/define-tool.ts';
 import { searchTypes } from '../../tools/kinds.ts';
-import type { Tool } from '../../tools/registry/define-tool.ts';
 import { makeKey, mustCall } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';

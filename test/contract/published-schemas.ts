@@ -1,6 +1,6 @@
 import { catalog } from '../../tools/catalog.ts';
-import { jsonSchema } from '../../tools/registry/json-schema.ts';
-import { listedTool } from '../../tools/registry/listed-tool.ts';
+import { jsonSchema } from '../../tools/core/registry/json-schema.ts';
+import { listedTool } from '../../tools/core/registry/listed-tool.ts';
 import { documentOf } from '../facade/openapi-document.ts';
 
 /** A JSON Schema, or a document that holds some, that clients are given. */

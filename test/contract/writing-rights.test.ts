@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Access } from '../../tools/access/guarded-tool.ts';
-import { GUEST_SCOPES, scopesSatisfy } from '../../tools/access/scopes.ts';
 import { catalog } from '../../tools/catalog.ts';
+import type { Access } from '../../tools/core/access/guarded-tool.ts';
+import { GUEST_SCOPES, scopesSatisfy } from '../../tools/core/access/scopes.ts';
 
 /** Tools that change something by a right to read, or by none, with the reason: each concerns what is the caller's own alone. */
 const OWN: Readonly<Record<string, string>> = {

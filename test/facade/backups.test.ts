@@ -12,7 +12,7 @@ import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { pruneBackups } from '../../store/lowdb/kept-backups.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { createRegistry } from '../../tools/registry/registry.ts';
+import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { agentRecord, auditRecord } from '../store/records.ts';
 import { callsOf, callTool, rest } from '../support/calls.ts';
 import { runFile, startProcess, withFolder } from '../support/child.ts';

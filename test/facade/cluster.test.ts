@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import pg from 'pg';
-import { createRateLimit } from '../../tools/access/rate-limit.ts';
+import { createRateLimit } from '../../tools/core/access/rate-limit.ts';
 import { callTool, makeCapsule, mustCall, rest } from '../support/calls.ts';
 import { type Cluster, type Member, SECRETS_KEY, startCluster, startMember } from '../support/cluster.ts';
 import { allEvents, openEvents } from '../support/events.ts';

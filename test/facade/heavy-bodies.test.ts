@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { boundsOf, INPUT_BOUNDS } from '../../tools/registry/json-gauge.ts';
+import { boundsOf, INPUT_BOUNDS } from '../../tools/core/registry/json-gauge.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { z } from 'zod';
-import { ANYONE } from '../../tools/access/guarded-tool.ts';
-import { CREATES, defineTool, READS } from '../../tools/registry/define-tool.ts';
+import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
+import { CREATES, defineTool, READS } from '../../tools/core/registry/define-tool.ts';
 import { until } from '../support/until.ts';
 
 /** Says what happens to calls of `wait`: `started`, and `aborted` with the reason it was given. */

@@ -5,7 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { encode as encodeOld } from 'gpt-tokenizer/encoding/cl100k_base';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { instructionsFor } from '../../facade/mcp/instructions.ts';
-import { scopeRights } from '../../tools/access/rights.ts';
+import { scopeRights } from '../../tools/core/access/rights.ts';
 import { makeCapsule, makeKey } from '../support/calls.ts';
 import { programArgs } from '../support/node-args.ts';
 import { serverForTests } from '../support/server.ts';

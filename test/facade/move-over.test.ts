@@ -17,7 +17,7 @@ import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store, Writer } from '../../store/port.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
 import type { ImportedRow } from '../../store/rows/records.ts';
-import { createSecretBox, secretsKeyIds } from '../../tools/integrations/secrets.ts';
+import { createSecretBox, secretsKeyIds } from '../../tools/core/sealing/secrets.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { events, subscriptions, users, visits, websites } from '../bench/analytics-rows.ts';
 import { auditRecord } from '../store/records.ts';

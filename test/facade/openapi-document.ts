@@ -1,7 +1,7 @@
 import { createOpenApi } from '../../facade/openapi/openapi.ts';
 import { type Route, routes } from '../../facade/routes.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { type CatalogEntry, indexCatalog } from '../../tools/registry/catalog-index.ts';
+import { type CatalogEntry, indexCatalog } from '../../tools/core/registry/catalog-index.ts';
 
 interface Media {
   readonly schema: Record<string, unknown>;

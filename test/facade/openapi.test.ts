@@ -5,7 +5,7 @@ import { namedSchemas } from '../../facade/openapi/schemas.ts';
 import { routes } from '../../facade/routes.ts';
 import { errorStatus } from '../../resources/error.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { DELETES, defineTool, READS } from '../../tools/registry/define-tool.ts';
+import { DELETES, defineTool, READS } from '../../tools/core/registry/define-tool.ts';
 import { operations as table } from '../contract/operations-table.ts';
 import { documentOf, operationsOf, refsIn } from './openapi-document.ts';
 

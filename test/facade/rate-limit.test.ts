@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
-import { createRateLimit } from '../../tools/access/rate-limit.ts';
-import { ToolError } from '../../tools/registry/errors.ts';
+import { createRateLimit } from '../../tools/core/access/rate-limit.ts';
+import { ToolError } from '../../tools/core/errors.ts';
 import { makeCapsule, makeKey, type RestAnswer, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { postIdToken } from '../support/sign-in.ts';

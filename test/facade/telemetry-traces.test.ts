@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { z } from 'zod';
-import { ANYONE } from '../../tools/access/guarded-tool.ts';
-import { defineTool, READS } from '../../tools/registry/define-tool.ts';
+import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
+import { defineTool, READS } from '../../tools/core/registry/define-tool.ts';
 import { callsOf, callTool, rest } from '../support/calls.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type OtlpReceiver, type SentSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';

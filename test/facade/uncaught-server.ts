@@ -6,8 +6,8 @@ import { createLogger } from '../../facade/launch/logger.ts';
 import { openStore } from '../../facade/launch/open-store.ts';
 import { goOnAfterErrors } from '../../facade/launch/serve.ts';
 import { startServer } from '../../facade/server.ts';
-import { ANYONE } from '../../tools/access/guarded-tool.ts';
-import { defineTool, READS } from '../../tools/registry/define-tool.ts';
+import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
+import { defineTool, READS } from '../../tools/core/registry/define-tool.ts';
 
 /** Tools that leave behind an error which nobody can catch. */
 const leaves: Readonly<Record<string, () => void>> = {

@@ -6,7 +6,7 @@ import express from 'express';
 import { pino } from 'pino';
 import { createNativeServer } from '../../facade/http/native-prototypes.ts';
 import { createOnUncaught } from '../../facade/http/uncaught.ts';
-import { Telemetry } from '../../tools/telemetry/telemetry.ts';
+import { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { spawnServer, withFolder } from '../support/child.ts';

@@ -5,7 +5,7 @@ import { readSecrets } from '../../facade/launch/secrets.ts';
 import type { Cluster } from '../../store/cluster-port.ts';
 import type { Store } from '../../store/port.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
-import { createRateLimit } from '../../tools/access/rate-limit.ts';
+import { createRateLimit } from '../../tools/core/access/rate-limit.ts';
 import { Issuer } from '../../tools/sign-in/issuer.ts';
 import { SECRETS_KEY } from '../support/cluster.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';

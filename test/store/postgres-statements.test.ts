@@ -4,7 +4,7 @@ import { UniqueTaken } from '../../store/errors.ts';
 import type { Store } from '../../store/port.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { createRegistry } from '../../tools/registry/registry.ts';
+import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { closedAtEnd } from '../support/at-end.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';

@@ -4,7 +4,7 @@ import type { Store } from '../../store/port.ts';
 import { Database } from '../../store/postgres/database.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { createRegistry } from '../../tools/registry/registry.ts';
+import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { usageIn } from '../../tools/usage/figures.ts';
 import { closedAtEnd } from '../support/at-end.ts';

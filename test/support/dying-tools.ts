@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { z } from 'zod';
-import { ANYONE } from '../../tools/access/guarded-tool.ts';
-import { CREATES, defineTool, READS, type Tool } from '../../tools/registry/define-tool.ts';
+import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
+import { CREATES, defineTool, READS, type Tool } from '../../tools/core/registry/define-tool.ts';
 
 export async function die(): Promise<never> {
   process.kill(process.pid, 'SIGKILL');

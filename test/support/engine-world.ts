@@ -1,10 +1,10 @@
 import type { Store } from '../../store/port.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
-import { principalOf as keyPrincipal } from '../../tools/access/key-principal.ts';
-import { hashSecret, newSecret, prefixOf } from '../../tools/access/key-secret.ts';
-import type { Principal } from '../../tools/access/principal.ts';
-import type { ServerFacts } from '../../tools/registry/context.ts';
-import { createRegistry, type Registry } from '../../tools/registry/registry.ts';
+import { principalOf as keyPrincipal } from '../../tools/core/access/key-principal.ts';
+import { hashSecret, newSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import type { ServerFacts } from '../../tools/core/registry/context.ts';
+import { createRegistry, type Registry } from '../../tools/core/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { closedAtEnd } from './at-end.ts';
 import type { ToolAnswer } from './calls.ts';

@@ -1,11 +1,11 @@
 import type { Flow } from '../../resources/flow.ts';
 import type { FlowRun } from '../../resources/flow-run.ts';
-import type { Principal } from '../../tools/access/principal.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { indexCatalog } from '../../tools/core/registry/catalog-index.ts';
+import type { Tool } from '../../tools/core/registry/define-tool.ts';
 import { type Clock, systemClock } from '../../tools/flows/run/clock.ts';
 import { FlowEngine } from '../../tools/flows/run/engine.ts';
-import { indexCatalog } from '../../tools/registry/catalog-index.ts';
-import type { Tool } from '../../tools/registry/define-tool.ts';
 import { EngineWorld, type Place } from './engine-world.ts';
 
 interface Options extends Place {

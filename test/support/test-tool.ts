@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ANYONE } from '../../tools/access/guarded-tool.ts';
-import { CREATES } from '../../tools/registry/define-tool.ts';
+import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
+import { CREATES } from '../../tools/core/registry/define-tool.ts';
 
 /** All but the name and the handler of a tool that anyone may call, and that is run again only where a step may be. */
 export const testTool = {

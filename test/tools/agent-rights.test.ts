@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { allowlistLimit } from '../../tools/access/allowlist.ts';
-import { reachOfCapsule } from '../../tools/access/capsule-principal.ts';
+import { allowlistLimit } from '../../tools/core/access/allowlist.ts';
+import { reachOfCapsule } from '../../tools/core/access/capsule-principal.ts';
 import { callTool, makeKey, mustCall } from '../support/calls.ts';
 import { type ModelRequest, type ModelServer, startModelServer } from '../support/model-server.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
-import { appPrincipal } from '../../tools/access/app-principal.ts';
-import { capsulePrincipal } from '../../tools/access/capsule-principal.ts';
-import type { Principal } from '../../tools/access/principal.ts';
-import { reaches } from '../../tools/access/reach.ts';
-import { findStanding } from '../../tools/access/standing.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { appPrincipal } from '../../tools/core/access/app-principal.ts';
+import { capsulePrincipal } from '../../tools/core/access/capsule-principal.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { reaches } from '../../tools/core/access/reach.ts';
+import { findStanding } from '../../tools/core/access/standing.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as round } from 'node:timers/promises';
-import { firstBeyond } from '../../tools/access/allowlist.ts';
 import { warningsOf } from '../../tools/capsules/verdicts.ts';
 import { catalog as tools } from '../../tools/catalog.ts';
-import { indexCatalog } from '../../tools/registry/catalog-index.ts';
+import { firstBeyond } from '../../tools/core/access/allowlist.ts';
+import { indexCatalog } from '../../tools/core/registry/catalog-index.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_1', scopes: ['*'] });

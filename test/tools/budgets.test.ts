@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { RecordChange } from '../../store/port.ts';
-import { findToken, tokenHolder } from '../../tools/access/capsule-principal.ts';
-import { behindOf, findKey, keyHolder } from '../../tools/access/key-principal.ts';
-import type { Principal } from '../../tools/access/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { findToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
+import { behindOf, findKey, keyHolder } from '../../tools/core/access/key-principal.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { eventOf, eventTypesOf } from '../../tools/flows/event-types.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { createModels } from '../../tools/models/models.ts';
-import { createRegistry } from '../../tools/registry/registry.ts';
 import { startBudgets } from '../../tools/usage/budget-meter.ts';
 import { loseAnswer, loseTransaction } from '../support/lost-answer.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { actingFor } from '../../tools/access/agent-principal.ts';
-import { reachOfCapsule } from '../../tools/access/capsule-principal.ts';
-import type { Principal } from '../../tools/access/principal.ts';
 import { recall } from '../../tools/agents/run/recall.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { actingFor } from '../../tools/core/access/agent-principal.ts';
+import { reachOfCapsule } from '../../tools/core/access/capsule-principal.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';

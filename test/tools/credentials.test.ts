@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { requireEntriesWithin } from '../../tools/access/visibility.ts';
+import { requireEntriesWithin } from '../../tools/core/access/visibility.ts';
 import { callsOf, makeKey } from '../support/calls.ts';
 import { principalOf } from '../support/registry.ts';
 import { serverForTests } from '../support/server.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Principal } from '../../tools/access/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { createRegistry } from '../../tools/registry/registry.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { openTestRegistry, principalOf, type TestRegistry, testFacts, toolAnswer } from '../support/registry.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_1', scopes: ['*'] });

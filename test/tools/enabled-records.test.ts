@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { BudgetRecord } from '../../resources/budget.ts';
 import { StoreUnavailable } from '../../store/errors.ts';
 import type { Store } from '../../store/port.ts';
-import { EnabledRecords } from '../../tools/registry/enabled-records.ts';
+import { EnabledRecords } from '../../tools/core/registry/enabled-records.ts';
 import { dataFolder, openStoreIn, removeFolder } from '../support/store.ts';
 import { until } from '../support/until.ts';
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { afterEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Database } from '../../store/postgres/database.ts';
-import { defineTool } from '../../tools/registry/define-tool.ts';
+import { defineTool } from '../../tools/core/registry/define-tool.ts';
 import { killedAtEnd } from '../support/at-end.ts';
 import { toolsThatDie } from '../support/dying-tools.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as round } from 'node:timers/promises';
 import type { FlowStep } from '../../resources/flow.ts';
+import { withHistory } from '../../tools/core/history/history.ts';
 import { analyzeTexts } from '../../tools/flows/analyze-texts.ts';
 import { kinds } from '../../tools/kinds.ts';
-import { withHistory } from '../../tools/versions/history.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 
 const step = (text: string, at = 0) => ({

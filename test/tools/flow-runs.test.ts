@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
-import { actingFor } from '../../tools/access/agent-principal.ts';
-import { ANYONE } from '../../tools/access/guarded-tool.ts';
-import { CREATES, defineTool, READS } from '../../tools/registry/define-tool.ts';
+import { actingFor } from '../../tools/core/access/agent-principal.ts';
+import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
+import { CREATES, defineTool, READS } from '../../tools/core/registry/define-tool.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { until } from '../support/until.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { defineTool } from '../../tools/registry/define-tool.ts';
+import { defineTool } from '../../tools/core/registry/define-tool.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { testTool } from '../support/test-tool.ts';

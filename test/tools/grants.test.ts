@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { grantNames } from '../../tools/access/assignable.ts';
+import { catalog } from '../../tools/catalog.ts';
+import { grantNames } from '../../tools/core/access/assignable.ts';
 import {
   formatGrant,
   type Grant,
@@ -8,10 +9,9 @@ import {
   grantCovers,
   parseGrant,
   unknownName,
-} from '../../tools/access/grants.ts';
-import { narrowestGrant } from '../../tools/access/requirement.ts';
-import { grantRights } from '../../tools/access/rights.ts';
-import { catalog } from '../../tools/catalog.ts';
+} from '../../tools/core/access/grants.ts';
+import { narrowestGrant } from '../../tools/core/access/requirement.ts';
+import { grantRights } from '../../tools/core/access/rights.ts';
 import { rounds } from '../support/full.ts';
 import { anyCharacter, fc } from '../support/property.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { excessIn, INPUT_BOUNDS, JsonGauge } from '../../tools/registry/json-gauge.ts';
+import { excessIn, INPUT_BOUNDS, JsonGauge } from '../../tools/core/registry/json-gauge.ts';
 import { fc } from '../support/property.ts';
 
 describe('json gauge', () => {

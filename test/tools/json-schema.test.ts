@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { z } from 'zod';
 import { catalog } from '../../tools/catalog.ts';
-import { briefSchema, declareJsonSchema, jsonSchema } from '../../tools/registry/json-schema.ts';
+import { briefSchema, declareJsonSchema, jsonSchema } from '../../tools/core/registry/json-schema.ts';
 import { inputFor } from '../contract/inputs.ts';
 
 describe('the brief form of an input schema', () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { allowlistWarnings, matchEntry } from '../../tools/access/allowlist.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { type CatalogEntry, indexCatalog } from '../../tools/registry/catalog-index.ts';
-import { defineTool, READS } from '../../tools/registry/define-tool.ts';
-import { LiveCatalog } from '../../tools/registry/live-catalog.ts';
+import { allowlistWarnings, matchEntry } from '../../tools/core/access/allowlist.ts';
+import { type CatalogEntry, indexCatalog } from '../../tools/core/registry/catalog-index.ts';
+import { defineTool, READS } from '../../tools/core/registry/define-tool.ts';
+import { LiveCatalog } from '../../tools/core/registry/live-catalog.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 describe('a live catalog', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { scopesSatisfy } from '../../tools/access/scopes.ts';
+import { scopesSatisfy } from '../../tools/core/access/scopes.ts';
 import { fc } from '../support/property.ts';
 
 const name = fc.constantFrom('agents', 'skills', 'chat', 'memory', 'threads');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { actingFor } from '../../tools/access/agent-principal.ts';
-import { isSession } from '../../tools/access/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { actingFor } from '../../tools/core/access/agent-principal.ts';
+import { isSession } from '../../tools/core/access/principal.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

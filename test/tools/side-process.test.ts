@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Busy, SideProcess } from '../../tools/side-process/side-process.ts';
+import { Busy, SideProcess } from '../../tools/core/side-process/side-process.ts';
 
 const module = new URL('./side-process-jobs.ts', import.meta.url);
 const patient = 30_000;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
-import { ANYONE } from '../../tools/access/guarded-tool.ts';
-import type { Principal } from '../../tools/access/principal.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { indexCatalog } from '../../tools/registry/catalog-index.ts';
-import { CREATES, defineTool, READS } from '../../tools/registry/define-tool.ts';
+import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { indexCatalog } from '../../tools/core/registry/catalog-index.ts';
+import { CREATES, defineTool, READS } from '../../tools/core/registry/define-tool.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 const gates = new Map<string, Promise<void>>();

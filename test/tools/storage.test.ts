@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
-import { createRegistry } from '../../tools/registry/registry.ts';
+import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { type StorageLimits, StorageMeter } from '../../tools/usage/storage-meter.ts';
 import { storageAlerts } from '../../tools/webhooks/alert-sources.ts';
 import { callTool } from '../support/calls.ts';

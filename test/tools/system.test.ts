@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Rights } from '../../tools/access/rights.ts';
+import type { Rights } from '../../tools/core/access/rights.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 let registry: TestRegistry;

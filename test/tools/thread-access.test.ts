@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Principal } from '../../tools/access/principal.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
 import type { ToolAnswer } from '../support/calls.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { allowlistLimit } from '../../tools/access/allowlist.ts';
-import type { Principal } from '../../tools/access/principal.ts';
-import { reaches, reachOf } from '../../tools/access/reach.ts';
-import { bothLimits, type ToolLimit } from '../../tools/access/tool-limit.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { isListed } from '../../tools/registry/catalog-index.ts';
+import { allowlistLimit } from '../../tools/core/access/allowlist.ts';
+import { isListed } from '../../tools/core/access/guarded-tool.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { reaches, reachOf } from '../../tools/core/access/reach.ts';
+import { bothLimits, type ToolLimit } from '../../tools/core/access/tool-limit.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });

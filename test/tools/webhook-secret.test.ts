@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Principal } from '../../tools/access/principal.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import { createSecretBox } from '../../tools/core/sealing/secrets.ts';
 import { sealAnew } from '../../tools/integrations/seal-anew.ts';
-import { createSecretBox } from '../../tools/integrations/secrets.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { SECRETS_KEY } from '../support/registry.ts';
 

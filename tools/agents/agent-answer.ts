@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type Agent, agent } from '../../resources/agent.ts';
-import { allowlistWarnings } from '../access/allowlist.ts';
+import { allowlistWarnings } from '../core/access/allowlist.ts';
+import { nearest } from '../core/access/similar-names.ts';
+import type { ServerFacts } from '../core/registry/context.ts';
 import type { Models } from '../models/models.ts';
-import { nearest } from '../registry/catalog-index.ts';
-import type { ServerFacts } from '../registry/context.ts';
 import { maskAgent } from './identity.ts';
 
 /** An agent as answers show it. */

@@ -3,7 +3,7 @@ import type { Agent } from '../../resources/agent.ts';
 import { type A2pStatus, a2pStatus } from '../../resources/agent-identity.ts';
 import { expectedRevision, plainLine } from '../../resources/fields.ts';
 import { secret } from '../../resources/markers.ts';
-import { defineTool, type Fail, UPDATES } from '../registry/define-tool.ts';
+import { defineTool, type Fail, UPDATES } from '../core/registry/define-tool.ts';
 import { agentAnswer, showAgent } from './agent-answer.ts';
 import { agentId } from './agents.ts';
 

@@ -1,8 +1,8 @@
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { Store } from '../../store/port.ts';
 import { rawTables } from '../../store/sql/raw-tables.ts';
+import { ToolError } from '../core/errors.ts';
 import { createModels } from '../models/models.ts';
-import { ToolError } from '../registry/errors.ts';
 import { addDays, addIntervals, dateIn } from './calendar.ts';
 import { analyticsTools } from './tools.ts';
 

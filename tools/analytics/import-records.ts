@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
 import { importedRows, type RowType, rowType, TIME_MEMBERS } from '../../resources/imported-rows.ts';
 import { secret } from '../../resources/markers.ts';
-import { defineTool, type Fail, UPDATES } from '../registry/define-tool.ts';
-import { ToolError } from '../registry/errors.ts';
-import { parseInput } from '../registry/validate.ts';
+import { ToolError } from '../core/errors.ts';
+import { defineTool, type Fail, UPDATES } from '../core/registry/define-tool.ts';
+import { parseInput } from '../core/registry/validate.ts';
 
 export const importRecords = defineTool({
   name: 'import_records',

@@ -1,5 +1,5 @@
 import type { SettingsRecord } from '../../resources/settings.ts';
-import type { Fail } from '../registry/define-tool.ts';
+import type { Fail } from '../core/registry/define-tool.ts';
 import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
 
 const MOST_PERIODS = 800;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { derivedTables } from '../../store/sql/derived-tables.ts';
-import { defineTool, UPDATES } from '../registry/define-tool.ts';
+import { defineTool, UPDATES } from '../core/registry/define-tool.ts';
 
 const tableName = z.enum(derivedTables.map(({ name }) => name) as [string, ...string[]]); // there are some
 

@@ -3,13 +3,13 @@ import { appClient, appScope, type ConnectedAppRecord } from '../../resources/co
 import { plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import { appPrincipal, mayUseCapsule } from '../access/app-principal.ts';
-import { budgetSubjectsIn } from '../access/budgets.ts';
-import { requireWithin } from '../access/delegation.ts';
-import { ANYONE, type GuardedTool } from '../access/guarded-tool.ts';
-import { bondOf, isSession, type Principal } from '../access/principal.ts';
-import type { ServerFacts } from '../registry/context.ts';
-import { CREATES, defineTool, type Fail } from '../registry/define-tool.ts';
+import { appPrincipal, mayUseCapsule } from '../core/access/app-principal.ts';
+import { budgetSubjectsIn } from '../core/access/budgets.ts';
+import { requireWithin } from '../core/access/delegation.ts';
+import { ANYONE, type GuardedTool } from '../core/access/guarded-tool.ts';
+import { bondOf, isSession, type Principal } from '../core/access/principal.ts';
+import type { ServerFacts } from '../core/registry/context.ts';
+import { CREATES, defineTool, type Fail } from '../core/registry/define-tool.ts';
 
 const NAME = 'authorize_app';
 const line = (longest: number) => plainLine(z.string().min(1).max(longest));

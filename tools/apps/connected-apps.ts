@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { type ConnectedApp, type ConnectedAppRecord, connectedApp } from '../../resources/connected-app.ts';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
-import { isOwn, listedTo, mayByRight } from '../access/own.ts';
-import { DELETES, defineTool, READS } from '../registry/define-tool.ts';
-import { listPage } from '../registry/paging.ts';
+import { isOwn, listedTo, mayByRight } from '../core/access/own.ts';
+import { DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
+import { listPage } from '../core/registry/paging.ts';
 
 const listConnectedApps = defineTool({
   name: 'list_connected_apps',

@@ -10,12 +10,13 @@ import {
   oauthClientKind,
 } from '../../resources/oauth-client.ts';
 import { newId } from '../../store/ids.ts';
-import { requireWithin } from '../access/delegation.ts';
-import { endConnections } from '../access/ended-credentials.ts';
-import { hashSecret, newSecret } from '../access/key-secret.ts';
-import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
-import { ToolError } from '../registry/errors.ts';
-import { listPage, onlyThese } from '../registry/paging.ts';
+import { requireWithin } from '../core/access/delegation.ts';
+import { endConnections } from '../core/access/ended-credentials.ts';
+import { hashSecret, newSecret } from '../core/access/key-secret.ts';
+import { onlyThese } from '../core/access/limit.ts';
+import { ToolError } from '../core/errors.ts';
+import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
+import { listPage } from '../core/registry/paging.ts';
 import { redirectProblem } from './redirect-uri.ts';
 
 const listOAuthClients = defineTool({

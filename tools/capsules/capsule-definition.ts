@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { Issue } from '../../resources/error.ts';
-import { type CapsuleDefinition, canBeInCapsule } from '../access/capsule-principal.ts';
-import { secretsIn } from '../audit/redact.ts';
-import { type Catalog, isListed, similarNames } from '../registry/catalog-index.ts';
-import type { Tool } from '../registry/define-tool.ts';
-import { ToolError } from '../registry/errors.ts';
-import { formatPath, isAtOrIn, parseInput } from '../registry/validate.ts';
+import { type CapsuleDefinition, canBeInCapsule } from '../core/access/capsule-principal.ts';
+import { isListed } from '../core/access/guarded-tool.ts';
+import { similarNames } from '../core/access/similar-names.ts';
+import { ToolError } from '../core/errors.ts';
+import { secretsIn } from '../core/history/redact.ts';
+import type { Catalog } from '../core/registry/catalog-index.ts';
+import type { Tool } from '../core/registry/define-tool.ts';
+import { formatPath, isAtOrIn, parseInput } from '../core/registry/validate.ts';
 
 /** The members of a capsule that a call writes. */
 type Written = Partial<Pick<CapsuleDefinition, 'allowedTools' | 'constraints'>>;

@@ -2,8 +2,8 @@ import type { AdminUser } from '../../resources/admin-user.ts';
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import type { Page, Position, Readers } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
-import { msSince } from '../registry/dependency-health.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { msSince } from '../core/registry/dependency-health.ts';
 
 const MOST_NAMED = 10;
 

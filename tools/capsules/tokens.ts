@@ -1,5 +1,5 @@
 import type { CapsuleRecord } from '../../resources/capsule.ts';
-import { hashSecret, newSecret, prefixOf } from '../access/key-secret.ts';
+import { hashSecret, newSecret, prefixOf } from '../core/access/key-secret.ts';
 
 type GraceTokens = CapsuleRecord['graceTokens'];
 const MOST_IN_GRACE = 5;

@@ -1,5 +1,5 @@
 import type { Readers, Store } from '../../store/port.ts';
-import { createRateLimit, type RateLimit } from '../access/rate-limit.ts';
+import { createRateLimit, type RateLimit } from '../core/access/rate-limit.ts';
 
 const WRITTEN_EVERY_MS = 1000;
 

@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { barrier, globMatcher, isGlob } from '../access/allowlist.ts';
-import { type CapsuleDefinition, canBeInCapsule, reachOfCapsule } from '../access/capsule-principal.ts';
-import { reaches } from '../access/reach.ts';
-import { type Catalog, isListed, similarNames } from '../registry/catalog-index.ts';
-import type { Tool } from '../registry/define-tool.ts';
+import { barrier, globMatcher, isGlob } from '../core/access/allowlist.ts';
+import { type CapsuleDefinition, canBeInCapsule, reachOfCapsule } from '../core/access/capsule-principal.ts';
+import { isListed } from '../core/access/guarded-tool.ts';
+import { reaches } from '../core/access/reach.ts';
+import { similarNames } from '../core/access/similar-names.ts';
+import type { Catalog } from '../core/registry/catalog-index.ts';
+import type { Tool } from '../core/registry/define-tool.ts';
 import { constraintIssues, hint } from './capsule-definition.ts';
 
 /** What an entry of a capsule's lists does. */

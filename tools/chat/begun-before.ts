@@ -1,10 +1,10 @@
 import type { AgentRunRecord } from '../../resources/agent-run.ts';
 import type { Message } from '../../resources/message.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
-import { openThread } from '../access/visibility.ts';
-import type { SteppingContext } from '../registry/context.ts';
-import { ToolError } from '../registry/errors.ts';
-import { isKept, KEPT_MS, requireSameInput } from '../registry/idempotency.ts';
+import { openThread } from '../core/access/visibility.ts';
+import { ToolError } from '../core/errors.ts';
+import type { SteppingContext } from '../core/registry/context.ts';
+import { isKept, KEPT_MS, requireSameInput } from '../core/registry/idempotency.ts';
 import { endRun, lostRun } from '../runs/stored-runs.ts';
 import { answerOf } from './answer.ts';
 import { requireInvoke } from './choose.ts';

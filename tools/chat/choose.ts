@@ -1,10 +1,10 @@
 import type { Agent } from '../../resources/agent.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { nearest } from '../core/access/similar-names.ts';
+import type { Fail } from '../core/registry/define-tool.ts';
 import type { LanguageModel } from '../models/language-model.ts';
 import type { Models } from '../models/models.ts';
-import { nearest } from '../registry/catalog-index.ts';
-import type { Fail } from '../registry/define-tool.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
 
 type Refuse = Fail<'not_found' | 'conflict'>;

@@ -1,9 +1,9 @@
 import type { Agent } from '../../resources/agent.ts';
 import type { AgentRun } from '../../resources/agent-run.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Context } from '../registry/context.ts';
-import type { Fail } from '../registry/define-tool.ts';
-import { ToolError } from '../registry/errors.ts';
+import { ToolError } from '../core/errors.ts';
+import type { Context } from '../core/registry/context.ts';
+import type { Fail } from '../core/registry/define-tool.ts';
 import { openRun } from '../runs/visible-runs.ts';
 
 interface TurnInput {

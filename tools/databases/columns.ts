@@ -1,6 +1,6 @@
 import type { Column, Database, DatabaseRecord, StoredDatabase } from '../../resources/database.ts';
 import type { Issue } from '../../resources/error.ts';
-import { ToolError } from '../registry/errors.ts';
+import { ToolError } from '../core/errors.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 type NewColumn = Database['columns'][number];

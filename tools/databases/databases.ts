@@ -3,10 +3,11 @@ import { database, databaseFields, type StoredDatabase } from '../../resources/d
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { StaleRevision } from '../../store/errors.ts';
-import { defineKind } from '../registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
-import { listPage, onlyThese } from '../registry/paging.ts';
-import { requireUnnamed } from '../registry/references.ts';
+import { onlyThese } from '../core/access/limit.ts';
+import { defineKind } from '../core/registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { listPage } from '../core/registry/paging.ts';
+import { requireUnnamed } from '../core/registry/references.ts';
 import { changedColumns, requireDistinct, showDatabase } from './columns.ts';
 
 const databaseId = refTo('database', recordId).describe('Database id (`dbs_…`), see list_databases.');

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { DatabaseRecord } from '../../resources/database.ts';
 import type { Position, Reader, Where } from '../../store/port.ts';
-import type { Fail } from '../registry/define-tool.ts';
-import { countFitting, foreignCursor, seal, unseal } from '../registry/paging.ts';
+import type { Fail } from '../core/registry/define-tool.ts';
+import { countFitting, foreignCursor, seal, unseal } from '../core/registry/paging.ts';
 import type { RecordQuery, SortKey } from './record-query.ts';
 
 /** One call reads at most this many records. A record counts once more for each 500 characters in which a text is searched. */

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Column, ColumnType } from '../../resources/database.ts';
 import { fold } from '../../store/search-text.ts';
-import { ToolError } from '../registry/errors.ts';
-import { parseInput } from '../registry/validate.ts';
+import { ToolError } from '../core/errors.ts';
+import { parseInput } from '../core/registry/validate.ts';
 import { keyOf, type Values } from './columns.ts';
 import { byComposedNames, keptValue, requireCurrentNames, valueSchemas } from './values.ts';
 

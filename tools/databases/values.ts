@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Column, ColumnType } from '../../resources/database.ts';
 import { instant, time } from '../../resources/fields.ts';
-import { ToolError } from '../registry/errors.ts';
-import { formatPath, parseInput } from '../registry/validate.ts';
+import { ToolError } from '../core/errors.ts';
+import { formatPath, parseInput } from '../core/registry/validate.ts';
 import { byName, keyOf, type Values } from './columns.ts';
 
 const LONGEST_RECORD = 200_000;

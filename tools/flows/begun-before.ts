@@ -1,7 +1,7 @@
 import type { FlowRunRecord } from '../../resources/flow-run.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
-import { type Began, KEPT_MS, requireSameInput } from '../registry/idempotency.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { type Began, KEPT_MS, requireSameInput } from '../core/registry/idempotency.ts';
 
 /** What a run keeps of who began it, so that the same call made again finds it. */
 export type Beginning = Pick<FlowRunRecord, 'begunBy' | 'begunWith'>;

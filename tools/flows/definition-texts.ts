@@ -1,9 +1,9 @@
 import type { Issue } from '../../resources/error.ts';
 import type { Flow } from '../../resources/flow.ts';
-import { ToolError } from '../registry/errors.ts';
-import type { Staged } from '../registry/tool.ts';
-import { formatPath } from '../registry/validate.ts';
-import { Busy, type JobOutcome, SideProcess } from '../side-process/side-process.ts';
+import { ToolError } from '../core/errors.ts';
+import type { Staged } from '../core/registry/tool.ts';
+import { formatPath } from '../core/registry/validate.ts';
+import { Busy, type JobOutcome, SideProcess } from '../core/side-process/side-process.ts';
 import { analyzeTexts, type ParsedTexts, type Texts } from './analyze-texts.ts';
 import { isQuicklyFilled, isQuicklyJudged } from './filling.ts';
 import { isTemplate, limitProblem, type Parsed, workOf } from './templates.ts';

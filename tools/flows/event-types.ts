@@ -1,8 +1,8 @@
 import { collections } from '../../store/collections.ts';
 import type { Readers, RecordChange } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
-import { guardedAmong, isGuarded, isSeen, isThreadSeen } from '../access/visibility.ts';
-import type { EventNames, RecordKind } from '../registry/kind.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { guardedAmong, isGuarded, isSeen, isThreadSeen } from '../core/access/visibility.ts';
+import type { EventNames, RecordKind } from '../core/kind.ts';
 
 const HAPPENS = { created: 'was created', updated: 'was changed', deleted: 'was deleted' } as const;
 

@@ -1,5 +1,5 @@
-import { plain, Room } from '../audit/room.ts';
-import { type Job, SideProcess } from '../side-process/side-process.ts';
+import { plain, Room } from '../core/history/audit-room.ts';
+import { type Job, SideProcess } from '../core/side-process/side-process.ts';
 import { holds, render, type TemplateScope } from './render.ts';
 import { isTemplate } from './templates.ts';
 

@@ -1,9 +1,9 @@
 import type { Flow } from '../../resources/flow.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import type { Page, Position, Readers } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
-import type { ServerFacts } from '../registry/context.ts';
-import { msSince } from '../registry/dependency-health.ts';
+import type { Principal } from '../core/access/principal.ts';
+import type { ServerFacts } from '../core/registry/context.ts';
+import { msSince } from '../core/registry/dependency-health.ts';
 import { findRunAs } from './run-as.ts';
 
 const MOST_NAMED = 10;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { noNextPage } from '../../resources/fields.ts';
-import { defineTool, READS } from '../registry/define-tool.ts';
+import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { eventTypesOf } from './event-types.ts';
 
 export const listEventTypes = defineTool({

@@ -8,9 +8,9 @@ import {
 } from '../../resources/flow-delivery.ts';
 import { orNameOf, refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
-import { defineTool, READS } from '../registry/define-tool.ts';
-import { LARGEST_PAGE, listPage } from '../registry/paging.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { defineTool, READS } from '../core/registry/define-tool.ts';
+import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
 import { isRunAs } from './run-as.ts';
 import { showDelivery } from './webhooks/deliveries.ts';
 

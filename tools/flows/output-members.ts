@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { nearest } from '../registry/catalog-index.ts';
-import type { Tool } from '../registry/define-tool.ts';
-import { unwrap } from '../registry/validate.ts';
+import { nearest } from '../core/access/similar-names.ts';
+import type { Tool } from '../core/registry/define-tool.ts';
+import { unwrap } from '../core/registry/validate.ts';
 
 /** What Liquid knows of every list and text besides its members. */
 const OF_LISTS = ['first', 'last'];

@@ -1,8 +1,8 @@
 import type { Flow } from '../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunTrigger } from '../../resources/flow-run.ts';
 import type { Readers, Writers } from '../../store/port.ts';
-import { ToolError } from '../registry/errors.ts';
-import { carriedTrace } from '../telemetry/span.ts';
+import { ToolError } from '../core/errors.ts';
+import { carriedTrace } from '../core/telemetry/span.ts';
 import type { Beginning } from './begun-before.ts';
 
 /** The largest number of runs of one flow that can wait. */

@@ -1,7 +1,7 @@
 import { type Flow, flow } from '../../resources/flow.ts';
 import type { NewRecord, Readers } from '../../store/port.ts';
-import type { Context } from '../registry/context.ts';
-import type { HistoryWriters } from '../versions/writers.ts';
+import type { HistoryWriters } from '../core/history-writers.ts';
+import type { Context } from '../core/registry/context.ts';
 import type { AnalyzedTexts } from './definition-texts.ts';
 import { sameDefinition } from './flow-change.ts';
 import { definitionIssues, requireRights } from './flow-definition.ts';

@@ -1,10 +1,10 @@
 import type { Flow, FlowRunAs as RunAs } from '../../resources/flow.ts';
 import type { Readers } from '../../store/port.ts';
-import { budgetSubjectsIn } from '../access/budgets.ts';
-import type { Principal } from '../access/principal.ts';
-import { findStanding } from '../access/standing.ts';
-import { bothLimits, type ToolLimit } from '../access/tool-limit.ts';
-import type { Catalog } from '../registry/catalog-index.ts';
+import { budgetSubjectsIn } from '../core/access/budgets.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { findStanding } from '../core/access/standing.ts';
+import { bothLimits, type ToolLimit } from '../core/access/tool-limit.ts';
+import type { Catalog } from '../core/registry/catalog-index.ts';
 
 /**
  * The principal that runs act as when this caller defines the flow. For a session it is the user, because sessions end within hours. Agents

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
 import type { FlowStep } from '../../resources/flow.ts';
 import { formHints, recordNames } from '../../resources/markers.ts';
-import type { ServerFacts } from '../registry/context.ts';
-import type { Tool } from '../registry/define-tool.ts';
-import { looksLikeId } from '../registry/record-names.ts';
-import { missingRecord, type ReferenceCaller } from '../registry/references.ts';
-import { formatPath, objectAt, unknownMemberAt, unwrap } from '../registry/validate.ts';
+import type { ServerFacts } from '../core/registry/context.ts';
+import type { Tool } from '../core/registry/define-tool.ts';
+import { looksLikeId } from '../core/registry/record-names.ts';
+import { missingRecord, type ReferenceCaller } from '../core/registry/references.ts';
+import { formatPath, objectAt, unknownMemberAt, unwrap } from '../core/registry/validate.ts';
 import { textsIn } from './definition-texts.ts';
 import { isTemplate } from './templates.ts';
 

@@ -2,9 +2,9 @@ import type { Flow, FlowSignature, FlowTriggerInput, WebhookScheme } from '../..
 import type { FlowSecretRecord } from '../../resources/flow-secret.ts';
 import { SECRET_MASK } from '../../resources/integration.ts';
 import type { Writers } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
-import type { SecretBox } from '../integrations/secrets.ts';
-import { ToolError } from '../registry/errors.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { ToolError } from '../core/errors.ts';
+import type { SecretBox } from '../core/sealing/secrets.ts';
 import { isRunAs } from './run-as.ts';
 
 type Trigger = Flow['trigger'];

@@ -1,9 +1,9 @@
 import type { Issue } from '../../resources/error.ts';
 import { type IntegrationAuth, type IntegrationRecord, SECRET_MASK } from '../../resources/integration.ts';
-import { ToolError } from '../registry/errors.ts';
+import { ToolError } from '../core/errors.ts';
+import type { SecretBox } from '../core/sealing/secrets.ts';
 import { clientSecretPlace } from './accounts/connecting.ts';
 import { isOAuth } from './auth-mode.ts';
-import type { SecretBox } from './secrets.ts';
 
 type OAuth = NonNullable<IntegrationRecord['oauth']>;
 

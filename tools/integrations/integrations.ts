@@ -11,10 +11,11 @@ import {
 import { refTo } from '../../resources/markers.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers } from '../../store/port.ts';
-import type { ServerFacts, SteppingContext } from '../registry/context.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
-import { ToolError } from '../registry/errors.ts';
-import { listPage, onlyThese } from '../registry/paging.ts';
+import { onlyThese } from '../core/access/limit.ts';
+import { ToolError } from '../core/errors.ts';
+import type { ServerFacts, SteppingContext } from '../core/registry/context.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { listPage } from '../core/registry/paging.ts';
 import { endAccountsOf } from './accounts/ending.ts';
 import { requireAuth, withChange } from './auth-input.ts';
 import { authOf } from './auth-mode.ts';

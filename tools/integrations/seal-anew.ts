@@ -1,10 +1,10 @@
 import type { IntegrationRecord } from '../../resources/integration.ts';
 import type { Change, Position, Reader, Store, Transaction, Writer } from '../../store/port.ts';
+import type { SecretBox } from '../core/sealing/secrets.ts';
 import { flowSecretPlace } from '../flows/webhook-secret.ts';
 import { sealedAgain } from '../webhooks/secrets.ts';
 import { accountPlace, flowPlace } from './accounts/account-secrets.ts';
 import { clientSecretPlace } from './accounts/connecting.ts';
-import type { SecretBox } from './secrets.ts';
 import { secretPlace } from './upstream/upstreams.ts';
 
 const BATCH = 100;

@@ -1,7 +1,7 @@
 import { type IntegrationRecord, SECRET_MASK } from '../../resources/integration.ts';
-import { ToolError } from '../registry/errors.ts';
+import { ToolError } from '../core/errors.ts';
+import type { SecretBox } from '../core/sealing/secrets.ts';
 import { sealedOAuth } from './auth-input.ts';
-import type { SecretBox } from './secrets.ts';
 import { moves, type Secrets, type TargetInput } from './target.ts';
 import { secretPlace } from './upstream/upstreams.ts';
 

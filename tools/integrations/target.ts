@@ -1,10 +1,10 @@
 import type { Issue } from '../../resources/error.ts';
 import { type IntegrationRecord, SECRET_MASK, type ToolDefinition } from '../../resources/integration.ts';
 import type { Readers } from '../../store/port.ts';
-import { requireWithin } from '../access/delegation.ts';
-import type { Principal } from '../access/principal.ts';
-import type { Fail } from '../registry/define-tool.ts';
-import { ToolError } from '../registry/errors.ts';
+import { requireWithin } from '../core/access/delegation.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { ToolError } from '../core/errors.ts';
+import type { Fail } from '../core/registry/define-tool.ts';
 import { shownName } from './upstream/tool-definitions.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 

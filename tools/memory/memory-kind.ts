@@ -1,8 +1,8 @@
-import { requireSteeringBy } from '../access/steering.ts';
-import { accessKeysWith, mayKnowOf } from '../access/visibility.ts';
-import { defineKind } from '../registry/define-kind.ts';
-import { requireReferencesToRestore } from '../registry/references.ts';
-import { withoutBookkeeping } from '../versions/history.ts';
+import { requireSteeringBy } from '../core/access/steering.ts';
+import { accessKeysWith, mayKnowOf } from '../core/access/visibility.ts';
+import { withoutBookkeeping } from '../core/history/history.ts';
+import { defineKind } from '../core/registry/define-kind.ts';
+import { requireReferencesToRestore } from '../core/registry/references.ts';
 import { getMemory, holdAgain, listMemories, replacedBy, searchMemories, updateMemory } from './memory.ts';
 
 const MEMORIES = { type: 'memory', collection: 'memories' } as const;

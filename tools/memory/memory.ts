@@ -21,13 +21,14 @@ import {
 } from '../../resources/memory.ts';
 import { searchText } from '../../resources/search.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
-import { requireSteeringBy } from '../access/steering.ts';
-import { accessKeysWith, isSeen, seenBy, visibleTo } from '../access/visibility.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
-import { listPage, onlyThese, openRank, sealRank } from '../registry/paging.ts';
-import { requireReferences } from '../registry/references.ts';
-import type { HistoryWriters } from '../versions/writers.ts';
+import { onlyThese } from '../core/access/limit.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { requireSteeringBy } from '../core/access/steering.ts';
+import { accessKeysWith, isSeen, seenBy, visibleTo } from '../core/access/visibility.ts';
+import type { HistoryWriters } from '../core/history-writers.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { listPage, openRank, sealRank } from '../core/registry/paging.ts';
+import { requireReferences } from '../core/registry/references.ts';
 import { findMemory, findReplaced, future, given, requireOwnerOfScope } from './rules.ts';
 
 const memoryId = refTo('memory', recordId).describe('Memory id (`mem_…`), see list_memories.');

@@ -1,10 +1,10 @@
 import { instant } from '../../resources/fields.ts';
 import type { Memory, MemoryRecord } from '../../resources/memory.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
-import { isKeptFrom } from '../access/reach.ts';
-import { isSeen } from '../access/visibility.ts';
-import type { Fail } from '../registry/define-tool.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { isKeptFrom } from '../core/access/reach.ts';
+import { isSeen } from '../core/access/visibility.ts';
+import type { Fail } from '../core/registry/define-tool.ts';
 
 interface Caller<Code extends 'not_found'> {
   readonly store: Pick<Readers, 'memories'>;

@@ -1,7 +1,7 @@
 import type { IntegrationHealth } from '../../resources/health.ts';
 import type { Model } from '../../resources/model.ts';
-import type { Dependency } from '../registry/context.ts';
-import { Telemetry } from '../telemetry/telemetry.ts';
+import type { Dependency } from '../core/registry/context.ts';
+import { Telemetry } from '../core/telemetry/telemetry.ts';
 import type { LanguageModel } from './language-model.ts';
 import { MOST_MODELS, ModelListing } from './listing.ts';
 import { observedModel } from './observed-model.ts';
@@ -35,7 +35,7 @@ export interface Models extends Dependency {
   find(id: string): LanguageModel | undefined;
 }
 
-declare module '../registry/context.ts' {
+declare module '../core/registry/context.ts' {
   interface ServerFacts {
     readonly models: Models;
   }

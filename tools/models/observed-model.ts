@@ -1,5 +1,5 @@
-import { activeSpan, failureOf, inside, type Span } from '../telemetry/span.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import { activeSpan, failureOf, inside, type Span } from '../core/telemetry/span.ts';
+import type { Telemetry } from '../core/telemetry/telemetry.ts';
 import type { LanguageModel, ModelAnswer, ModelCall, StreamPart } from './language-model.ts';
 import { answeredMessages, givenMessages, instructionsIn } from './shown-messages.ts';
 

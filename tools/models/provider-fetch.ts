@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { carriedTrace } from '../telemetry/span.ts';
+import { carriedTrace } from '../core/telemetry/span.ts';
 
 /** The number of attempts, and how long to wait between them. */
 const ATTEMPTS = 3;

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import type { Report } from '../../resources/report.ts';
 import type { Readers } from '../../store/port.ts';
-import { mayCall, refusal } from '../access/reach.ts';
-import { subjectsIn } from '../access/subjects.ts';
-import { secretsIn } from '../audit/redact.ts';
-import { errorOf } from '../registry/call.ts';
-import { isListed, nearest } from '../registry/catalog-index.ts';
-import type { CallingContext, Context } from '../registry/context.ts';
-import type { Tool } from '../registry/define-tool.ts';
-import { formatPath, parseInput } from '../registry/validate.ts';
+import { isListed } from '../core/access/guarded-tool.ts';
+import { mayCall, refusal } from '../core/access/reach.ts';
+import { nearest } from '../core/access/similar-names.ts';
+import { subjectsIn } from '../core/access/subjects.ts';
+import { secretsIn } from '../core/history/redact.ts';
+import { errorOf } from '../core/registry/call.ts';
+import type { CallingContext, Context } from '../core/registry/context.ts';
+import type { Tool } from '../core/registry/define-tool.ts';
+import { formatPath, parseInput } from '../core/registry/validate.ts';
 
 type Query = Report['query'];
 

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { expectedRevision, namePart, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type Report, renderedReport, report, reportFields, reportQueryInput } from '../../resources/report.ts';
-import { defineKind } from '../registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
-import { LARGEST_PAGE, listPage, lookedAt, onlyThese, partOf } from '../registry/paging.ts';
+import { onlyThese } from '../core/access/limit.ts';
+import { defineKind } from '../core/registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { LARGEST_PAGE, listPage, lookedAt, partOf } from '../core/registry/paging.ts';
 import { requireQuery, runQuery } from './report-query.ts';
 
 const reportId = refTo('report', recordId).describe('Report id (`rep_…`), see list_reports.');

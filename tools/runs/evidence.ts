@@ -3,9 +3,9 @@ import { type AgentRun, type ReadRecord, wholeAgentRun } from '../../resources/a
 import { BOT_CONFIG_ID } from '../../resources/bot-config.ts';
 import { collections } from '../../store/collections.ts';
 import type { Readers } from '../../store/port.ts';
-import { mayRead } from '../access/may-read.ts';
-import type { Principal } from '../access/principal.ts';
-import type { Kind } from '../registry/define-kind.ts';
+import { mayRead } from '../core/access/may-read.ts';
+import type { Principal } from '../core/access/principal.ts';
+import type { Kind } from '../core/registry/define-kind.ts';
 
 /** A run with what the caller may read of the records it was given and saw. */
 export const shownRun = wholeAgentRun.extend({

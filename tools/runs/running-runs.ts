@@ -6,7 +6,7 @@ interface AgentRuns {
   watch(runId: string, end: () => void): () => void;
 }
 
-declare module '../registry/context.ts' {
+declare module '../core/registry/context.ts' {
   interface ServerFacts {
     /** Absent where nobody can end runs, as in a registry of tests. */
     readonly agentRuns?: AgentRuns;

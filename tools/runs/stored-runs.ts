@@ -3,12 +3,12 @@ import type { AgentRun } from '../../resources/agent-run.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
 import type { Position, Store, Writers } from '../../store/port.ts';
 import { type Repeated, startOnce } from '../../store/repeated.ts';
-import { authorOf, capsuleIn, chainOf } from '../access/principal.ts';
-import { makerKeyOf, ownAccessKeys } from '../access/visibility.ts';
 import { RunEnded, type RunOutcome, type RunTrace } from '../agents/exports.ts';
-import type { SteppingContext } from '../registry/context.ts';
-import { type ToolError, toToolError } from '../registry/errors.ts';
-import { isKept } from '../registry/idempotency.ts';
+import { authorOf, capsuleIn, chainOf } from '../core/access/principal.ts';
+import { makerKeyOf, ownAccessKeys } from '../core/access/visibility.ts';
+import { type ToolError, toToolError } from '../core/errors.ts';
+import type { SteppingContext } from '../core/registry/context.ts';
+import { isKept } from '../core/registry/idempotency.ts';
 
 type Runs = Pick<Writers, 'agentRuns'>;
 

@@ -1,11 +1,11 @@
 import type { AgentRunRecord } from '../../resources/agent-run.ts';
 import type { Reader, Readers, Where } from '../../store/port.ts';
-import type { Limit } from '../access/limit.ts';
-import type { Principal } from '../access/principal.ts';
-import { agentNamed } from '../access/subjects.ts';
-import { makerKeyOf, seenBy } from '../access/visibility.ts';
-import type { Fail } from '../registry/errors.ts';
-import { onlyThese } from '../registry/paging.ts';
+import type { Limit } from '../core/access/limit.ts';
+import { onlyThese } from '../core/access/limit.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { agentNamed } from '../core/access/subjects.ts';
+import { makerKeyOf, seenBy } from '../core/access/visibility.ts';
+import type { Fail } from '../core/errors.ts';
 
 /** Reads the runs that a caller may see: those in threads that it sees, and its own. Its grants may limit them to some agents and threads. */
 export async function runsSeenBy(

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { cursor, limit } from '../../resources/fields.ts';
 import { type SearchHit, searchResult, searchText } from '../../resources/search.ts';
 import type { Rank, Readers, TextSearch } from '../../store/port.ts';
-import { mayTry } from '../access/requirement.ts';
-import type { Context } from '../registry/context.ts';
-import { defineTool, READS } from '../registry/define-tool.ts';
-import { openRank, sealRank } from '../registry/paging.ts';
-import type { Tool } from '../registry/tool.ts';
+import { mayTry } from '../core/access/requirement.ts';
+import type { Context } from '../core/registry/context.ts';
+import { defineTool, READS } from '../core/registry/define-tool.ts';
+import { openRank, sealRank } from '../core/registry/paging.ts';
+import type { Tool } from '../core/registry/tool.ts';
 import type { SearchType } from './types.ts';
 
 export function searchTool(types: readonly SearchType[]): Tool {

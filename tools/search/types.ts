@@ -3,12 +3,12 @@ import type { CollectionDefinition, SearchDefinition } from '../../store/collect
 import { collections } from '../../store/collections.ts';
 import type { Rank, TextSearch } from '../../store/port.ts';
 import { textOf } from '../../store/search-text.ts';
-import type { Access } from '../access/guarded-tool.ts';
-import type { Principal } from '../access/principal.ts';
-import { visibleTo } from '../access/visibility.ts';
-import type { ServerFacts } from '../registry/context.ts';
-import type { Kind } from '../registry/define-kind.ts';
-import { onlyThese } from '../registry/paging.ts';
+import type { Access } from '../core/access/guarded-tool.ts';
+import { onlyThese } from '../core/access/limit.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { visibleTo } from '../core/access/visibility.ts';
+import type { ServerFacts } from '../core/registry/context.ts';
+import type { Kind } from '../core/registry/define-kind.ts';
 import { shortened, snippetOf } from './snippet.ts';
 
 /** One kind of record of the global search. */

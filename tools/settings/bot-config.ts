@@ -10,11 +10,11 @@ import {
 import { expectedRevision } from '../../resources/fields.ts';
 import { serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import { requireSteeringAll } from '../access/steering.ts';
+import { requireSteeringAll } from '../core/access/steering.ts';
+import { withoutBookkeeping } from '../core/history/history.ts';
+import { defineKind } from '../core/registry/define-kind.ts';
+import { defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import type { Models } from '../models/models.ts';
-import { defineKind } from '../registry/define-kind.ts';
-import { defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
-import { withoutBookkeeping } from '../versions/history.ts';
 
 type Sections = BotConfigRecord['promptSections'];
 

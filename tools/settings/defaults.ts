@@ -1,8 +1,8 @@
 import { BOT_CONFIG_ID } from '../../resources/bot-config.ts';
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { Store } from '../../store/port.ts';
+import { withHistory } from '../core/history/history.ts';
 import { REHEARSAL } from '../models/rehearsal.ts';
-import { withHistory } from '../versions/history.ts';
 import { botConfigKind } from './bot-config.ts';
 
 const SERVER = { type: 'server', id: 'agent-admin', name: 'agent-admin' };

@@ -10,7 +10,7 @@ import {
   settingsPatch,
 } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
-import { defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
+import { defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 
 const getSettings = defineTool({
   name: 'get_settings',

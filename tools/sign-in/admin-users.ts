@@ -10,16 +10,17 @@ import {
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import { readRights } from '../access/assignable-rights.ts';
-import { requireCredential } from '../access/credential.ts';
-import { requireWithin } from '../access/delegation.ts';
-import { endPasskeysOf, endSessionsOf, endSignInsOf } from '../access/ended-credentials.ts';
-import { requireOwner } from '../access/owner.ts';
-import type { Catalog } from '../registry/catalog-index.ts';
-import type { Context } from '../registry/context.ts';
-import { defineKind } from '../registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
-import { listPage, lookedAt, onlyThese } from '../registry/paging.ts';
+import { readRights } from '../core/access/assignable-rights.ts';
+import { requireCredential } from '../core/access/credential.ts';
+import { requireWithin } from '../core/access/delegation.ts';
+import { endPasskeysOf, endSessionsOf, endSignInsOf } from '../core/access/ended-credentials.ts';
+import { onlyThese } from '../core/access/limit.ts';
+import { requireOwner } from '../core/access/owner.ts';
+import type { Catalog } from '../core/registry/catalog-index.ts';
+import type { Context } from '../core/registry/context.ts';
+import { defineKind } from '../core/registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { listPage, lookedAt } from '../core/registry/paging.ts';
 
 const adminUserId = refTo('admin-user', recordId).describe('Admin user id (`usr_…`), see list_admin_users.');
 

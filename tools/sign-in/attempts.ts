@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { Store } from '../../store/port.ts';
-import { createRateLimit, type RateLimit } from '../access/rate-limit.ts';
+import { createRateLimit, type RateLimit } from '../core/access/rate-limit.ts';
 
 /** The steps of signing in. Each is counted by itself, because signing in by link takes three of them. */
 export type SignInStep = 'link' | 'redeem' | 'session' | 'provider' | 'passkey';

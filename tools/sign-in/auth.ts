@@ -3,11 +3,11 @@ import { adminUser } from '../../resources/admin-user.ts';
 import { apiKey } from '../../resources/api-key.ts';
 import { timestamp } from '../../resources/fields.ts';
 import { secret } from '../../resources/markers.ts';
-import { showKey } from '../access/api-keys.ts';
-import { formatGrant } from '../access/grants.ts';
-import { ANYONE } from '../access/guarded-tool.ts';
-import { isSession, type Principal } from '../access/principal.ts';
-import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
+import { formatGrant } from '../core/access/grants.ts';
+import { ANYONE } from '../core/access/guarded-tool.ts';
+import { isSession, type Principal } from '../core/access/principal.ts';
+import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
+import { showKey } from '../keys/api-keys.ts';
 import { confirmSession as confirm, openSession } from './open-sessions.ts';
 
 const withIdToken = z.strictObject({

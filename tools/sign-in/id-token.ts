@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { z } from 'zod';
 import { email } from '../../resources/fields.ts';
-import { ToolError } from '../registry/errors.ts';
+import { ToolError } from '../core/errors.ts';
 import { refuseSignIn } from './refusal.ts';
 
 /** The largest difference between the clocks of an issuer and of this server. */

@@ -4,12 +4,12 @@ import type { ApiKeyRecord } from '../../resources/api-key.ts';
 import type { SessionRecord } from '../../resources/session.ts';
 import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import type { Readers } from '../../store/port.ts';
-import { freshUntil } from '../access/fresh.ts';
-import { behindOf, type KeyReaders, keyProblem } from '../access/key-principal.ts';
-import { personPrincipal } from '../access/person-principal.ts';
-import type { SessionPrincipal } from '../access/principal.ts';
+import { freshUntil } from '../core/access/fresh.ts';
+import { behindOf, type KeyReaders, keyProblem } from '../core/access/key-principal.ts';
+import { personPrincipal } from '../core/access/person-principal.ts';
+import type { SessionPrincipal } from '../core/access/principal.ts';
+import type { HistoryWriters } from '../core/history-writers.ts';
 import { readSettings } from '../settings/settings.ts';
-import type { HistoryWriters } from '../versions/writers.ts';
 import { CLOCK_SKEW_SECONDS, type VerifiedIdentity } from './id-token.ts';
 import { refuseSignIn } from './refusal.ts';
 

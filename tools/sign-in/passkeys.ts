@@ -4,13 +4,13 @@ import { pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo, secret } from '../../resources/markers.ts';
 import { type Passkey, type PasskeyRecord, passkey, passkeyFields } from '../../resources/passkey.ts';
 import type { Readers } from '../../store/port.ts';
-import { requireWithin } from '../access/delegation.ts';
-import { requireFresh } from '../access/fresh.ts';
-import { isOwn, listedTo, mayByRight } from '../access/own.ts';
-import { requireOwner } from '../access/owner.ts';
-import { isSession, type Principal } from '../access/principal.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
-import { listPage } from '../registry/paging.ts';
+import { requireWithin } from '../core/access/delegation.ts';
+import { requireFresh } from '../core/access/fresh.ts';
+import { isOwn, listedTo, mayByRight } from '../core/access/own.ts';
+import { requireOwner } from '../core/access/owner.ts';
+import { isSession, type Principal } from '../core/access/principal.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { listPage } from '../core/registry/paging.ts';
 import { useToken } from './open-sessions.ts';
 
 /** As many as somebody has devices, and one page of them. */

@@ -1,4 +1,4 @@
-import { ToolError } from '../registry/errors.ts';
+import { ToolError } from '../core/errors.ts';
 
 /** Why a sign-in was refused. Only the log shows it; callers learn no more than that they were refused. */
 export class SignInRefused extends Error {}

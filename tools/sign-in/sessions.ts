@@ -3,12 +3,12 @@ import { adminUserFields } from '../../resources/admin-user.ts';
 import { pageOf, paging, recordId, timestamp } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type Session, type SessionRecord, session } from '../../resources/session.ts';
-import { requireCredential } from '../access/credential.ts';
-import { requireWithin } from '../access/delegation.ts';
-import { isOwn, listedTo, mayByRight } from '../access/own.ts';
-import { isSession, type Principal } from '../access/principal.ts';
-import { CREATES, DELETES, defineTool, READS } from '../registry/define-tool.ts';
-import { listPage } from '../registry/paging.ts';
+import { requireCredential } from '../core/access/credential.ts';
+import { requireWithin } from '../core/access/delegation.ts';
+import { isOwn, listedTo, mayByRight } from '../core/access/own.ts';
+import { isSession, type Principal } from '../core/access/principal.ts';
+import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
+import { listPage } from '../core/registry/paging.ts';
 import { mayUserSignIn } from './open-sessions.ts';
 
 const listSessions = defineTool({

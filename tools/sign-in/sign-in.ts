@@ -3,13 +3,13 @@ import type { AdminUser } from '../../resources/admin-user.ts';
 import { email as emailField } from '../../resources/fields.ts';
 import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import type { Store } from '../../store/port.ts';
-import { anonymous } from '../access/anonymous.ts';
-import { type KeyReaders, keyProblem } from '../access/key-principal.ts';
-import { hashSecret, secretMatches } from '../access/key-secret.ts';
-import { keyBehind, type Principal } from '../access/principal.ts';
-import { auditEntryOf, beginning } from '../audit/entry.ts';
-import { ToolError, toToolError } from '../registry/errors.ts';
-import type { HistoryWriters } from '../versions/writers.ts';
+import { anonymous } from '../core/access/anonymous.ts';
+import { type KeyReaders, keyProblem } from '../core/access/key-principal.ts';
+import { hashSecret, secretMatches } from '../core/access/key-secret.ts';
+import { keyBehind, type Principal } from '../core/access/principal.ts';
+import { ToolError, toToolError } from '../core/errors.ts';
+import { auditEntryOf, beginning } from '../core/history/audit-entry.ts';
+import type { HistoryWriters } from '../core/history-writers.ts';
 import { Attempts, type SignInStep } from './attempts.ts';
 import type { Purpose } from './challenges.ts';
 import type { VerifiedIdentity } from './id-token.ts';
@@ -18,7 +18,7 @@ import { earlier, mayUserSignIn, useToken } from './open-sessions.ts';
 import { acceptUse, PasskeyCeremonies } from './passkey-ceremonies.ts';
 import { refuseSignIn, SignInRefused } from './refusal.ts';
 
-declare module '../registry/context.ts' {
+declare module '../core/registry/context.ts' {
   interface ServerFacts {
     /** Absent where nobody signs in, as in a registry without doors. */
     readonly signIn?: SignIn;

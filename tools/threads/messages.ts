@@ -5,11 +5,11 @@ import { refTo } from '../../resources/markers.ts';
 import { type Message, message, messageFields, messageRole } from '../../resources/message.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
 import type { NewRecord, Position, Readers } from '../../store/port.ts';
-import { openThread } from '../access/visibility.ts';
-import { defineKind } from '../registry/define-kind.ts';
-import { defineTool, READS } from '../registry/define-tool.ts';
-import { listPage } from '../registry/paging.ts';
-import type { HistoryWriters } from '../versions/writers.ts';
+import { openThread } from '../core/access/visibility.ts';
+import type { HistoryWriters } from '../core/history-writers.ts';
+import { defineKind } from '../core/registry/define-kind.ts';
+import { defineTool, READS } from '../core/registry/define-tool.ts';
+import { listPage } from '../core/registry/paging.ts';
 
 export const threadId = refTo('thread', recordId).describe('Thread id (`thr_…`), see list_threads.');
 

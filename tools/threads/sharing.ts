@@ -12,9 +12,9 @@ import {
   threadVisibility,
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
-import { accessKeysOf, hasOwner, isSame, makerOf, openThread, showAlike } from '../access/visibility.ts';
-import { DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
-import type { HistoryWriters } from '../versions/writers.ts';
+import { accessKeysOf, hasOwner, isSame, makerOf, openThread, showAlike } from '../core/access/visibility.ts';
+import type { HistoryWriters } from '../core/history-writers.ts';
+import { DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { threadId } from './messages.ts';
 
 const principalInput = z.strictObject(accessPrincipal.shape);

@@ -1,6 +1,6 @@
 import type { Door } from '../../resources/audit-entry.ts';
-import { whoeverSees } from '../access/visibility.ts';
-import type { HistoryWriters } from '../versions/writers.ts';
+import { whoeverSees } from '../core/access/visibility.ts';
+import type { HistoryWriters } from '../core/history-writers.ts';
 
 /** The source of a new thread, by its door, where its maker gives none. */
 export function sourceOf(door: Door, how: 'created' | 'chat'): string {

@@ -1,7 +1,7 @@
 import type { Thread, ThreadRecord } from '../../resources/thread.ts';
-import type { Principal } from '../access/principal.ts';
-import { accessKeysOf, makerOf } from '../access/visibility.ts';
-import type { HistoryWriters } from '../versions/writers.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { accessKeysOf, makerOf } from '../core/access/visibility.ts';
+import type { HistoryWriters } from '../core/history-writers.ts';
 import { enterSource } from './sources.ts';
 
 type Given = Pick<Thread, 'title' | 'source' | 'agentIds' | 'visibility' | 'forkedFrom'>;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { type ThreadRecord, type ThreadStats, threadStats, threadStatus } from '../../resources/thread.ts';
 import type { Filter, Position, Readers, Where } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
-import { roleIn, threadsSeenBy, visibleTo, whoeverSees } from '../access/visibility.ts';
 import { type Day, lastDays } from '../analytics/exports.ts';
-import { defineTool, READS } from '../registry/define-tool.ts';
-import { onlyThese } from '../registry/paging.ts';
+import { onlyThese } from '../core/access/limit.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { roleIn, threadsSeenBy, visibleTo, whoeverSees } from '../core/access/visibility.ts';
+import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { readSettings } from '../settings/settings.ts';
 
 const DAYS = 30;

@@ -9,14 +9,14 @@ import {
   threadVisibility,
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
-import { isKeptFrom } from '../access/reach.ts';
-import { openThread, threadsSeenBy } from '../access/visibility.ts';
-import type { Context } from '../registry/context.ts';
-import { defineKind } from '../registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
-import { forgetAnswers } from '../registry/idempotency.ts';
-import { listPage } from '../registry/paging.ts';
-import type { HistoryWriters } from '../versions/writers.ts';
+import { isKeptFrom } from '../core/access/reach.ts';
+import { openThread, threadsSeenBy } from '../core/access/visibility.ts';
+import type { HistoryWriters } from '../core/history-writers.ts';
+import type { Context } from '../core/registry/context.ts';
+import { defineKind } from '../core/registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { forgetAnswers } from '../core/registry/idempotency.ts';
+import { listPage } from '../core/registry/paging.ts';
 import { appendMessages, messageInput, messagesBack, threadId } from './messages.ts';
 import { leaveSource, sourceOf } from './sources.ts';
 import { startThread } from './start.ts';

@@ -1,6 +1,6 @@
 import type { BudgetRecord, BudgetReservation } from '../../resources/budget.ts';
 import type { Store, Transaction } from '../../store/port.ts';
-import type { ToolError } from '../registry/errors.ts';
+import type { ToolError } from '../core/errors.ts';
 import { readSettings } from '../settings/settings.ts';
 import { raiseAlert } from '../webhooks/alerts.ts';
 import { type BudgetState, dueNotice, limitOf, refusal, roomIn, stateAt } from './budget-state.ts';

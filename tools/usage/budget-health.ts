@@ -1,9 +1,9 @@
 import type { BudgetRecord } from '../../resources/budget.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
-import { msSince } from '../registry/dependency-health.ts';
-import { allOf } from '../registry/paging.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { msSince } from '../core/registry/dependency-health.ts';
+import { allOf } from '../core/registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import { nameOf, showState, stateAt } from './budget-state.ts';
 import { renewalAfter } from './periods.ts';

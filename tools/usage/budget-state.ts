@@ -1,5 +1,5 @@
 import type { BudgetRecord } from '../../resources/budget.ts';
-import { ToolError } from '../registry/errors.ts';
+import { ToolError } from '../core/errors.ts';
 import { millionthsOf, unitsOf } from './prices.ts';
 
 /** How long a turn of a model has its reservation: longer than it can take. */

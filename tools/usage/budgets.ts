@@ -3,11 +3,12 @@ import { type Budget, type BudgetRecord, budget, budgetFields, budgetSubjectType
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { orAgentName, refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import { budgetSubjectsIn, subjectKey } from '../access/budgets.ts';
-import type { Principal } from '../access/principal.ts';
-import { defineKind } from '../registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../registry/define-tool.ts';
-import { listPage, onlyThese } from '../registry/paging.ts';
+import { budgetSubjectsIn, subjectKey } from '../core/access/budgets.ts';
+import { onlyThese } from '../core/access/limit.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { defineKind } from '../core/registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { listPage } from '../core/registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import { showState, stateAt } from './budget-state.ts';
 import { namesOf } from './names.ts';

@@ -1,6 +1,6 @@
 import type { BudgetRecord, BudgetReservation } from '../../resources/budget.ts';
 import type { Store } from '../../store/port.ts';
-import { allOf } from '../registry/paging.ts';
+import { allOf } from '../core/registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import type { BudgetBook } from './budget-book.ts';
 import { RESERVED_MS } from './budget-state.ts';

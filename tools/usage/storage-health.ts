@@ -1,7 +1,7 @@
 import type { IntegrationHealth } from '../../resources/health.ts';
-import type { Principal } from '../access/principal.ts';
-import type { StorageState } from '../access/storage.ts';
-import { msSince } from '../registry/dependency-health.ts';
+import type { Principal } from '../core/access/principal.ts';
+import type { StorageState } from '../core/access/storage.ts';
+import { msSince } from '../core/registry/dependency-health.ts';
 
 const MOST_NAMED = 10;
 

@@ -1,7 +1,7 @@
 import type { Store } from '../../store/port.ts';
-import type { Principal } from '../access/principal.ts';
-import { type StorageQuotas, type StorageRoom, type StorageState, storageOwnerOf } from '../access/storage.ts';
-import { ToolError } from '../registry/errors.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { type StorageQuotas, type StorageRoom, type StorageState, storageOwnerOf } from '../core/access/storage.ts';
+import { ToolError } from '../core/errors.ts';
 
 /** In bytes; 0 sets no limit. */
 export interface StorageLimits {

@@ -2,7 +2,7 @@ import { recordId } from '../../resources/fields.ts';
 import type { UserRow } from '../../resources/imported-rows.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { RowStore } from '../../store/rows-port.ts';
-import type { Fail } from '../registry/define-tool.ts';
+import type { Fail } from '../core/registry/define-tool.ts';
 import { readUser, usersWithEmail } from './user-rows.ts';
 
 export const userId = refTo('user', recordId).describe('Uid or e-mail of a product user, see list_users.');

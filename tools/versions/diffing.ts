@@ -1,11 +1,11 @@
 import type { VersionDiff } from '../../resources/version.ts';
-import { plain, Room } from '../audit/room.ts';
-import type { Context } from '../registry/context.ts';
-import type { Fail } from '../registry/errors.ts';
-import type { KeptHistory, Payload } from '../registry/kind.ts';
-import { Busy, type JobOutcome, SideProcess } from '../side-process/side-process.ts';
+import type { Fail } from '../core/errors.ts';
+import { plain, Room } from '../core/history/audit-room.ts';
+import { contentOf } from '../core/history/history.ts';
+import type { KeptHistory, Payload } from '../core/kind.ts';
+import type { Context } from '../core/registry/context.ts';
+import { Busy, type JobOutcome, SideProcess } from '../core/side-process/side-process.ts';
 import { diffStates, type State } from './diff.ts';
-import { contentOf } from './history.ts';
 
 /** Up to this size of both states together, in characters of JSON, comparing takes no longer than answering. */
 const SMALL = 4 * 1024;

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { recordId } from '../../resources/fields.ts';
 import { orAgentName } from '../../resources/markers.ts';
 import type { CollectionName } from '../../store/collections.ts';
-import { fits } from '../access/limit.ts';
-import { subjectsIn } from '../access/subjects.ts';
-import type { Kind, Purge, PurgeContext } from '../registry/define-kind.ts';
-import { DELETES, defineTool } from '../registry/define-tool.ts';
-import { requireUnnamed } from '../registry/references.ts';
-import type { Tool } from '../registry/tool.ts';
+import { fits } from '../core/access/limit.ts';
+import { subjectsIn } from '../core/access/subjects.ts';
+import type { Kind, Purge, PurgeContext } from '../core/registry/define-kind.ts';
+import { DELETES, defineTool } from '../core/registry/define-tool.ts';
+import { requireUnnamed } from '../core/registry/references.ts';
+import type { Tool } from '../core/registry/tool.ts';
 
 /** Something that can be purged: records of a kind, or users of the product. */
 export interface Purgeable {

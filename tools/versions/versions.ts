@@ -5,18 +5,18 @@ import { type EntityType, entityType, type VersionRecord, version, versionDiff }
 import { type CollectionName, collections } from '../../store/collections.ts';
 import { StaleRevision } from '../../store/errors.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Access, Lasting } from '../access/guarded-tool.ts';
-import { accessFor } from '../access/requirement.ts';
-import { mayKnowOf } from '../access/visibility.ts';
-import type { Context } from '../registry/context.ts';
-import type { History, Kind } from '../registry/define-kind.ts';
-import { CREATES, defineTool, READS } from '../registry/define-tool.ts';
-import { isVersioned, type Payload, type VersionedKind } from '../registry/kind.ts';
-import { LARGEST_PAGE, listPage } from '../registry/paging.ts';
-import type { Staged, Tool } from '../registry/tool.ts';
+import type { Access, Lasting } from '../core/access/guarded-tool.ts';
+import { accessFor } from '../core/access/requirement.ts';
+import { mayKnowOf } from '../core/access/visibility.ts';
+import { shownPayload, showVersion } from '../core/history/history.ts';
+import type { HistoryWriters } from '../core/history-writers.ts';
+import { isVersioned, type Payload, type VersionedKind } from '../core/kind.ts';
+import type { Context } from '../core/registry/context.ts';
+import type { History, Kind } from '../core/registry/define-kind.ts';
+import { CREATES, defineTool, READS } from '../core/registry/define-tool.ts';
+import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
+import type { Staged, Tool } from '../core/registry/tool.ts';
 import { diffPayloads } from './diffing.ts';
-import { shownPayload, showVersion } from './history.ts';
-import type { HistoryWriters } from './writers.ts';
 
 type Versioned = Kind & VersionedKind & { readonly history: History };
 

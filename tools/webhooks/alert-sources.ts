@@ -1,10 +1,10 @@
 import type { Readers } from '../../store/port.ts';
-import { stateOf } from '../access/api-keys.ts';
-import type { StorageQuotas } from '../access/storage.ts';
 import type { Backups } from '../backups.ts';
 import type { Clocks } from '../clocks.ts';
+import type { StorageQuotas } from '../core/access/storage.ts';
+import { allOf } from '../core/registry/paging.ts';
 import type { Upstreams } from '../integrations/exports.ts';
-import { allOf } from '../registry/paging.ts';
+import { stateOf } from '../keys/api-keys.ts';
 import type { AlertSource, Ongoing } from './alert-watch.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -1,6 +1,6 @@
 import type { AlertRecord } from '../../resources/webhook.ts';
 import type { Store } from '../../store/port.ts';
-import { allOf } from '../registry/paging.ts';
+import { allOf } from '../core/registry/paging.ts';
 import { type Alert, raiseAlert } from './alerts.ts';
 
 /** Where alerts about what goes on for a while come from. */

@@ -4,11 +4,12 @@ import { ELSEWHERE } from '../../store/cluster-port.ts';
 import type { JobTable } from '../../store/jobs-port.ts';
 import type { Commit, Store } from '../../store/port.ts';
 import { type Repeated, startOnce, startRepeated } from '../../store/repeated.ts';
-import { AddressRefused, createFetch, requirePublic } from '../integrations/exports.ts';
-import type { SecretBox } from '../integrations/secrets.ts';
-import type { Catalog } from '../registry/catalog-index.ts';
-import type { Dependency } from '../registry/context.ts';
-import type { RecordKind } from '../registry/kind.ts';
+import type { RecordKind } from '../core/kind.ts';
+import { createFetch } from '../core/outbound/fetch.ts';
+import { AddressRefused, requirePublic } from '../core/outbound/ip-addresses.ts';
+import type { Catalog } from '../core/registry/catalog-index.ts';
+import type { Dependency } from '../core/registry/context.ts';
+import type { SecretBox } from '../core/sealing/secrets.ts';
 import { type AlertSource, lookForAlerts } from './alert-watch.ts';
 import { hearingProblem } from './hearing.ts';
 import type { SendMail } from './mails.ts';
@@ -18,7 +19,7 @@ import { SEND, Sending } from './sending.ts';
 import { StoreAlarm } from './store-alarm.ts';
 import { boundWaiting, deleteOldDeliveries } from './upkeep.ts';
 
-declare module '../registry/context.ts' {
+declare module '../core/registry/context.ts' {
   interface ServerFacts {
     /** What sends for webhooks. Absent where nothing is sent, as in a registry of tests. */
     readonly webhooks?: Webhooks | undefined;

@@ -1,10 +1,10 @@
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
 import type { Readers } from '../../store/port.ts';
-import { findStanding } from '../access/standing.ts';
-import { subjectsIn } from '../access/subjects.ts';
+import { findStanding } from '../core/access/standing.ts';
+import { subjectsIn } from '../core/access/subjects.ts';
+import type { RecordKind } from '../core/kind.ts';
+import type { Catalog } from '../core/registry/catalog-index.ts';
 import { maySee, type ReadNeed } from '../flows/event-types.ts';
-import type { Catalog } from '../registry/catalog-index.ts';
-import type { RecordKind } from '../registry/kind.ts';
 import { ALERT_RIGHTS } from './alerts.ts';
 
 interface HearingParts {

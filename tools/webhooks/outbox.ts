@@ -1,8 +1,8 @@
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
 import type { NewRecord, RecordChange, Store, Transaction } from '../../store/port.ts';
+import type { RecordKind } from '../core/kind.ts';
+import { EnabledRecords } from '../core/registry/enabled-records.ts';
 import { eventOf, type RecordEvent } from '../flows/event-types.ts';
-import { EnabledRecords } from '../registry/enabled-records.ts';
-import type { RecordKind } from '../registry/kind.ts';
 import { alertDelivery, alertOf } from './alerts.ts';
 
 interface OutboxParts {

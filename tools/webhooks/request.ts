@@ -1,6 +1,7 @@
 import { Webhook as Signer } from 'standardwebhooks';
 import type { WebhookDeliveryRecord } from '../../resources/webhook.ts';
-import { AddressRefused, type Fetch } from '../integrations/exports.ts';
+import type { Fetch } from '../core/outbound/fetch.ts';
+import { AddressRefused } from '../core/outbound/ip-addresses.ts';
 
 /** The longest wait that a receiver may ask for by `Retry-After`. */
 const LONGEST_WISH_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { WebhookRecord } from '../../resources/webhook.ts';
-import type { SecretBox } from '../integrations/secrets.ts';
+import type { SecretBox } from '../core/sealing/secrets.ts';
 
 /** The form of Standard Webhooks. */
 const PREFIX = 'whsec_';

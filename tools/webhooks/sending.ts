@@ -1,9 +1,9 @@
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
 import type { Change, Store, Transaction } from '../../store/port.ts';
-import type { Fetch } from '../integrations/exports.ts';
-import type { SecretBox } from '../integrations/secrets.ts';
-import type { Catalog } from '../registry/catalog-index.ts';
-import type { RecordKind } from '../registry/kind.ts';
+import type { RecordKind } from '../core/kind.ts';
+import type { Fetch } from '../core/outbound/fetch.ts';
+import type { Catalog } from '../core/registry/catalog-index.ts';
+import type { SecretBox } from '../core/sealing/secrets.ts';
 import { readSettings } from '../settings/settings.ts';
 import { raiseAlert } from './alerts.ts';
 import { Bell } from './bell.ts';

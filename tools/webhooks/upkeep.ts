@@ -1,6 +1,6 @@
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
 import type { Readers, Store } from '../../store/port.ts';
-import { allOf } from '../registry/paging.ts';
+import { allOf } from '../core/registry/paging.ts';
 import { OWN_EVENTS } from './hearing.ts';
 
 /** So many events wait for one webhook at most. Further ones are left out until fewer wait than `ROOM`. */

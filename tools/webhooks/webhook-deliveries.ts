@@ -9,8 +9,8 @@ import {
   webhookDelivery,
 } from '../../resources/webhook.ts';
 import { newId } from '../../store/ids.ts';
-import { DELETES, defineTool, READS, UPDATES } from '../registry/define-tool.ts';
-import { listPage } from '../registry/paging.ts';
+import { DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { listPage } from '../core/registry/paging.ts';
 import { OWN_EVENTS } from './hearing.ts';
 import { findWebhook, sendingOf, showWebhook, webhookId } from './webhooks.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { importedRows, type RowType } from '../../../resources/imported-rows.ts';
 import { OperatorError } from '../../../store/errors.ts';
-import { unwrap } from '../../../tools/registry/validate.ts';
+import { unwrap } from '../../../tools/core/registry/validate.ts';
 import { type Cells, tryJson, withoutEmpty } from '../../import/cells.ts';
 import { type Mapped, missingColumns, type Preset, presets, rowBy } from '../../import/presets.ts';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { View } from '../../../tools/registry/view.ts';
+import type { View } from '../../../tools/core/registry/view.ts';
 import { acceptedTypes } from '../../http/accept.ts';
 import { cookiesNamed } from '../../http/session-cookie.ts';
 import type { Boot } from '../boot-data.ts';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { ANYONE } from '../../../tools/access/guarded-tool.ts';
-import type { CatalogEntry } from '../../../tools/registry/catalog-index.ts';
-import type { CallingContext } from '../../../tools/registry/context.ts';
-import { defineTool, READS, type Tool } from '../../../tools/registry/define-tool.ts';
-import { declareJsonSchema } from '../../../tools/registry/json-schema.ts';
-import { LiveCatalog } from '../../../tools/registry/live-catalog.ts';
+import { ANYONE } from '../../../tools/core/access/guarded-tool.ts';
+import type { CatalogEntry } from '../../../tools/core/registry/catalog-index.ts';
+import type { CallingContext } from '../../../tools/core/registry/context.ts';
+import { defineTool, READS, type Tool } from '../../../tools/core/registry/define-tool.ts';
+import { declareJsonSchema } from '../../../tools/core/registry/json-schema.ts';
+import { LiveCatalog } from '../../../tools/core/registry/live-catalog.ts';
 
 export const PICTURE =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -7,7 +7,7 @@ import { NUMBER_MEMBERS, rowsOf } from '../../../facade/dashboard/pages/import/r
 import { presets } from '../../../facade/import/presets.ts';
 import { importedRows } from '../../../resources/imported-rows.ts';
 import { importRecords } from '../../../tools/analytics/import-records.ts';
-import { unwrap } from '../../../tools/registry/validate.ts';
+import { unwrap } from '../../../tools/core/registry/validate.ts';
 
 describe('the rows of a file in the browser', () => {
   it('knows every member that is a number', () => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { findClient } from '../../../facade/oauth/clients.ts';
 import { ClientDocuments, isDocumentAddress, LARGEST_DOCUMENT, lookedUpFor } from '../../../facade/oauth/documents.ts';
-import { createFetch } from '../../../tools/integrations/upstream/fetch.ts';
+import { createFetch } from '../../../tools/core/outbound/fetch.ts';
 import { stoppedAtEnd } from '../../support/at-end.ts';
 import { CALLBACK } from '../../support/oauth.ts';
 import { serverForTests, TestClock } from '../../support/server.ts';

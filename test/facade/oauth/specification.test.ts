@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { ClientDocuments, LARGEST_DOCUMENT } from '../../../facade/oauth/documents.ts';
-import { createFetch } from '../../../tools/integrations/upstream/fetch.ts';
+import { createFetch } from '../../../tools/core/outbound/fetch.ts';
 import { stoppedAtEnd } from '../../support/at-end.ts';
 import { callTool, rest } from '../../support/calls.ts';
 import { CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { RowStore } from '../../../store/rows-port.ts';
 import { catalog } from '../../../tools/catalog.ts';
-import { createRegistry, type Registry } from '../../../tools/registry/registry.ts';
+import { createRegistry, type Registry } from '../../../tools/core/registry/registry.ts';
 import { openTestRegistry, principalOf, type TestRegistry, testFacts } from '../../support/registry.ts';
 import { until } from '../../support/until.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { createFetch } from '../../../tools/integrations/exports.ts';
+import { createFetch } from '../../../tools/core/outbound/fetch.ts';
 import { onLoopback } from '../../support/loopback.ts';
 
 describe('a stream of events from an integration', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { createSecretBox } from '../../../tools/core/sealing/secrets.ts';
 import {
   type AccountSecrets,
   accountKey,
@@ -9,7 +10,6 @@ import {
   sealAccount,
 } from '../../../tools/integrations/accounts/account-secrets.ts';
 import { sealAnew } from '../../../tools/integrations/seal-anew.ts';
-import { createSecretBox } from '../../../tools/integrations/secrets.ts';
 import { withFolder } from '../../support/child.ts';
 import { anyCharacter, fc } from '../../support/property.ts';
 import { openTestRegistry } from '../../support/registry.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hostOf, isPublic, publicLookup, requirePublic } from '../../../tools/integrations/upstream/ip-addresses.ts';
+import { hostOf, isPublic, publicLookup, requirePublic } from '../../../tools/core/outbound/ip-addresses.ts';
 
 describe('public addresses', () => {
   const closed = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { limitBody, limitEvents } from '../../../tools/integrations/upstream/limits.ts';
+import { limitBody, limitEvents } from '../../../tools/core/outbound/limits.ts';
 import { LineReader } from '../../../tools/integrations/upstream/lines.ts';
 import { cleanText, Scrubber } from '../../../tools/integrations/upstream/text.ts';
 import { workMs } from '../../support/processor-time.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
 import jwt from 'jsonwebtoken';
-import { ToolError } from '../../../tools/registry/errors.ts';
+import { ToolError } from '../../../tools/core/errors.ts';
 import { type TokenRules, verifyIdToken } from '../../../tools/sign-in/id-token.ts';
 import { SignInRefused } from '../../../tools/sign-in/refusal.ts';
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { before, beforeEach, describe, it } from 'node:test';
 import { realFiles } from '../../../store/lowdb/files/files.ts';
 import type { Store } from '../../../store/port.ts';
-import { ToolError } from '../../../tools/registry/errors.ts';
+import { ToolError } from '../../../tools/core/errors.ts';
 import { prepareSettings } from '../../../tools/settings/defaults.ts';
 import { Issuer } from '../../../tools/sign-in/issuer.ts';
 import { SignIn, type Visitor } from '../../../tools/sign-in/sign-in.ts';

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadRecord } from '../../../resources/agent-run.ts';
 import type { ErrorCode } from '../../../resources/error.ts';
 import { newId } from '../../../store/ids.ts';
-import { offered } from '../../access/agent-principal.ts';
-import type { Principal } from '../../access/principal.ts';
-import type { AskStanding } from '../../access/standing.ts';
-import { shownArguments } from '../../audit/entry.ts';
+import { offered } from '../../core/access/agent-principal.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import type { AskStanding } from '../../core/access/standing.ts';
+import { shownArguments } from '../../core/history/audit-entry.ts';
+import type { Answer } from '../../core/registry/call.ts';
+import type { Catalog } from '../../core/registry/catalog-index.ts';
+import type { CallingContext } from '../../core/registry/context.ts';
+import type { Tool } from '../../core/registry/define-tool.ts';
+import { jsonSchema, withoutMembers } from '../../core/registry/json-schema.ts';
+import { repeatDelay } from '../../core/registry/repeat-delay.ts';
 import { storable, storableText } from '../../models/sanitize-text.ts';
-import type { Answer } from '../../registry/call.ts';
-import type { Catalog } from '../../registry/catalog-index.ts';
-import type { CallingContext } from '../../registry/context.ts';
-import type { Tool } from '../../registry/define-tool.ts';
-import { jsonSchema, withoutMembers } from '../../registry/json-schema.ts';
-import { repeatDelay } from '../../registry/repeat-delay.ts';
 import { offeredName } from './tool-names.ts';
 
 /** A call that the model makes. */

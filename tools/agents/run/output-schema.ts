@@ -1,10 +1,10 @@
 import type { ModelMessage } from 'ai';
 import { z } from 'zod';
 import type { Issue } from '../../../resources/error.ts';
-import { ToolError } from '../../registry/errors.ts';
-import type { JsonSchema } from '../../registry/json-schema.ts';
-import { inPlainWords } from '../../registry/plain-words.ts';
-import { formatPath, parseInput } from '../../registry/validate.ts';
+import { ToolError } from '../../core/errors.ts';
+import type { JsonSchema } from '../../core/registry/json-schema.ts';
+import { inPlainWords } from '../../core/registry/plain-words.ts';
+import { formatPath, parseInput } from '../../core/registry/validate.ts';
 import type { LoopOutcome } from './loop.ts';
 
 /** The form that the caller wants for the answer. */

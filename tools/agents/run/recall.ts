@@ -1,9 +1,9 @@
 import type { Agent } from '../../../resources/agent.ts';
 import type { Memory, MemoryRecord } from '../../../resources/memory.ts';
 import type { Readers, TextSearch, Where } from '../../../store/port.ts';
-import type { Principal } from '../../access/principal.ts';
-import { visibleTo } from '../../access/visibility.ts';
-import { onlyThese } from '../../registry/paging.ts';
+import { onlyThese } from '../../core/access/limit.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import { visibleTo } from '../../core/access/visibility.ts';
 
 interface Asked {
   readonly agent: Agent;

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import type { Agent } from '../../../resources/agent.ts';
 import type { AgentRun } from '../../../resources/agent-run.ts';
 import { memoryFields, memoryTags } from '../../../resources/memory.ts';
-import { actingFor } from '../../access/agent-principal.ts';
-import type { Principal } from '../../access/principal.ts';
-import { reaches } from '../../access/reach.ts';
-import type { AskStanding } from '../../access/standing.ts';
-import type { Catalog } from '../../registry/catalog-index.ts';
-import type { CallingContext } from '../../registry/context.ts';
-import { errorBodyOf, ToolError, toToolError } from '../../registry/errors.ts';
-import { jsonSchema } from '../../registry/json-schema.ts';
-import { parseInput } from '../../registry/validate.ts';
+import { actingFor } from '../../core/access/agent-principal.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import { reaches } from '../../core/access/reach.ts';
+import type { AskStanding } from '../../core/access/standing.ts';
+import { errorBodyOf, ToolError, toToolError } from '../../core/errors.ts';
+import type { Catalog } from '../../core/registry/catalog-index.ts';
+import type { CallingContext } from '../../core/registry/context.ts';
+import { jsonSchema } from '../../core/registry/json-schema.ts';
+import { parseInput } from '../../core/registry/validate.ts';
 import type { LoopTool } from './agent-tools.ts';
 
 /**

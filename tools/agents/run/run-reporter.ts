@@ -1,6 +1,6 @@
 import type { AgentRun } from '../../../resources/agent-run.ts';
+import type { Progress } from '../../core/registry/call.ts';
 import { storableText } from '../../models/sanitize-text.ts';
-import type { Progress } from '../../registry/call.ts';
 import type { ToolCall, ToolResult } from './agent-tools.ts';
 import type { Listener, Step, Turn } from './loop.ts';
 import type { RunTrace } from './trace.ts';

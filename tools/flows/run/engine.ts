@@ -1,7 +1,7 @@
 import type { JobTable } from '../../../store/jobs-port.ts';
 import type { Store } from '../../../store/port.ts';
 import type { Repeated } from '../../../store/repeated.ts';
-import type { Registry } from '../../registry/registry.ts';
+import type { Registry } from '../../core/registry/registry.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { startRecovery } from './recovery.ts';
 import { FlowRunner } from './runner.ts';
@@ -21,7 +21,7 @@ interface Flows {
   cancel(runId: string): void;
 }
 
-declare module '../../registry/context.ts' {
+declare module '../../core/registry/context.ts' {
   interface ServerFacts {
     /** What runs flows. Absent where none run, as in a registry of tests. */
     readonly flows?: Flows;

@@ -1,12 +1,12 @@
 import type { Flow, FlowStep } from '../../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts';
 import type { Store } from '../../../store/port.ts';
-import type { Principal } from '../../access/principal.ts';
-import { type Standing, StandingSignal } from '../../access/standing.ts';
-import type { Answer } from '../../registry/call.ts';
-import { ToolError } from '../../registry/errors.ts';
-import { idsIn } from '../../registry/idempotency.ts';
-import type { Registry } from '../../registry/registry.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import { type Standing, StandingSignal } from '../../core/access/standing.ts';
+import { ToolError } from '../../core/errors.ts';
+import type { Answer } from '../../core/registry/call.ts';
+import { idsIn } from '../../core/registry/idempotency.ts';
+import type { Registry } from '../../core/registry/registry.ts';
 import { Exhausted, Filling } from '../filling.ts';
 import { actingFlow, findRunAs } from '../run-as.ts';
 import { requireFilled } from '../step-arguments.ts';

@@ -1,6 +1,6 @@
 import type { FlowStep } from '../../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts';
-import { repeatDelay } from '../../registry/repeat-delay.ts';
+import { repeatDelay } from '../../core/registry/repeat-delay.ts';
 import { STEP_MS, type StepFailure } from './outcome.ts';
 
 type UnderWay = FlowRunRecord['underWay'];

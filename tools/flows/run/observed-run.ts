@@ -1,5 +1,5 @@
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
-import { type Telemetry, timed } from '../../telemetry/telemetry.ts';
+import { type Telemetry, timed } from '../../core/telemetry/telemetry.ts';
 import type { FlowExecution } from './execution.ts';
 
 type Run = Pick<FlowRunRecord, 'id' | 'flowId' | 'trigger' | 'trace'>;

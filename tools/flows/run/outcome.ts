@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../../resources/error.ts';
 import type { FlowStep } from '../../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts';
-import type { Answer } from '../../registry/call.ts';
-import type { Tool } from '../../registry/define-tool.ts';
-import type { ToolError } from '../../registry/errors.ts';
+import type { ToolError } from '../../core/errors.ts';
+import type { Answer } from '../../core/registry/call.ts';
+import type { Tool } from '../../core/registry/define-tool.ts';
 
 /** The longest time of one attempt at a step. */
 export const STEP_MS = 10 * 60_000;

@@ -1,8 +1,8 @@
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
-import { shownArguments } from '../../audit/entry.ts';
-import { secretsIn } from '../../audit/redact.ts';
-import type { Catalog } from '../../registry/catalog-index.ts';
-import type { Tool } from '../../registry/define-tool.ts';
+import { shownArguments } from '../../core/history/audit-entry.ts';
+import { secretsIn } from '../../core/history/redact.ts';
+import type { Catalog } from '../../core/registry/catalog-index.ts';
+import type { Tool } from '../../core/registry/define-tool.ts';
 import type { TemplateScope } from '../render.ts';
 
 const LONGEST_SHOWN = 16 * 1024;

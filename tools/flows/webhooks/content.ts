@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { WebhookScheme } from '../../../resources/flow.ts';
-import { ToolError } from '../../registry/errors.ts';
+import { ToolError } from '../../core/errors.ts';
 import { type HeaderOf, standardHeader } from './schemes.ts';
 
 interface Delivered {

@@ -1,5 +1,5 @@
 import { type AuthProvider, InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
-import type { Fetch } from '../upstream/fetch.ts';
+import type { Fetch } from '../../core/outbound/fetch.ts';
 import type { AccountTokens } from './account-tokens.ts';
 import { AccountWanted } from './account-wanted.ts';
 

@@ -5,7 +5,7 @@ import type {
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client';
 import type { IntegrationAccountRecord, IntegrationLinkRecord } from '../../../resources/integration-account.ts';
-import type { SecretBox } from '../secrets.ts';
+import type { SecretBox } from '../../core/sealing/secrets.ts';
 
 /** This server as the provider knows it. It registers again if the redirect address has changed. */
 export interface KnownClient {

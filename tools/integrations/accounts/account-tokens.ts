@@ -1,8 +1,8 @@
 import { OAuthError, OAuthErrorCode, refreshAuthorization } from '@modelcontextprotocol/client';
 import type { IntegrationAccountRecord } from '../../../resources/integration-account.ts';
 import type { Store } from '../../../store/port.ts';
-import { ToolError } from '../../registry/errors.ts';
-import type { SecretBox } from '../secrets.ts';
+import { ToolError } from '../../core/errors.ts';
+import type { SecretBox } from '../../core/sealing/secrets.ts';
 import { type AccountSecrets, openAccount, sealAccount } from './account-secrets.ts';
 import { AccountWanted } from './account-wanted.ts';
 import { endOf } from './connecting.ts';

@@ -2,9 +2,9 @@ import type { IntegrationRecord } from '../../../resources/integration.ts';
 import type { IntegrationAccountRecord, IntegrationLinkRecord } from '../../../resources/integration-account.ts';
 import { ELSEWHERE } from '../../../store/cluster-port.ts';
 import type { Commit, Store, Writers } from '../../../store/port.ts';
-import type { Principal } from '../../access/principal.ts';
-import { ToolError } from '../../registry/errors.ts';
-import type { SecretBox } from '../secrets.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import { ToolError } from '../../core/errors.ts';
+import type { SecretBox } from '../../core/sealing/secrets.ts';
 import {
   type AccountSecrets,
   accountKey,
@@ -22,7 +22,7 @@ import { type ClientIdentity, metadataDocument } from './flow-provider.ts';
 import { CALLBACK_PATH, CLIENT_PATH, findLink, insertLink, isWanted, LINK_MS, type NewLink } from './links.ts';
 import { revokeTokens } from './revocation.ts';
 
-declare module '../../registry/context.ts' {
+declare module '../../core/registry/context.ts' {
   interface ServerFacts {
     /** Absent where there are no integrations. */
     readonly integrationAccounts?: IntegrationAccounts;

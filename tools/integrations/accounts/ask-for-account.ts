@@ -1,6 +1,6 @@
 import type { IntegrationRecord } from '../../../resources/integration.ts';
-import type { Principal } from '../../access/principal.ts';
-import { ToolError } from '../../registry/errors.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import { ToolError } from '../../core/errors.ts';
 import { isPerPerson } from '../auth-mode.ts';
 import { labelOf } from '../upstream/tool-definitions.ts';
 import { hashOf } from './account-secrets.ts';

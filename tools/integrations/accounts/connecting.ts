@@ -7,10 +7,10 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import type { IntegrationRecord } from '../../../resources/integration.ts';
-import { ToolError } from '../../registry/errors.ts';
-import type { SecretBox } from '../secrets.ts';
-import type { Fetch } from '../upstream/fetch.ts';
-import { AddressRefused } from '../upstream/ip-addresses.ts';
+import { ToolError } from '../../core/errors.ts';
+import type { Fetch } from '../../core/outbound/fetch.ts';
+import { AddressRefused } from '../../core/outbound/ip-addresses.ts';
+import type { SecretBox } from '../../core/sealing/secrets.ts';
 import { cleanText } from '../upstream/text.ts';
 import type { AccountSecrets, FlowSecrets, KnownClient } from './account-secrets.ts';
 import { type ClientIdentity, FlowProvider } from './flow-provider.ts';

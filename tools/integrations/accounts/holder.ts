@@ -1,4 +1,4 @@
-import { chainOf, type Principal } from '../../access/principal.ts';
+import { chainOf, type Principal } from '../../core/access/principal.ts';
 
 /**
  * The person whose account a call uses: the one that the caller acts for. A capsule uses nobody's account, for all of its callers, unless it says

@@ -1,4 +1,4 @@
-import { createFetch, type Fetch } from '../upstream/fetch.ts';
+import { createFetch, type Fetch } from '../../core/outbound/fetch.ts';
 
 const MOST_BYTES = 256 * 1024;
 const LONGEST_MS = 20_000;

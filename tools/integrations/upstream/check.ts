@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { nearest } from '../../registry/catalog-index.ts';
-import type { JsonSchema } from '../../registry/json-schema.ts';
-import { formOf } from '../../registry/plain-words.ts';
+import { nearest } from '../../core/access/similar-names.ts';
+import type { JsonSchema } from '../../core/registry/json-schema.ts';
+import { formOf } from '../../core/registry/plain-words.ts';
 import { isSchemaObject, resolve } from './schema-references.ts';
 
 type Path = readonly (string | number)[];

@@ -10,12 +10,12 @@ import {
   withInputRequired,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import type { Questions } from '../../registry/call.ts';
-import { carriedTrace } from '../../telemetry/span.ts';
-import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { createFetch } from '../../core/outbound/fetch.ts';
+import type { Questions } from '../../core/registry/call.ts';
+import { carriedTrace } from '../../core/telemetry/span.ts';
+import type { Telemetry } from '../../core/telemetry/telemetry.ts';
 import { type AccountAuth, accountWantedBy } from '../accounts/account-auth.ts';
 import { clientFor } from './client.ts';
-import { createFetch } from './fetch.ts';
 import type { CallOptions } from './guest-tool.ts';
 import { askOAuth } from './oauth.ts';
 import { type ObservedMethod, observedRequest } from './observed-request.ts';

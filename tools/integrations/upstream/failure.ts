@@ -1,7 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { ErrorCode } from '../../../resources/error.ts';
+import { FAULT_CODES } from '../../core/outbound/limits.ts';
 import { MOST_BYTES } from './connection.ts';
-import { FAULT_CODES } from './lines.ts';
 import { cannotAsk } from './questions.ts';
 import { cleanText, type Scrubber } from './text.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { IntegrationRecord, PromptDefinition, ResourceDefinition } from '../../../resources/integration.ts';
-import { GUEST_SCOPES } from '../../access/scopes.ts';
-import type { CatalogEntry } from '../../registry/catalog-index.ts';
-import { defineTool, READS, type Tool } from '../../registry/define-tool.ts';
-import { ToolError } from '../../registry/errors.ts';
+import { GUEST_SCOPES } from '../../core/access/scopes.ts';
+import { ToolError } from '../../core/errors.ts';
+import type { CatalogEntry } from '../../core/registry/catalog-index.ts';
+import { defineTool, READS, type Tool } from '../../core/registry/define-tool.ts';
 import { LISTED, shownResource } from './extras.ts';
 import type { CallOptions } from './guest-tool.ts';
 import type { Line } from './personal-lines.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
 import { secret } from '../../../resources/markers.ts';
-import type { Principal } from '../../access/principal.ts';
-import { GUEST_SCOPES } from '../../access/scopes.ts';
-import type { Progress, Questions } from '../../registry/call.ts';
-import { defineTool, type Tool } from '../../registry/define-tool.ts';
-import { declareJsonSchema, type JsonSchema } from '../../registry/json-schema.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import { GUEST_SCOPES } from '../../core/access/scopes.ts';
+import type { Progress, Questions } from '../../core/registry/call.ts';
+import { defineTool, type Tool } from '../../core/registry/define-tool.ts';
+import { declareJsonSchema, type JsonSchema } from '../../core/registry/json-schema.ts';
 import { problemsOf } from './check.ts';
 import { isSchemaObject } from './schema-references.ts';
 import { grantOf, labelOf, shownName } from './tool-definitions.ts';

@@ -1,12 +1,10 @@
 import { type JSONRPCErrorResponse, type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/client';
-import { type Fault, isExcessive, withPart } from './limits.ts';
+import { answerWith, isExcessive, withPart } from '../../core/outbound/limits.ts';
 
 /** A line that is longer than this is considered endless. */
 const ENDLESS_BYTES = 256 * 1024 * 1024;
 /** This much of both ends of a line that is too long is kept, to find the id of the request that it answers. */
 const KEPT_BYTES = 512;
-/** Codes of the errors that replace answers that could not be passed on. */
-export const FAULT_CODES = { too_large: -32_099, broken: -32_098 } as const satisfies Record<Fault, number>;
 
 /**
  * Makes messages of lines. A line that is too long is not kept; an error for the request that it answers takes its place. Lines that are no
@@ -68,16 +66,6 @@ export class LineReader {
     return id === undefined ? undefined : answerWith('too_large', id);
   }
 }
-
-/** The error that replaces an answer with this fault. */
-export function answerWith(fault: Fault, id: string | number): JSONRPCErrorResponse {
-  return { jsonrpc: '2.0', id, error: { code: FAULT_CODES[fault], message: FAULTS[fault] } };
-}
-
-const FAULTS: Record<Fault, string> = {
-  too_large: 'The answer is too large or nests too deep.',
-  broken: 'The connection broke off.',
-};
 
 const NONE = Buffer.alloc(0);
 

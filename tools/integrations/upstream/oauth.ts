@@ -1,4 +1,4 @@
-import type { Fetch } from './fetch.ts';
+import type { Fetch } from '../../core/outbound/fetch.ts';
 import { isSchemaObject } from './schema-references.ts';
 
 const ASK_MS = 5000;

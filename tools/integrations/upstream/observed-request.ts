@@ -1,4 +1,4 @@
-import { observed, type Telemetry } from '../../telemetry/telemetry.ts';
+import { observed, type Telemetry } from '../../core/telemetry/telemetry.ts';
 
 export type ObservedMethod = 'tools/call' | 'resources/read' | 'prompts/get';
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { IntegrationRecord, IntegrationTool, ToolDefinition } from '../../../resources/integration.ts';
-import { globMatcher } from '../../access/allowlist.ts';
-import type { CatalogEntry } from '../../registry/catalog-index.ts';
-import type { Tool } from '../../registry/define-tool.ts';
+import { globMatcher } from '../../core/access/allowlist.ts';
+import type { CatalogEntry } from '../../core/registry/catalog-index.ts';
+import type { Tool } from '../../core/registry/define-tool.ts';
 import { type Extras, NO_EXTRAS } from './extras.ts';
 import { guestTool, type Origin } from './guest-tool.ts';
 import { grantOf, type LeftOut, type Listing, labelOf, shownName } from './tool-definitions.ts';

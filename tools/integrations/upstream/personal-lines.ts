@@ -1,4 +1,4 @@
-import { ToolError } from '../../registry/errors.ts';
+import { ToolError } from '../../core/errors.ts';
 import type { Connection, ConnectOptions } from './connection.ts';
 import type { Listed } from './listed.ts';
 import type { Scrubber } from './text.ts';

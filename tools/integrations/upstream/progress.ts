@@ -1,4 +1,4 @@
-import type { Progress } from '../../registry/call.ts';
+import type { Progress } from '../../core/registry/call.ts';
 
 const FREELY = 20;
 const EVERY_MS = 100;

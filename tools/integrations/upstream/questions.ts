@@ -1,6 +1,6 @@
 import { isInputRequiredResult, ProtocolError } from '@modelcontextprotocol/client';
-import type { Questions } from '../../registry/call.ts';
-import { type InputWanted, ToolError } from '../../registry/errors.ts';
+import { type InputWanted, ToolError } from '../../core/errors.ts';
+import type { Questions } from '../../core/registry/call.ts';
 import { isSchemaObject } from './schema-references.ts';
 import { cleanText, type Scrubber } from './text.ts';
 

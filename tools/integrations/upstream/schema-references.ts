@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../registry/json-schema.ts';
+import type { JsonSchema } from '../../core/registry/json-schema.ts';
 
 /** The schema that a reference of the form `#/a/b` or `#name` refers to. */
 export function resolve(root: JsonSchema, reference: string): unknown {

@@ -1,5 +1,5 @@
 import { canonicalize } from 'json-canonicalize';
-import type { JsonSchema } from '../../registry/json-schema.ts';
+import type { JsonSchema } from '../../core/registry/json-schema.ts';
 import { isSchemaObject, referencesIn, repeatedName, resolve } from './schema-references.ts';
 import { cleanText } from './text.ts';
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { Pace } from './limits.ts';
+import { Pace } from '../../core/outbound/limits.ts';
 import { LineReader } from './lines.ts';
 import type { Watchdog } from './watchdog.ts';
 

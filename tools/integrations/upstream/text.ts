@@ -1,4 +1,4 @@
-import type { Progress } from '../../registry/call.ts';
+import type { Progress } from '../../core/registry/call.ts';
 
 /** Control characters except tab and line feed, and characters that are invisible or reverse the direction of text. */
 const INVISIBLE = /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
 import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
-import { GUEST_GRANT } from '../../access/scopes.ts';
-import type { JsonSchema } from '../../registry/json-schema.ts';
+import { GUEST_GRANT } from '../../core/access/scopes.ts';
+import type { JsonSchema } from '../../core/registry/json-schema.ts';
 import { boundSchema, SchemaProblem } from './schema.ts';
 import { isSchemaObject } from './schema-references.ts';
 import { cleanText, type Scrubber } from './text.ts';

@@ -1,5 +1,5 @@
-import type { Tool } from '../../registry/define-tool.ts';
-import type { ToolError } from '../../registry/errors.ts';
+import type { ToolError } from '../../core/errors.ts';
+import type { Tool } from '../../core/registry/define-tool.ts';
 
 /** The calls of an integration that are under way. A call ends when its tool is no longer offered as it was when the call began. */
 export class CallsUnderWay {

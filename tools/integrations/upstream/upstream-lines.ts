@@ -1,6 +1,6 @@
 import type { IntegrationRecord, IntegrationStatus } from '../../../resources/integration.ts';
-import type { Principal } from '../../access/principal.ts';
-import { ToolError } from '../../registry/errors.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import { ToolError } from '../../core/errors.ts';
 import { accountWantedBy } from '../accounts/account-auth.ts';
 import { AccountWanted } from '../accounts/account-wanted.ts';
 import { holderOf } from '../accounts/holder.ts';

@@ -5,9 +5,9 @@ import type {
   IntegrationTool,
   ToolDefinition,
 } from '../../../resources/integration.ts';
-import type { Principal } from '../../access/principal.ts';
-import { ToolError } from '../../registry/errors.ts';
-import type { LiveCatalog } from '../../registry/live-catalog.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import { ToolError } from '../../core/errors.ts';
+import type { LiveCatalog } from '../../core/registry/live-catalog.ts';
 import type { Connection } from './connection.ts';
 import { type Extras, extraStates, NO_EXTRAS } from './extras.ts';
 import { toolError } from './failure.ts';

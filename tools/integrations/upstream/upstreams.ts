@@ -2,27 +2,27 @@ import type { IntegrationHealth } from '../../../resources/health.ts';
 import type { IntegrationRecord, IntegrationStatus, ToolDefinition } from '../../../resources/integration.ts';
 import { ELSEWHERE } from '../../../store/cluster-port.ts';
 import type { Commit, Readers, Store } from '../../../store/port.ts';
-import type { Principal } from '../../access/principal.ts';
-import type { Dependency } from '../../registry/context.ts';
-import type { LiveCatalog } from '../../registry/live-catalog.ts';
-import { untilRead } from '../../registry/until-read.ts';
-import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { Principal } from '../../core/access/principal.ts';
+import { AddressRefused, requirePublic } from '../../core/outbound/ip-addresses.ts';
+import type { Dependency } from '../../core/registry/context.ts';
+import type { LiveCatalog } from '../../core/registry/live-catalog.ts';
+import { untilRead } from '../../core/registry/until-read.ts';
+import type { SecretBox } from '../../core/sealing/secrets.ts';
+import type { Telemetry } from '../../core/telemetry/telemetry.ts';
 import { AccountAuth } from '../accounts/account-auth.ts';
 import { accountKey } from '../accounts/account-secrets.ts';
 import type { AccountWanted } from '../accounts/account-wanted.ts';
 import type { IntegrationAccounts } from '../accounts/accounts.ts';
 import { askForAccount } from '../accounts/ask-for-account.ts';
 import { takesAccounts } from '../auth-mode.ts';
-import type { SecretBox } from '../secrets.ts';
 import type { Target } from './connection.ts';
 import { type Extras, NO_EXTRAS } from './extras.ts';
-import { AddressRefused, requirePublic } from './ip-addresses.ts';
 import type { TakenBy } from './offered-tools.ts';
 import { shownName } from './tool-definitions.ts';
 import { Upstream, type View } from './upstream.ts';
 import { createWatchdog } from './watchdog.ts';
 
-declare module '../../registry/context.ts' {
+declare module '../../core/registry/context.ts' {
   interface ServerFacts {
     /** The connections to other MCP servers. Absent where there can be none. */
     readonly upstreams?: Upstreams;

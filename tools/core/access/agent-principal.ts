@@ -1,0 +1,66 @@
+import type { Agent } from '../../../resources/agent.ts';
+import { ToolError } from '../errors.ts';
+import { allowlistLimit } from './allowlist.ts';
+import { type GuardedCatalog, type GuardedTool, isListed } from './guarded-tool.ts';
+import { chainOf, type Principal } from './principal.ts';
+import { reaches } from './reach.ts';
+import { grantsFor } from './requirement.ts';
+import { bothRights, grantRights } from './rights.ts';
+import { bothLimits, type ToolLimit } from './tool-limit.ts';
+
+/** How deep runs of agents and flows may be nested. */
+const DEEPEST = 3;
+
+/**
+ * The principal of an agent that runs for the caller. It may do what its allowlist names, what those tools need, and no more than the
+ * caller. So tools that look across records, such as `search`, find no kind of record for which the agent has no tool. An agent never gets
+ * tools whose answers hold a secret, because what it sees goes to a provider and into conversations.
+ */
+export function actingFor(
+  caller: Principal,
+  agent: Pick<Agent, 'id' | 'name' | 'tools'>,
+  { entries: known }: GuardedCatalog,
+): Principal {
+  const entries = allowlistLimit(`the agent ${agent.name}`, agent.tools ?? []);
+  const limit: ToolLimit = {
+    ...entries,
+    allows: (tool) => !tool.answersSecret && !tool.forPeople && entries.allows(tool),
+  };
+  const needed = known.filter(({ tool }) => limit.allows(tool)).flatMap(({ tool }) => grantsFor(tool.access));
+  return {
+    ...caller,
+    type: 'agent',
+    id: agent.id,
+    name: agent.name,
+    rights: bothRights(caller.rights, grantRights(needed)),
+    tools: bothLimits(caller.tools, limit),
+    actsFor: caller,
+  };
+}
+
+/** Answers where no agent is named. It has no tools. */
+export const ASSISTANT = { id: 'assistant', name: 'assistant', tools: [] };
+
+/** @throws ToolError where the run would be nested too deep */
+export function requireShallow(caller: Principal): void {
+  const running = [caller, ...chainOf(caller)].filter(({ type }) => type === 'agent' || type === 'flow');
+  if (running.length < DEEPEST) return;
+  const names = running.map(({ name }) => name).reverse();
+  const message = `Agents and flows run at most ${DEEPEST} deep inside each other, and this is inside of ${names.join(' > ')}; finish here without another one.`;
+  throw new ToolError('conflict', message);
+}
+
+/**
+ * The tools that an agent is offered, in the order of the catalog. Where there are too many, it gets the first ones and the tools that find
+ * the others.
+ */
+export function offered<Tool extends GuardedTool>(
+  principal: Principal,
+  { entries }: { readonly entries: readonly { readonly tool: Tool }[] },
+  most: number,
+): readonly Tool[] {
+  const tools = entries.map(({ tool }) => tool).filter((tool) => isListed(tool) && reaches(principal, tool));
+  if (tools.length <= most) return tools;
+  const finding = entries.map(({ tool }) => tool).filter(({ discovery }) => discovery);
+  return [...tools.slice(0, most - finding.length), ...finding];
+}

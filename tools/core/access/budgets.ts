@@ -1,0 +1,62 @@
+import type { TokenUsage } from '../../../resources/agent-run.ts';
+import type { BudgetRecord, BudgetSubjectType } from '../../../resources/budget.ts';
+import { chainOf, type Principal } from './principal.ts';
+
+/** Limits to how much is used. */
+export interface Budgets {
+  /** Counts one call, and no repeat that gets a kept answer. Undefined where no budget counts it. @throws ToolError (rate_limited) where one is used up */
+  call(principal: Principal): Promise<void> | undefined;
+  /**
+   * Reserves what the turn may use, takes it, and counts what it used.
+   * @throws ToolError (rate_limited) where a budget is used up, (conflict) where a turn cannot be priced
+   */
+  turn<Turn extends { readonly usage: TokenUsage }>(use: ModelUse, take: () => Promise<Turn>): Promise<Turn>;
+  /** @throws ToolError, as a turn would */
+  requireRoom(use: Omit<ModelUse, 'estimate' | 'run'>): Promise<void>;
+}
+
+/** A turn of a model, before it is taken. */
+export interface ModelUse {
+  readonly principal: Principal;
+  readonly agentId: string | undefined;
+  readonly model: string;
+  /** The run, and the place that the turn will have in it, so that what was used is known there if this process ends before it is counted. */
+  readonly run?: { readonly id: string; readonly turn: number };
+  /** What it may use at most, roughly. Asked for only where a budget wants to know. */
+  estimate(): TokenUsage;
+}
+
+const SUBJECTS: Readonly<Partial<Record<Principal['type'], BudgetSubjectType>>> = {
+  'api-key': 'key',
+  capsule: 'capsule',
+  app: 'app',
+  agent: 'agent',
+};
+
+/** The subjects of budgets in a principal: itself, all that it acts for, and whatever made one of these. */
+export function budgetSubjectsIn(principal: Principal): string[] {
+  const subjects = [principal, ...chainOf(principal)].flatMap(({ type, id, madeWith, budgetSubjects = [] }) => {
+    const subject = SUBJECTS[type];
+    const own = subject ? [subjectKey({ type: subject, id })] : [];
+    return [...own, ...budgetSubjects, ...(madeWith ? [keySubject(madeWith.id), ...madeWith.budgetSubjects] : [])];
+  });
+  return [...new Set(subjects)];
+}
+
+export function subjectKey({ type, id }: BudgetRecord['subject']): string {
+  return `${type} ${id}`;
+}
+
+export function keySubject(id: string): string {
+  return subjectKey({ type: 'key', id });
+}
+
+/** What made a key or capsule, and what made that. Older versions kept the nearest maker alone. */
+export function madeBy({ budgetSubjects, createdBy }: Made): readonly string[] {
+  return budgetSubjects ?? [keySubject(createdBy)];
+}
+
+interface Made {
+  readonly createdBy: string;
+  readonly budgetSubjects?: readonly string[] | undefined;
+}

@@ -1,0 +1,174 @@
+import type { AdminUser } from '../../../resources/admin-user.ts';
+import type { CapsuleRecord } from '../../../resources/capsule.ts';
+import type { RequiredRight } from '../../../resources/error.ts';
+import type { Readers } from '../../../store/port.ts';
+import { allowlistLimit, judgedOnce } from './allowlist.ts';
+import { madeBy } from './budgets.ts';
+import { HeldRights } from './capsule-rights.ts';
+import type { GuardedCatalog, GuardedTool } from './guarded-tool.ts';
+import { type KeyReaders, keyProblem } from './key-principal.ts';
+import { prefixOf, secretMatches } from './key-secret.ts';
+import { withinOwner } from './person-principal.ts';
+import type { Principal } from './principal.ts';
+import type { ToolLimit } from './tool-limit.ts';
+
+/** Tools of these resources manage things that act with rights of their own. */
+export const MANAGING: readonly string[] = [
+  'key',
+  'capsule',
+  'session',
+  'admin-user',
+  'integration',
+  'app',
+  'oauth-client',
+  'webhook',
+];
+
+/**
+ * False for tools that manage keys, capsules, sessions, admin users, integrations, their accounts, apps and webhooks, even where a capsule
+ * names them.
+ */
+export function canBeInCapsule({ access, forPeople }: GuardedTool): boolean {
+  if (forPeople) return false;
+  const grants = 'among' in access ? access.among.flatMap(({ grant }) => grant) : [access.grant].flat();
+  return !grants.some((text) => MANAGING.some((resource) => text.startsWith(`${resource}:`)));
+}
+
+/** The members that decide which tools a capsule has. */
+export interface CapsuleDefinition extends Pick<CapsuleRecord, 'name' | 'allowedTools' | 'deniedTools'> {
+  readonly constraints?: CapsuleRecord['constraints'] | undefined;
+}
+
+function limitOf({ name, allowedTools, deniedTools, constraints = {} }: CapsuleDefinition) {
+  const limit = allowlistLimit(`the capsule "${name}"`, allowedTools, deniedTools);
+  const fixed = new Map(Object.entries(constraints));
+  return {
+    ...limit,
+    fingerprint: JSON.stringify([limit.fingerprint, constraints]),
+    allows: judgedOnce((tool) => limit.allows(tool) && canBeInCapsule(tool)),
+    fixed: ({ name }) => fixed.get(name),
+  } satisfies ToolLimit;
+}
+
+/** The reach of a capsule, stored or not: what its tools need and no more. */
+export function reachOfCapsule(
+  definition: CapsuleDefinition,
+  { entries }: GuardedCatalog,
+): Required<Pick<Principal, 'grants' | 'rights' | 'tools'>> {
+  const limit = limitOf(definition);
+  const tools = entries.map(({ tool }) => tool).filter((tool) => limit.allows(tool));
+  const held = new HeldRights(tools, limit.fixed);
+  return {
+    tools: { ...limit, narrowed: (tool) => held.narrowed(tool), admits: (tool, input) => held.admits(tool, input) },
+    grants: held.grants,
+    rights: held.rights,
+  };
+}
+
+const principals = new WeakMap<CapsuleRecord, { readonly entries: unknown; readonly principal: Principal }>();
+
+/** What the capsule may do, and the person it acts for. */
+export function capsulePrincipal(
+  capsule: CapsuleRecord,
+  catalog: GuardedCatalog,
+  owner: AdminUser | undefined,
+): Principal {
+  return withinOwner(ownPrincipal(capsule, catalog), owner);
+}
+
+/** Made once for each state of the capsule and of the catalog. */
+function ownPrincipal(capsule: CapsuleRecord, catalog: GuardedCatalog): Principal {
+  const known = principals.get(capsule);
+  if (known?.entries === catalog.entries) return known.principal;
+  const { id, name, ownerId, expiresAt } = capsule;
+  const principal: Principal = {
+    type: 'capsule',
+    id,
+    name,
+    scopes: [],
+    ownerId,
+    budgetSubjects: madeBy(capsule),
+    ...(capsule.integrationAccounts === 'owner' && { integrationAccounts: 'owner' }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...reachOfCapsule(capsule, catalog),
+  };
+  principals.set(capsule, { entries: catalog.entries, principal });
+  return principal;
+}
+
+/** A token of a capsule; `until` is when one that was replaced stops being accepted. */
+export interface ShownToken {
+  readonly capsule: CapsuleRecord;
+  readonly until: string | undefined;
+}
+
+/** The capsule token that the secret is, whether or not it is still accepted. Undefined where it is none. */
+export async function findToken(store: Pick<Readers, 'capsules'>, secret: string): Promise<ShownToken | undefined> {
+  const prefix = prefixOf('capsule', secret);
+  if (prefix === undefined) return undefined;
+  const { records } = await store.capsules.find({ where: { tokenPrefixes: prefix }, limit: 10 });
+  for (const capsule of records) {
+    if (secretMatches(secret, capsule.token.hash)) return { capsule, until: undefined };
+    const replaced = capsule.graceTokens.find(({ hash }) => secretMatches(secret, hash));
+    if (replaced) return { capsule, until: replaced.until };
+  }
+  return undefined;
+}
+
+/** The capsule of the token, whether or not it is served. Undefined if the token opens nothing any more. */
+export async function tokenHolder(
+  { adminUsers }: Pick<Readers, 'adminUsers'>,
+  { capsule, until }: ShownToken,
+  { catalog, now }: { readonly catalog: GuardedCatalog; readonly now: Date },
+): Promise<Principal | undefined> {
+  if (hasPassed(capsule.expiresAt, now) || hasPassed(until, now)) return undefined;
+  return capsulePrincipal(capsule, catalog, await adminUsers.get(capsule.ownerId));
+}
+
+export function hasPassed(time: string | undefined, now: Date): boolean {
+  return time !== undefined && Date.parse(time) <= now.getTime();
+}
+
+/** Why the capsule is not served now. Undefined where it is. */
+export async function capsuleProblem(
+  store: KeyReaders,
+  { status, ownerId, expiresAt, endsWith }: CapsuleRecord,
+  now: Date,
+): Promise<string | undefined> {
+  if (status !== 'live') return `This capsule is ${status}; update_capsule with {"status": "live"} has it served.`;
+  if (hasPassed(expiresAt, now)) return `This capsule expired at ${expiresAt}.`;
+  const key = endsWith === undefined ? undefined : await store.apiKeys.get(endsWith);
+  if (endsWith !== undefined && (!key || (await keyProblem(store, key, now)) !== undefined)) {
+    return 'This capsule ended with the API key that made it; rotate_capsule_token, called with a credential that does not expire, gives it a token that lasts.';
+  }
+  const owner = await store.adminUsers.get(ownerId);
+  return owner?.isActive ? undefined : `This capsule acts for the admin user ${ownerId}, who is deactivated.`;
+}
+
+/**
+ * Why a principal may not use a door. Undefined where it may. Each capsule has a door of its own: only its tokens open that door, and they
+ * open no other. `capsuleId` is the capsule of the door, undefined for all other doors.
+ */
+export async function doorProblem(
+  store: KeyReaders & Pick<Readers, 'capsules'>,
+  { type, id }: Principal,
+  { capsuleId, now }: { readonly capsuleId: string | undefined; readonly now: Date },
+): Promise<DoorProblem | undefined> {
+  if (type !== 'capsule') return capsuleId === undefined ? undefined : WRONG_CREDENTIAL;
+  if (id !== capsuleId) return { message: OTHER_ENDPOINT, required: { endpoint: `/api/capsules/${id}/mcp` } };
+  const capsule = await store.capsules.get(id);
+  const message = capsule ? await capsuleProblem(store, capsule, now) : 'This capsule is deleted.';
+  return message === undefined ? undefined : { message };
+}
+
+/** Why a caller is not admitted, and with what it would be. */
+export interface DoorProblem {
+  readonly message: string;
+  readonly required?: RequiredRight;
+}
+
+const WRONG_CREDENTIAL: DoorProblem = {
+  message: 'This endpoint takes the token of its capsule.',
+  required: { credential: 'capsule-token' },
+};
+const OTHER_ENDPOINT = 'The token of a capsule opens the endpoint of that capsule and nothing else.';

@@ -1,0 +1,97 @@
+import type { z } from 'zod';
+import type { Readers } from '../../../store/port.ts';
+import type { Scope } from './scopes.ts';
+
+/**
+ * The right that a tool needs, as data: a scope, or a grant with the input member that names the record in braces (`agent:read:{id}`).
+ * Where there are several grants, all are needed.
+ */
+export interface Access {
+  readonly scope: Scope;
+  readonly grant: string | readonly string[];
+  /** For list, search and stats tools: a grant for some records is enough, and the handler shows only those. */
+  readonly narrows?: true;
+  /**
+   * Further inputs that select records, each with the member of a record that must equal it, or `NAME` where the input is a name that
+   * grants use. A capsule may fix such an input of a list, and then knows for each record whether it is in that list. Of other fixed inputs
+   * it cannot know that.
+   */
+  readonly selects?: Readonly<Record<string, string | typeof NAME>>;
+  /** Nobody without full access may call it, whatever their grants: it has somebody act with full access, or runs programs. */
+  readonly fullAccess?: true;
+}
+
+export const NAME = Symbol('name');
+
+/** For a tool whose right depends on its input. */
+export interface AccessByInput {
+  readonly among: readonly Access[];
+  /** The one of `among` that the input needs. The input may be unchecked. */
+  of(input: object): Access;
+  /** The right that covers all inputs together, where all inputs are about the same resources. */
+  readonly whole?: Access;
+}
+
+/** Every authenticated principal may call the tool. */
+export const ANYONE: Access = { scope: '', grant: [] };
+
+/** What a call makes or changes that goes on after the session of its caller has ended. */
+export interface Lasting {
+  /**
+   * `credential`: with which somebody gets in. `program`: it is started on the machine of the server. `actor`: it acts by itself, or when
+   * somebody outside asks. `person`: who may sign in, and with which rights.
+   */
+  readonly what: 'credential' | 'program' | 'actor' | 'person';
+  /** Whether this call does so. Default: every call does. */
+  of?(input: object, store: Readers): boolean | Promise<boolean>;
+}
+
+/** The parts of a tool that decide who may call it. */
+export interface GuardedTool {
+  readonly name: string;
+  readonly access: Access | AccessByInput;
+  readonly annotations: { readonly readOnlyHint: boolean };
+  readonly input: z.ZodObject;
+  /** Only its own door can call it, and it is never listed. */
+  readonly doorOnly?: true;
+  /** Leads to all tools that the caller may call, and is listed apart from them. */
+  readonly discovery?: true;
+  /** Manages what belongs to the person who calls, so no capsule or agent ever has it. */
+  readonly forPeople?: true;
+  /** No tool to callers, but something else that is called like one. Allowlists match it by its name. */
+  readonly serves?: object;
+  /** Belongs to an integration. Globs of allowlists match it only where they name the integration. */
+  readonly guest?: true;
+  /** This tool is another way to the records of `tools`. `of` returns the one of them for the record that the input names. */
+  readonly actsAs?: { readonly tools: readonly GuardedTool[]; of(input: object): GuardedTool | undefined };
+  /** Finds records of many kinds by the rights of other tools. */
+  readonly looksAcross?: true;
+  /** The answer holds a secret that is shown once, so it is never stored for a repeat, and a session needs a fresh sign-in for it. */
+  readonly answersSecret?: true;
+  /** What outlives the session of the caller, who therefore needs a fresh sign-in (`fresh.ts`). */
+  readonly lasting?: Lasting;
+  /**
+   * What the call does to the session of its caller, so that the door can change the browser's cookie. A call that `begins` a session has
+   * no principal and authenticates by its input, so every fault in the input is `unauthenticated`. Its answer is never stored.
+   */
+  readonly session?: 'begins' | 'ends';
+  /** A person who is signed in may call it for what is their own, whatever their other rights. The handler leaves out what is not. */
+  readonly own?: true;
+  /** Continues threads that its caller made, also where the caller has no other right to threads; see `ownThreads`. */
+  readonly continuesThreads?: true;
+}
+
+/** All tools, in a fixed order, found by name, as far as they decide who may call them. */
+export interface GuardedCatalog {
+  readonly entries: readonly GuardedEntry[];
+  get(name: string): GuardedEntry | undefined;
+}
+
+export interface GuardedEntry {
+  readonly tool: GuardedTool;
+}
+
+/** Whether lists and allowlists know the tool. */
+export function isListed({ doorOnly, discovery, serves }: GuardedTool): boolean {
+  return !doorOnly && !discovery && !serves;
+}

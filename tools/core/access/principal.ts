@@ -1,0 +1,96 @@
+import type { Author } from '../../../resources/version.ts';
+import type { Grant } from './grants.ts';
+import type { Rights } from './rights.ts';
+import type { ToolLimit } from './tool-limit.ts';
+
+/** Who makes a call. The door makes it, and it lives for one request. A session has the id of the admin user who signed in. */
+export interface Principal {
+  readonly type: 'session' | 'api-key' | 'app' | 'capsule' | 'agent' | 'flow' | 'webhook' | 'anonymous';
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly grants?: readonly Grant[];
+  /** The admin user that the principal acts for. */
+  readonly ownerId: string;
+  readonly expiresAt?: string;
+  /** For a session: the key that made its sign-in link. The session ends with that key. */
+  readonly madeWith?: KeyBehind & Required<Pick<Principal, 'budgetSubjects'>>;
+  /** Subjects of budgets that its use counts against too: what made it, and what made that. */
+  readonly budgetSubjects?: readonly string[];
+  readonly rights: Rights;
+  /** The person it acts for, where that person may not do everything: its rights are also within theirs. */
+  readonly limitedBy?: Principal;
+  /** Where present, the principal cannot see or call any other tool, whatever its rights. */
+  readonly tools?: ToolLimit;
+  /**
+   * The principal that an agent, a flow or an app acts for, and whose rights it has, narrowed. An app acts for a person, or for a capsule, which
+   * then acts for the person who connected the app, if anybody did.
+   */
+  readonly actsFor?: Principal;
+  /** For an app: the URL of the MCP address that its tokens open. */
+  readonly resource?: string;
+  /** For a capsule: whether it uses the accounts that its owner connected to integrations. */
+  readonly integrationAccounts?: 'owner';
+  /** For a flow: the flows whose runs led to this one, with itself last. */
+  readonly causes?: readonly string[];
+  /** For a flow: the run in which it acts. */
+  readonly runId?: string;
+  /** For a flow: the attempt at a step of the run. It is the same when an interrupted attempt is repeated. */
+  readonly attempt?: string;
+}
+
+/** A key that was used to make something else. */
+interface KeyBehind {
+  readonly id: string;
+  readonly expiresAt?: string | undefined;
+}
+
+/** The principals that a principal acts for, nearest first. Empty for one that acts for itself. */
+export function chainOf({ actsFor }: Principal): Principal[] {
+  return actsFor ? [actsFor, ...chainOf(actsFor)] : [];
+}
+
+/** The key behind a call: the caller itself, the principal that it acts for, or the key whose link began the session. */
+export function keyBehind(principal: Principal): KeyBehind | undefined {
+  const { type, id, expiresAt, madeWith } = rootOf(principal);
+  return type === 'api-key' ? { id, expiresAt } : madeWith;
+}
+
+/** When the credential behind a call expires for good. A session is no such credential, because its person can sign in again. */
+export function endOf(principal: Principal): string | undefined {
+  const { type, expiresAt, madeWith } = rootOf(principal);
+  return type === 'session' ? madeWith?.expiresAt : expiresAt;
+}
+
+/** The key, if any, that ends whatever the call makes: when that key expires or is revoked, the thing ends too. */
+export function bondOf(principal: Principal): { readonly endsWith?: string } {
+  const key = keyBehind(principal);
+  return key?.expiresAt === undefined ? {} : { endsWith: key.id };
+}
+
+/** The capsule that a caller is, or whose reach a connected app has. */
+export function capsuleIn(principal: Principal): Principal | undefined {
+  return [principal, ...chainOf(principal)].find(({ type }) => type === 'capsule');
+}
+
+function rootOf(principal: Principal): Principal {
+  return chainOf(principal).at(-1) ?? principal;
+}
+
+/** The principal of a person who is signed in. */
+export interface SessionPrincipal extends Principal {
+  readonly type: 'session';
+  readonly sessionId: string;
+  readonly expiresAt: string;
+  /** Until when the person counts as just signed in. Absent where that is over. */
+  readonly freshUntil?: string;
+}
+
+/** False for a principal that acts for a session. */
+export function isSession(principal: Principal): principal is SessionPrincipal {
+  return principal.type === 'session' && 'sessionId' in principal;
+}
+
+export function authorOf({ type, id, name }: Principal): Author {
+  return { type, id, name };
+}

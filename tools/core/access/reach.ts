@@ -1,0 +1,114 @@
+import { ToolError } from '../errors.ts';
+import type { GuardedTool } from './guarded-tool.ts';
+import { fits } from './limit.ts';
+import type { Principal } from './principal.ts';
+import { accessFor, allows, hasWithoutLimit, mayTry, narrowestGrant, type Subjects, selectsBy } from './requirement.ts';
+import { subjectOf } from './subjects.ts';
+
+type Kept = Parameters<typeof subjectOf>[1];
+
+/**
+ * What a principal can reach: its rights and, where it has one, its limit to some tools. Only this file judges the two together, for lists
+ * and for calls.
+ */
+type Reach = Pick<Principal, 'rights' | 'tools'>;
+
+/** Equal for principals that can reach the same, so that a list made for one serves the other. */
+export function reachOf({ rights, tools }: Reach): string {
+  return tools ? `${rights.fingerprint}\n${tools.fingerprint}` : rights.fingerprint;
+}
+
+/** Whether the principal sees the tool: at least one call of it could be allowed. */
+export function reaches(reach: Reach, tool: GuardedTool): boolean {
+  if (tool.discovery || isForOwn(reach, tool)) return true;
+  if (!(reach.tools?.allows(tool) ?? true) || !mayTry(reach.rights.inCallOf(tool), tool.access)) return false;
+  return !tool.actsAs || tool.actsAs.tools.some((other) => standsIn(reach, tool, other));
+}
+
+function isForOwn({ rights, tools }: Reach, tool: GuardedTool): boolean {
+  return tool.own === true && rights.isPerson === true && !tools;
+}
+
+/** Whether every call of the tool is allowed, whatever its arguments. */
+export function reachesWholly({ rights, tools }: Reach, tool: GuardedTool): boolean {
+  if (!(tools?.allows(tool) ?? true) || tools?.fixed?.(tool)) return false;
+  if (tools && tool.actsAs?.tools.some((other) => !reachesWholly({ rights, tools }, other))) return false;
+  return hasWithoutLimit(rights.inCallOf(tool), tool.access);
+}
+
+/**
+ * Whether the principal may put the tool into an allowlist. One that is another way to what other tools reach (`actsAs`) gives no more than
+ * those of them that are in the allowlist too, which are judged themselves.
+ */
+export function mayHandOut(reach: Reach, tool: GuardedTool): boolean {
+  return tool.actsAs && !reach.tools ? reaches(reach, tool) : reachesWholly(reach, tool);
+}
+
+/** Whether the call is allowed. The input must be parsed. */
+export function mayCall(
+  reach: Reach,
+  tool: GuardedTool,
+  input: object,
+  subjects: Subjects,
+): boolean | Promise<boolean> {
+  if (tool.discovery || isForOwn(reach, tool)) return true;
+  const { rights, tools } = reach;
+  const other = tool.actsAs?.of(input);
+  if (!(tools?.allows(tool) ?? true) || !(tools?.admits?.(tool, input) ?? true)) return false;
+  if (other && !standsIn(reach, tool, other)) return false;
+  return allows(rights.inCallOf(tool), accessFor(tool.access, input), input, subjects);
+}
+
+/**
+ * Some tools do what another tool does in another way. A principal limited to some tools needs that other tool too. Where the tool changes
+ * records, arguments fixed for the other tool must do no more than select records, because the tool could change the fixed values.
+ */
+function standsIn({ tools }: Reach, { annotations }: GuardedTool, other: GuardedTool): boolean {
+  if (!tools) return true;
+  if (!tools.allows(other)) return false;
+  const fixed = Object.keys(tools.fixed?.(other) ?? {});
+  return annotations.readOnlyHint || fixed.every((argument) => selectsBy(other.access, argument));
+}
+
+/** The principal during a call of the tool. */
+export function inCallOf<Caller extends Pick<Principal, 'rights'>>(principal: Caller, tool: GuardedTool): Caller {
+  const rights = principal.rights.inCallOf(tool);
+  return rights === principal.rights ? principal : { ...principal, rights };
+}
+
+/** The input with the arguments that the limit fixes. @throws ToolError where the caller gave one of them. */
+export function withFixed({ tools }: Reach, tool: GuardedTool, input: unknown): unknown {
+  const fixed = tools?.fixed?.(tool);
+  if (!tools || !fixed || typeof input !== 'object' || input === null || Array.isArray(input)) return input;
+  const issues = Object.keys(fixed)
+    .filter((name) => Object.hasOwn(input, name))
+    .map((path) => ({ path, message: `Is fixed by ${tools.holder}; leave it out.` }));
+  if (issues[0]) {
+    throw new ToolError('invalid_input', `${issues[0].path}: is fixed by ${tools.holder}; leave it out.`, { issues });
+  }
+  return { ...input, ...fixed };
+}
+
+/** Whether fixed arguments hide the record from the principal, whatever its other rights. */
+export function isKeptFrom({ rights }: Pick<Reach, 'rights'>, resource: string, op: string, record: Kept): boolean {
+  const limit = rights.held(resource, op);
+  if (!limit) return false;
+  const { names } = subjectOf(resource, record);
+  return !fits(limit, { resource, op, ids: names, record });
+}
+
+/** The error for a refused call, with what would have allowed it. The input may be unchecked. */
+export function refusal({ tools }: Reach, tool: GuardedTool, input: object): ToolError {
+  if (tools && !tools.allows(tool)) {
+    const message = `${tool.name} is not among the tools of ${tools.holder}.`;
+    return new ToolError('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
+  }
+  const access = accessFor(tool.access, input);
+  const message = tools?.narrowed?.(tool);
+  return new ToolError('forbidden', FORBIDDEN, {
+    required: { scope: access.scope, grant: narrowestGrant(access, input) },
+    ...(message !== undefined && { issues: [{ path: '', message }] }),
+  });
+}
+
+export const FORBIDDEN = 'Insufficient permissions';

@@ -1,0 +1,123 @@
+import type { Readers } from '../../../store/port.ts';
+import { ToolError, toToolError } from '../errors.ts';
+import { appPrincipal } from './app-principal.ts';
+import { capsulePrincipal, capsuleProblem } from './capsule-principal.ts';
+import type { GuardedCatalog } from './guarded-tool.ts';
+import { behindOf, keyProblem, principalOf } from './key-principal.ts';
+import { personPrincipal } from './person-principal.ts';
+import type { Principal } from './principal.ts';
+
+/** The principal as it is now, or the reason why it may not continue. */
+export type Standing = Principal | ToolError;
+
+/** Finds the standing. It is asked before every call and turn inside a long piece of work, and every second during that work. */
+export type AskStanding = () => Promise<Standing>;
+
+const ASKED_EVERY_MS = 1000;
+
+interface Told {
+  onGone(problem: ToolError): void;
+  onRenewed?: ((principal: Principal) => void) | undefined;
+}
+
+/**
+ * Asks every second, until the returned function is called or the principal may not continue. If the question fails, the principal may not
+ * continue either.
+ */
+export function watchStanding(ask: AskStanding, told: Told): () => void {
+  const watch = setInterval(() => void lookAgain(ask, told), ASKED_EVERY_MS);
+  return () => clearInterval(watch);
+}
+
+/** Asks once, now. */
+export async function lookAgain(ask: AskStanding, { onGone, onRenewed }: Told): Promise<void> {
+  const standing = await askSafely(ask);
+  if (standing instanceof ToolError) onGone(standing);
+  else onRenewed?.(standing);
+}
+
+/** Asks, and turns a failure into a standing. Never rejects. */
+export function askSafely(ask: AskStanding): Promise<Standing> {
+  return ask().catch(toToolError);
+}
+
+/** A signal that aborts with the reason when the principal may not continue, or when the other signal aborts. */
+export class StandingSignal {
+  readonly signal: AbortSignal;
+  readonly #gone = new AbortController();
+  readonly #stop: () => void;
+
+  constructor(ask: AskStanding, other: AbortSignal | undefined) {
+    this.signal = other ? AbortSignal.any([other, this.#gone.signal]) : this.#gone.signal;
+    this.#stop = watchStanding(ask, { onGone: (problem) => this.#gone.abort(problem) });
+  }
+
+  /** The reason why the principal may not continue, if that is so. */
+  get problem(): ToolError | undefined {
+    return this.#gone.signal.aborted ? this.#gone.signal.reason : undefined; // only a ToolError aborts this signal
+  }
+
+  stop(): void {
+    this.#stop();
+  }
+}
+
+/** The principal as it is now, or the reason why nothing may act as it any more. For a session, it is the user with this id. */
+export async function findStanding(
+  {
+    type,
+    id,
+    name,
+    endsWith,
+  }: Pick<Principal, 'id' | 'name'> & { readonly type: string; readonly endsWith?: string | undefined },
+  store: Readers,
+  { catalog, now }: { readonly catalog: GuardedCatalog; readonly now: Date },
+): Promise<Principal | string> {
+  if (type === 'session') {
+    const user = await store.adminUsers.get(id);
+    if (!user?.isActive) return `The admin user ${name} is deactivated or gone.`;
+    const person = { ...personPrincipal(user), name };
+    if (endsWith === undefined) return person;
+    const key = await store.apiKeys.get(endsWith);
+    const problem = key ? await keyProblem(store, key, now) : 'The key is gone.';
+    if (!key || problem) return `The admin user ${name} was signed in by the link of an API key. ${problem}`;
+    return { ...person, madeWith: behindOf(key) };
+  }
+  if (type === 'api-key') {
+    const key = await store.apiKeys.get(id);
+    const problem = key ? await keyProblem(store, key, now) : 'The key is gone.';
+    return key && !problem
+      ? principalOf(key, await store.adminUsers.get(key.ownerId))
+      : `The API key ${name} is not accepted any more. ${problem}`;
+  }
+  if (type === 'app') {
+    const app = await store.connectedApps.get(id);
+    if (!app) return `The connected app ${name} is disconnected.`;
+    const found = await appPrincipal(store, app, { catalog, now });
+    return typeof found === 'string' ? `The connected app ${name} is not accepted any more. ${found}` : found;
+  }
+  const capsule = type === 'capsule' ? await store.capsules.get(id) : undefined;
+  if (!capsule) return `The ${type} ${name} is gone.`;
+  const problem = await capsuleProblem(store, capsule, now);
+  if (problem !== undefined) return `The capsule ${name}: ${problem}`;
+  return capsulePrincipal(capsule, catalog, await store.adminUsers.get(capsule.ownerId));
+}
+
+/** Why the credential of the principal is not accepted any more. */
+export async function endedCredential(
+  principal: Principal,
+  store: Readers,
+  parts: { readonly catalog: GuardedCatalog; readonly now: Date },
+): Promise<ToolError> {
+  const { madeWith, ...named } = principal;
+  const found = await findStanding(madeWith ? { ...named, endsWith: madeWith.id } : named, store, parts);
+  const reason = typeof found === 'string' ? found : ENDED[principal.type];
+  return new ToolError('unauthenticated', `The call was ended with its credential. ${reason}`);
+}
+
+const ENDED: Partial<Record<Principal['type'], string>> = {
+  session: 'The session has ended; sign in again.',
+  'api-key': 'The secret of the API key was replaced; take the new one.',
+  app: 'The access token has expired; get another with the refresh token.',
+  capsule: 'The token of the capsule was replaced; take the new one.',
+};

@@ -1,0 +1,220 @@
+import { hash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { canonicalize } from 'json-canonicalize';
+import type { Author, EntityType, Version, VersionRecord } from '../../../resources/version.ts';
+import { ByCollection } from '../../../store/by-collection.ts';
+import type { CollectionName } from '../../../store/collections.ts';
+import { eachInTurn } from '../../../store/each-in-turn.ts';
+import type {
+  Change,
+  Guard,
+  NewRecord,
+  Query,
+  Reader,
+  Readers,
+  Transaction,
+  Where,
+  Writer,
+} from '../../../store/port.ts';
+import { bytesOf } from '../../../store/sizes.ts';
+import type { StorageRoom } from '../access/storage.ts';
+import type { HistoryWriter, HistoryWriters, VersionNote } from '../history-writers.ts';
+import { isVersioned, type KeptHistory, type Payload, type RecordKind, type VersionedKind } from '../kind.ts';
+import type { History } from '../registry/define-kind.ts';
+import { forgetAnswers } from '../registry/idempotency.ts';
+
+/** The transaction as handlers get it: changes of versioned records cannot be made without their version. */
+export function withHistory(tx: Transaction, kinds: readonly RecordKind[], by: WrittenBy): HistoryWriters {
+  // It makes the member of each collection that the type names.
+  return new HistoryView({ now: () => new Date(), ...by, tx, kinds }) as unknown as HistoryWriters;
+}
+
+interface WrittenBy {
+  readonly author: Author;
+  readonly now?: () => Date;
+  /** The principal in whose quota of storage the versions count. */
+  readonly principalId?: string;
+  /** Absent where nothing is limited. */
+  readonly room?: StorageRoom | undefined;
+}
+
+interface HistoryParts extends WrittenBy {
+  readonly tx: Transaction;
+  readonly kinds: readonly RecordKind[];
+  readonly now: () => Date;
+}
+
+/** Agents and flows can be stopped, and their models changed, also where the storage is full. */
+const NEVER_REFUSED: readonly EntityType[] = ['agent', 'agent-config', 'flow'];
+
+class HistoryView extends ByCollection<unknown> {
+  readonly #parts: HistoryParts;
+
+  constructor(parts: HistoryParts) {
+    super();
+    this.#parts = parts;
+  }
+
+  get rows(): Transaction['rows'] {
+    return this.#parts.tx.rows;
+  }
+
+  async purge(collection: CollectionName, id: string): Promise<boolean> {
+    const { tx, kinds } = this.#parts;
+    const found = await tx[collection].get(id);
+    if (found) await tx[collection].delete(id);
+    const types = kinds.filter(isVersioned).filter((kind) => kind.collection === collection);
+    const versions = await deleteVersions(tx.versions, { entityType: types.map(({ type }) => type), entityId: id });
+    await forgetAnswers(tx, id);
+    for (const kind of kinds) await kind.forget?.(tx, id);
+    tx.erase([id]);
+    return found !== undefined || versions > 0;
+  }
+
+  protected make(collection: CollectionName): unknown {
+    const { tx, kinds } = this.#parts;
+    const kind = kinds.find((each) => each.collection === collection);
+    return kind && isVersioned(kind) ? new VersionedWriter(kind, this.#parts) : tx[collection];
+  }
+}
+
+const BATCH = 500;
+
+/** Deletes all of them, `batch` at a time. Returns how many. */
+export async function deleteVersions(
+  versions: Transaction['versions'],
+  where: Where<VersionRecord>,
+  batch = BATCH,
+): Promise<number> {
+  for (let deleted = 0; ; ) {
+    const { records } = await versions.find({ where, limit: batch });
+    await versions.deleteAll(records.map(({ id }) => id));
+    deleted += records.length;
+    if (records.length < batch) return deleted;
+    await setImmediate();
+  }
+}
+
+interface KeptRecord {
+  readonly id: string;
+  readonly revision: number;
+}
+
+/** Writes a version with every change of one kind of record. */
+class VersionedWriter implements HistoryWriter<KeptRecord> {
+  readonly #kind: VersionedKind;
+  readonly #parts: HistoryParts;
+  readonly #writer: Writer<KeptRecord>;
+
+  constructor(kind: VersionedKind, parts: HistoryParts) {
+    this.#kind = kind;
+    this.#parts = parts;
+    // Records of every versioned kind have an id and a revision, which is all that is read of them here.
+    this.#writer = parts.tx[kind.collection] as unknown as Writer<KeptRecord>;
+  }
+
+  get(id: string) {
+    return this.#writer.get(id);
+  }
+
+  read(id: string) {
+    return this.#writer.read(id);
+  }
+
+  find(query: Query<KeptRecord>) {
+    return this.#writer.find(query);
+  }
+
+  count(query: Parameters<Reader<KeptRecord>['count']>[0]) {
+    return this.#writer.count(query);
+  }
+
+  touch(id: string, change: Change<KeptRecord>) {
+    return this.#writer.touch(id, change);
+  }
+
+  async insert(record: NewRecord<KeptRecord>, note?: VersionNote): Promise<KeptRecord> {
+    const inserted = await this.#writer.insert(record);
+    await this.#note(inserted, inserted.revision, note);
+    return inserted;
+  }
+
+  insertAll(records: readonly NewRecord<KeptRecord>[]): Promise<KeptRecord[]> {
+    return eachInTurn(records, (record) => this.insert(record));
+  }
+
+  async update(id: string, change: Change<KeptRecord>, options?: Guard & VersionNote): Promise<KeptRecord> {
+    const old = await this.#writer.read(id);
+    const updated = await this.#writer.update(id, change, options);
+    if (updated.revision !== old.revision) {
+      await this.#note(options?.kind === 'delete' ? old : updated, updated.revision, options);
+    }
+    return updated;
+  }
+
+  async delete(id: string, options?: Guard & VersionNote): Promise<KeptRecord> {
+    const removed = await this.#writer.delete(id, options);
+    await this.#note(removed, removed.revision + 1, { ...options, kind: 'delete' });
+    return removed;
+  }
+
+  deleteAll(ids: readonly string[]): Promise<KeptRecord[]> {
+    return eachInTurn(ids, (id) => this.delete(id));
+  }
+
+  async #note(state: KeptRecord, revision: number, { kind = 'snapshot', changeDescription }: VersionNote = {}) {
+    const { tx, author, principalId, room } = this.#parts;
+    const { type, history } = this.#kind;
+    const payload = history.payload(state as never); // a record of the kind's own collection
+    const size = bytesOf(payload);
+    if (kind !== 'delete' && !NEVER_REFUSED.includes(type)) room?.require(size);
+    room?.note(size);
+    const createdAt = await this.#timeOfNext(state.id, revision);
+    await tx.versions.insert({
+      ...(createdAt !== undefined && { createdAt }),
+      entityType: type,
+      entityId: state.id,
+      revision,
+      kind,
+      contentHash: hash('sha256', contentOf(history, payload)),
+      payload,
+      author,
+      ...(changeDescription !== undefined && { changeDescription }),
+      ...(principalId !== undefined && { principalId }),
+      size,
+    });
+  }
+
+  /** Later than the version before, also when the clock went back, so that the order in time is the order of revisions. */
+  async #timeOfNext(entityId: string, revision: number): Promise<string | undefined> {
+    if (revision === 1) return undefined;
+    const { tx, now } = this.#parts;
+    const where = { entityType: this.#kind.type, entityId };
+    const { records } = await tx.versions.find({ where, limit: 1 });
+    const previous = records[0] ? Date.parse(records[0].createdAt) : 0;
+    return previous < now().getTime() ? undefined : new Date(previous + 1).toISOString();
+  }
+}
+
+/** Payload members that every version has of its own. */
+export function withoutBookkeeping<Kept extends { updatedAt: string; revision: number }>(record: Kept): Payload {
+  const { updatedAt: _, revision: __, ...rest } = record;
+  return rest;
+}
+
+export function contentOf({ text }: Pick<KeptHistory, 'text'>, payload: Payload): string {
+  return text === undefined ? canonicalize(payload) : String(payload[text] ?? '');
+}
+
+type Shown = Pick<History, 'text' | 'shown'>;
+
+export function shownPayload(history: Shown, payload: Payload, store: Readers): Payload | Promise<Payload> {
+  return history.shown ? history.shown(payload, store) : payload;
+}
+
+export async function showVersion(history: Shown, record: VersionRecord, store: Readers): Promise<Version> {
+  if (!history.shown) return { ...record, content: contentOf(history, record.payload) };
+  const payload = await history.shown(record.payload, store);
+  const content = contentOf(history, payload);
+  return { ...record, payload, content, contentHash: hash('sha256', content) };
+}

@@ -1,0 +1,71 @@
+import { type AuditEntry, recordsOf, withoutContent } from '../../../resources/audit-entry.ts';
+import { collections } from '../../../store/collections.ts';
+import type { Position, Readers } from '../../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { neededRights } from '../access/requirement.ts';
+import { guardedAmong, guardedIdsIn, isSeen, mayKnowOf } from '../access/visibility.ts';
+import { isVersioned } from '../kind.ts';
+import type { ServerFacts } from '../registry/context.ts';
+
+interface Caller {
+  readonly store: Readers;
+  readonly principal: Principal;
+  readonly server: Pick<ServerFacts, 'catalog' | 'kinds'>;
+}
+
+/**
+ * The entries as the caller may read them. The arguments of a call are content of the records that it is about, so they are left out, but for
+ * ids, where the caller may not see one of these records, or a run of an agent in the same request.
+ */
+export async function withheldFrom(caller: Caller, entries: readonly AuditEntry[]): Promise<readonly AuditEntry[]> {
+  const { store, principal } = caller;
+  if (principal.rights.isAdmin || entries.length === 0) return entries;
+  const idsOf = new Map(entries.map((entry) => [entry, guardedIdsIn([recordsOf(entry), entry.arguments])]));
+  const seen = await seenAmong(caller, [...new Set([...idsOf.values()].flat())]);
+  const requests = await requestsOfHiddenRuns(store, principal, [...new Set(entries.map((entry) => entry.requestId))]);
+  return entries.map((entry) => {
+    const ids = idsOf.get(entry) ?? [];
+    const isOpen = ids.length > 0 ? ids.every((id) => seen.has(id)) : !writesGuarded(caller, entry.tool);
+    return isOpen && !requests.has(entry.requestId) ? entry : { ...withoutContent(entry), withheld: true as const };
+  });
+}
+
+async function seenAmong({ store, principal, server }: Caller, ids: readonly string[]): Promise<Set<string>> {
+  const found = new Map((await guardedAmong(store, ids)).map((record) => [record.id, record]));
+  const seen = new Set<string>();
+  for (const id of ids) {
+    const record = found.get(id);
+    const kind = server.kinds.find(({ collection }) => id.startsWith(`${collections[collection].idPrefix}_`));
+    if (
+      record
+        ? isSeen(record, principal)
+        : kind && isVersioned(kind) && (await mayKnowOf({ store, principal }, kind, id))
+    )
+      seen.add(id);
+  }
+  return seen;
+}
+
+/** Whether the tool writes records that some callers may not see. A call that names none of them may have been about any. */
+function writesGuarded({ server: { catalog, kinds } }: Caller, name: string): boolean {
+  const tool = catalog.get(name)?.tool;
+  if (!tool || tool.annotations.readOnlyHint) return false;
+  const guarded = kinds.filter(({ collection }) => 'accessKeys' in collections[collection].schema.shape);
+  return neededRights(tool.access).some(({ resource }) => guarded.some((kind) => kind.resource === resource));
+}
+
+/** Agents call with the words of the conversation that they are in. */
+async function requestsOfHiddenRuns(
+  { agentRuns }: Pick<Readers, 'agentRuns'>,
+  principal: Principal,
+  requestId: readonly string[],
+): Promise<Set<string | undefined>> {
+  const hidden = new Set<string | undefined>();
+  let after: Position | undefined;
+  do {
+    const page = await agentRuns.find({ where: { requestId }, limit: 500, after });
+    for (const run of page.records) if (!isSeen(run, principal)) hidden.add(run.requestId);
+    after = page.next ?? undefined;
+  } while (after);
+  return hidden;
+}

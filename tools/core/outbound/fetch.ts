@@ -1,0 +1,143 @@
+import { type IncomingMessage, Agent as PlainAgent, type RequestOptions, request as requestPlain } from 'node:http';
+import { request as requestSecure, Agent as SecureAgent } from 'node:https';
+import { isIP, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { carriedTrace } from '../telemetry/span.ts';
+import { AddressRefused, hostOf, isPublic, publicLookup } from './ip-addresses.ts';
+import { answerWith, type Fault, type Instead, limitBody, limitEvents } from './limits.ts';
+
+/** How HTTP requests to an integration are made. */
+interface FetchOptions {
+  /** Whether connections to private and local addresses are allowed. */
+  readonly privateAddresses: boolean;
+  /** The largest body in bytes. In a stream of events, the largest event. */
+  readonly mostBytes: number;
+}
+
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+interface GuardedFetch {
+  readonly fetch: Fetch;
+  /** The `WWW-Authenticate` header of the last answer, where that was 401; empty where the 401 had none. */
+  challenge(): string | undefined;
+  close(): void;
+}
+
+/**
+ * A `fetch` for servers that are not trusted. It connects only to the address that was checked, follows no redirect, and never holds more
+ * of an answer than is allowed.
+ */
+export function createFetch({ privateAddresses, mostBytes }: FetchOptions): GuardedFetch {
+  // Agents of its own, because the shared ones may reuse a socket to an address that was not checked.
+  const agents = { 'http:': new PlainAgent({ keepAlive: true }), 'https:': new SecureAgent({ keepAlive: true }) };
+
+  let challenge: string | undefined;
+  const pending = new Set<Pending>();
+
+  async function fetch(target: string | URL, init: RequestInit = {}): Promise<Response> {
+    const url = new URL(target);
+    const host = hostOf(url);
+    if (!privateAddresses && isIP(host) && !isPublic(host)) throw new AddressRefused(host);
+    const body = typeof init.body === 'string' ? init.body : '';
+    const cancel = new AbortController();
+    const signal = init.signal ? AbortSignal.any([init.signal, cancel.signal]) : cancel.signal;
+    const options: RequestOptions = {
+      agent: url.protocol === 'https:' ? agents['https:'] : agents['http:'],
+      method: init.method ?? 'GET',
+      headers: { ...Object.fromEntries(new Headers(init.headers)), ...carriedTrace() },
+      signal,
+      ...(!privateAddresses && { lookup: publicLookup }),
+    };
+    const own: Pending = { body, cancel };
+    pending.add(own);
+    const response = await exchange(url, options, body).catch((error: unknown) => {
+      pending.delete(own);
+      throw error;
+    });
+    response.once('close', () => pending.delete(own));
+    endCancelled(body, pending);
+    challenge = response.statusCode === 401 ? (response.headers['www-authenticate'] ?? '') : undefined;
+    return answerOf(response, mostBytes, (fault) => faultAnswer(init.body, fault));
+  }
+
+  return {
+    fetch,
+    challenge: () => challenge,
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+interface Pending {
+  readonly body: string;
+  readonly cancel: AbortController;
+}
+
+/** After a server was told that a request is cancelled, the answer to that request is not awaited. */
+function endCancelled(body: string, pending: ReadonlySet<Pending>): void {
+  if (body.length > LONGEST_CANCELLATION || !body.includes(CANCELLED)) return;
+  const { method, params } = JSON.parse(body) as { method?: string; params?: { requestId?: unknown } }; // a message of the SDK
+  if (method !== CANCELLED) return;
+  for (const { body: asked, cancel } of pending) {
+    // The SDK writes the id last. Parsing a large body again would take too long.
+    const [, id] = /"id":(\d+|"[^"]*")\}$/.exec(asked.slice(-LONGEST_ID)) ?? [];
+    if (id !== undefined && id === JSON.stringify(params?.requestId)) cancel.abort();
+  }
+}
+
+const CANCELLED = 'notifications/cancelled';
+const LONGEST_CANCELLATION = 10_000;
+const LONGEST_ID = 200;
+
+function exchange(url: URL, options: RequestOptions, body: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const send = url.protocol === 'https:' ? requestSecure : requestPlain;
+    const request = send(url, options, resolve);
+    request.on('error', reject);
+    request.on('socket', hearErrors);
+    // The SDK sends JSON text, or nothing.
+    request.end(body === '' ? undefined : body);
+  });
+}
+
+/**
+ * A request that is given up as its answer ends destroys its socket with an error, but no longer listens for that: without a listener of
+ * its own, the error would end the process. Whoever reads the answer gets it in any case.
+ */
+function hearErrors(socket: Socket): void {
+  if (heard.has(socket)) return;
+  heard.add(socket);
+  socket.on('error', ignore);
+}
+
+/** Sockets are used again. */
+const heard = new WeakSet<Socket>();
+const ignore = () => {};
+
+function answerOf(response: IncomingMessage, mostBytes: number, instead: Instead): Response {
+  const status = response.statusCode ?? 0;
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(response.headers)) {
+    if (value !== undefined) headers.set(name, String(value));
+  }
+  if (BODILESS.has(status)) {
+    response.resume();
+    return new Response(null, { status, headers });
+  }
+  const events = headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false;
+  const body = Readable.from((events ? limitEvents : limitBody)(response, mostBytes, instead));
+  body.on('close', () => response.destroy());
+  // The two libraries have different types for the same web stream.
+  return new Response(Readable.toWeb(body) as unknown as ReadableStream, { status, headers });
+}
+
+/** The error message in place of the answer to this request. */
+function faultAnswer(body: RequestInit['body'], fault: Fault): string | undefined {
+  // A message of the SDK. What is sent to a provider of tokens is none.
+  const { id } = typeof body === 'string' && body.startsWith('{') ? (JSON.parse(body) as { id?: string | number }) : {};
+  return id === undefined ? undefined : JSON.stringify(answerWith(fault, id));
+}
+
+/** Statuses whose answers have no body. */
+const BODILESS = new Set([204, 205, 304]);

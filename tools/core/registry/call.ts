@@ -1,0 +1,99 @@
+import type { Door } from '../../../resources/audit-entry.ts';
+import type { ErrorBody } from '../../../resources/error.ts';
+import type { Principal, SessionPrincipal } from '../access/principal.ts';
+import type { AskStanding } from '../access/standing.ts';
+import { type InputWanted, ToolError } from '../errors.ts';
+import type { Tool } from './tool.ts';
+
+/** One tool call, as a door hands it over. */
+export interface Call {
+  readonly principal: Principal;
+  readonly tool: string;
+  readonly input: unknown;
+  /** Gathers the whole input where the door has only a part of it yet; may throw a ToolError. */
+  readonly readInput?: (() => Promise<unknown>) | undefined;
+  readonly door: Door;
+  readonly requestId: string;
+  /** The id for the audit entry, where the caller needs to know it before. */
+  readonly auditId?: string | undefined;
+  readonly idempotency?: IdempotencyWish | undefined;
+  /** The name that the software of the caller gives itself. */
+  readonly client?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Only where the caller can ask a person. */
+  readonly questions?: Questions | undefined;
+  /** Asks for the caller as it stands now: while the call goes on, and before each call that it makes. */
+  readonly renewed?: AskStanding | undefined;
+  /** Only in a call inside another one: why its caller may not go on. */
+  readonly gone?: ToolError | undefined;
+  /** Only in a call that the handler of a tool makes: that tool, and the number of calls around this one. */
+  readonly from?: { readonly tool: Tool; readonly depth: number } | undefined;
+}
+
+/** What a caller who has a person at hand says about questions to that person, in the form of MCP. */
+export interface Questions {
+  /** The kinds of questions that it can ask. */
+  readonly modes: readonly ('form' | 'url')[];
+  /** What the person said to the questions of an earlier try of the call, and the state that came with them. */
+  readonly answers?: Readonly<Record<string, unknown>>;
+  readonly state?: string;
+}
+
+/** A caller's wish that a repeat of this call answers what the first one answered. */
+export interface IdempotencyWish {
+  readonly key: string;
+  /** What the key is bound to besides the principal: method and path, or the tool's name. */
+  readonly operation: string;
+}
+
+/** How far a call has come; `progress` grows with each report. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+  /** The same for doors that stream events. */
+  readonly event?: CallEvent;
+}
+
+/** Something that happened during a call, as a client that listens receives it. */
+export interface CallEvent {
+  readonly name: string;
+  readonly data: object;
+}
+
+/** The outcome of a call. */
+export type Answer =
+  | {
+      readonly ok: true;
+      readonly output: object;
+      readonly replayed?: true;
+      /** The output is a tool result of MCP itself: `content`, and `structuredContent` where there is any. */
+      readonly isContent?: true;
+      /** The session that the call began. The door gives it to the caller in its own way, for example as a cookie. */
+      readonly began?: SessionPrincipal;
+    }
+  | {
+      readonly ok: false;
+      readonly error: ErrorBody;
+      readonly replayed?: true;
+      /** What a person has to do or say before the call is made again. */
+      readonly wants?: InputWanted;
+      /** Nothing was done, and the same call may succeed later. */
+      readonly notMade?: true;
+      /** Of a `rate_limited` error. */
+      readonly retryAfterSeconds?: number;
+      /** The scopes that a connected app can ask its person for, so that the call would be allowed. */
+      readonly askFor?: readonly string[];
+    };
+
+/** The error of a call, to be thrown by the handler that made the call. Its cause was logged with the call. */
+export function errorOf({ code, error, issues, required, currentRevision, runId, threadId }: ErrorBody): ToolError {
+  return new ToolError(code, error, {
+    ...(issues && { issues }),
+    ...(required && { required }),
+    ...(currentRevision !== undefined && { currentRevision }),
+    ...(runId !== undefined && { runId }),
+    ...(threadId !== undefined && { threadId }),
+  });
+}

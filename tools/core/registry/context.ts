@@ -1,0 +1,110 @@
+import type { Door } from '../../../resources/audit-entry.ts';
+import type { ErrorCode } from '../../../resources/error.ts';
+import type { IntegrationHealth, SetupFinding } from '../../../resources/health.ts';
+import type { AuditLog, StoreStatus } from '../../../store/port.ts';
+import type { RowStore } from '../../../store/rows-port.ts';
+import type { Budgets } from '../access/budgets.ts';
+import type { Principal, SessionPrincipal } from '../access/principal.ts';
+import type { AskStanding } from '../access/standing.ts';
+import type { StorageQuotas } from '../access/storage.ts';
+import type { Fail } from '../errors.ts';
+import type { HistoryWriters } from '../history-writers.ts';
+import type { RecordKind } from '../kind.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Answer, Progress, Questions } from './call.ts';
+import type { Catalog, CatalogEntry } from './catalog-index.ts';
+import type { Began } from './idempotency.ts';
+
+/** What a handler works with besides its input. */
+export interface Context<Store, Code extends ErrorCode> {
+  readonly store: Store;
+  readonly principal: Principal;
+  readonly door: Door;
+  readonly requestId: string;
+  /** Makes the error to throw; takes only codes that the tool declares. */
+  readonly fail: Fail<Code>;
+  readonly server: ServerFacts;
+  /** The name that the software of the caller gives itself. */
+  readonly client: string | undefined;
+  /** The tools that `tools/list` shows the caller, in catalog order. */
+  readonly tools: readonly CatalogEntry[];
+  /** Aborted when the caller goes away; with a ToolError as the reason when the caller may not go on with the call. */
+  readonly signal: AbortSignal | undefined;
+  /** Only where the caller can ask a person. */
+  readonly questions: Questions | undefined;
+  /** Reports to the caller how far the call has come, if the caller asked for that. */
+  readonly report: (progress: Progress) => void;
+}
+
+/** The same for a handler outside a transaction: it may call other tools. */
+export interface CallingContext<Store, Code extends ErrorCode> extends Context<Store, Code> {
+  /**
+   * Calls a tool in the same request, as the same principal or as one that acts for it: access, validation and audit entry are
+   * those of a direct call. A tool that only reads can call only such. Never rejects.
+   */
+  readonly call: (tool: string, input: unknown, as?: Acting) => Promise<Answer>;
+  /** Asks for the caller as it stands now, or why it may not go on. Absent if that cannot be asked. */
+  readonly standing: AskStanding | undefined;
+}
+
+/** Who makes an inner call, where it is not the caller of the outer one. */
+export interface Acting {
+  readonly principal: Principal;
+  readonly door: Door;
+  /** Default: the signal of the outer call. */
+  readonly signal?: AbortSignal | undefined;
+  /** The principal as it stands when the call is made. */
+  readonly renewed?: AskStanding | undefined;
+  /** The id for the audit entry of the call. */
+  readonly auditId?: string;
+}
+
+/** The same for a handler that changes data in steps. */
+export interface SteppingContext<Store, Code extends ErrorCode> extends CallingContext<Store, Code> {
+  /** Runs one step in a transaction, with the versions of what it changes. Nothing slow belongs inside: it holds up all other writes. */
+  readonly write: <Result>(step: (store: HistoryWriters) => Promise<Result>) => Promise<Result>;
+  /**
+   * Stands for the idempotency key of the call and its input. If its process ends between two steps, the call may come again under the same one, and
+   * what it began then must not be begun again. Undefined for a call without a key.
+   */
+  readonly repeat: Began | undefined;
+  /** Makes the new session the caller, for the audit entry and the door. Only for a tool whose `session` is `begins`. */
+  readonly began: (session: SessionPrincipal) => void;
+}
+
+/**
+ * What tools know of the server they run in. A group whose tools need more than this declares that beside the code that provides it
+ * (`declare module`, see `Models`), so that nothing here knows a group.
+ */
+export interface ServerFacts {
+  readonly name: string;
+  readonly version: string;
+  /** MCP revisions, newest first. */
+  readonly protocolVersions: readonly string[];
+  readonly startedAt: Date;
+  readonly catalog: Catalog;
+  readonly kinds: readonly RecordKind[];
+  readonly audit: Pick<AuditLog, 'find' | 'count' | 'tally'>;
+  /** Imported rows. */
+  readonly rows: RowStore;
+  readonly storeKind: string;
+  /** Names this process in what it works on. Absent where no other process can use the store. */
+  readonly worker?: string | undefined;
+  storeStatus(): StoreStatus;
+  /** Checks what this process was set up with. Absent in a registry of tests. */
+  readonly checkSetup?: (() => Promise<readonly SetupFinding[]>) | undefined;
+  readonly telemetry: Telemetry;
+  /** What the server depends on besides its store. */
+  readonly dependencies?: readonly Dependency[];
+  /** Absent where nothing is limited, as in a registry of tests. */
+  readonly budgets?: Budgets | undefined;
+  /** Absent where nothing is limited, as in a registry of tests. */
+  readonly storage?: StorageQuotas | undefined;
+  now(): Date;
+}
+
+/** Things outside this server that it depends on, such as a mail server or model providers. */
+export interface Dependency {
+  /** What is known of them; answers at once and never rejects. */
+  health(): Promise<readonly IntegrationHealth[]>;
+}

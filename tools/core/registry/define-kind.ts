@@ -1,0 +1,102 @@
+import type { EntityType } from '../../../resources/version.ts';
+import type { CollectionName, RecordOf } from '../../../store/collections.ts';
+import type { Filter, NewRecord, Readers, Transaction } from '../../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { accessFor } from '../access/requirement.ts';
+import type { HistoryWriters } from '../history-writers.ts';
+import type { EventNames, KeptHistory, Payload, RecordKind } from '../kind.ts';
+import type { Context } from './context.ts';
+import type { Staged, Tool } from './tool.ts';
+
+/** A kind of record with its tools: what versions, search, events, purges and resources do with it follows from this. */
+export interface Kind<Name extends CollectionName = CollectionName> extends RecordKind, Tools {
+  readonly collection: Name;
+  readonly list?: Tool | undefined;
+  readonly history?: History<Name> | undefined;
+  readonly search?: Searched<Name> | undefined;
+  readonly address?: Addressed | 'none' | undefined;
+  /** `alone`: nothing else goes with the record, which stays while others refer to it. */
+  readonly purge?: 'alone' | Purge | undefined;
+}
+
+interface Tools {
+  readonly list?: Tool | undefined;
+  /** Its rights decide who may read the record in any way. */
+  readonly get?: Tool | undefined;
+  /** Its rights decide who may restore the record. */
+  readonly update?: Tool | undefined;
+}
+
+/** How records of the kind are kept in versions, shown there and brought back. */
+export interface History<Name extends CollectionName = CollectionName> extends KeptHistory {
+  payload(record: RecordOf<Name>): Payload;
+  /** The payload as callers see it, if it is kept in another form. */
+  shown?(payload: Payload, store: Readers): Promise<Payload>;
+  /** Does what takes long before the transaction that restores a state begins. */
+  stageRestore?(state: RecordOf<Name>, principal: Principal): Promise<Staged>;
+  /**
+   * The record to store when one of its earlier states is restored: checked against what is there now, with the members
+   * that only the server writes as they are now. Without it the state is stored as it was.
+   */
+  prepareRestore?(
+    state: RecordOf<Name>,
+    current: RecordOf<Name> | undefined,
+    context: Context<HistoryWriters, 'conflict'>,
+    staged: Staged | undefined,
+  ): Promise<NewRecord<RecordOf<Name>>>;
+}
+
+/** Limits what search finds of the kind to less than a caller may see, and names further tools that show such records. */
+interface Searched<Name extends CollectionName> {
+  readonly where?: Filter<RecordOf<Name>>['where'];
+  readonly shownBy?: readonly Tool[];
+}
+
+/** The parts of such a record's address as a resource that do not follow from type, tools and collection. */
+interface Addressed {
+  readonly uriTemplate?: string;
+  readonly title?: string;
+  readonly description?: string;
+  /** Undefined if each record names its own type in `mimeType`. */
+  readonly mimeType?: string | undefined;
+  /** The member with the text to read, and the member with bytes in base64. */
+  readonly text?: string;
+  readonly blob?: string;
+  /** The member that a list shows as the name of the record. Default: the last title member of search. */
+  readonly label?: string;
+}
+
+export type PurgeContext = Context<HistoryWriters, 'not_found' | 'conflict'>;
+
+/** Removes a record with all that belongs to it, unless others refer to it. Resolves to whether there was anything to remove. */
+export type Purge = (id: string, context: PurgeContext) => Promise<boolean>;
+
+type Definition<Name extends CollectionName> = Tools & {
+  readonly collection: Name;
+  readonly noun?: string;
+  readonly names?: readonly (keyof RecordOf<Name> & string)[];
+  readonly refersTo?: { readonly [Member in keyof RecordOf<Name> & string]?: string };
+  /** Default: the events have the name of the type. `none`: flows cannot wait for changes of such a record. */
+  readonly event?: EventNames | 'none';
+  readonly search?: Searched<Name>;
+  /** Default: whatever has a get tool is a resource, read as JSON. `none`: it is no resource. */
+  readonly address?: Addressed | 'none';
+  readonly purge?: 'alone' | Purge;
+  forget?(store: Transaction, id: string): Promise<void>;
+} & (
+    | { readonly type: string; readonly history?: never }
+    | { readonly type: EntityType; readonly history: History<Name> }
+  );
+
+export function defineKind<Name extends CollectionName>(definition: Definition<Name>): Kind<Name> {
+  const { type, noun = type, names = ['id'], event = { name: noun, words: withArticle(noun) }, get, list } = definition;
+  const reading = get ?? list;
+  if (!reading) throw new Error(`No tool reads records of type ${type}.`);
+  const { scope, grant } = accessFor(reading.access, {});
+  const [resource = ''] = String(grant).split(':');
+  return { ...definition, noun, names, event: event === 'none' ? undefined : event, scope, resource };
+}
+
+function withArticle(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? 'An' : 'A'} ${noun}`;
+}

@@ -1,0 +1,107 @@
+import type { z } from 'zod';
+import type { ErrorCode } from '../../../resources/error.ts';
+import type { Readers, TextSearch } from '../../../store/port.ts';
+import type { HistoryWriters } from '../history-writers.ts';
+import type { CallingContext, Context, SteppingContext } from './context.ts';
+import { withOwnCursors } from './paging.ts';
+import type { Annotations, Meaning, Staged, Tool } from './tool.ts';
+
+export type { Fail } from '../errors.ts';
+export type { Annotations, Tool } from './tool.ts';
+
+/** Hints of a tool that only reads the workspace. */
+export const READS = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+} as const;
+/** Hints of a tool that adds something new with each call. */
+export const CREATES = { ...READS, readOnlyHint: false, idempotentHint: false } as const;
+/** Hints of a tool that changes a record in a way that can be changed back. */
+export const UPDATES = { ...READS, readOnlyHint: false } as const;
+/** Hints of a tool that takes something away. */
+export const DELETES = { ...UPDATES, destructiveHint: true } as const;
+
+/** Runs outside a transaction on a store it can only read. */
+interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
+  extends Meaning<Input, Output, Code> {
+  readonly annotations: Annotations & { readonly readOnlyHint: true };
+  /** Whether the output says that the server does not work. REST then answers with the status 503. */
+  tellsDown?(output: z.output<Output>): boolean;
+  handler(input: z.output<Input>, context: CallingContext<Readers & TextSearch, Code>): Promise<z.input<Output>>;
+}
+
+/** Runs in one transaction, in which the audit entry and the versions of changed records are written too. */
+interface WriteTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
+  extends Meaning<Input, Output, Code> {
+  readonly annotations: Annotations & { readonly readOnlyHint: false };
+  /**
+   * What the call would let others do: it gives rights away, or steers what runs with the rights of others. Asked before the handler, and
+   * by explain_access. @throws ToolError (forbidden)
+   */
+  handsOut?(input: z.output<Input>, context: HandingOut): void | Promise<void>;
+  handler(input: z.output<Input>, context: Context<HistoryWriters, Code>): Promise<z.input<Output>>;
+}
+
+/** Who hands something out, and from where. */
+export type HandingOut = Pick<Context<Readers, never>, 'store' | 'principal' | 'server'>;
+
+/**
+ * The same, with work that must not be done in the transaction, because it takes long and would hold up all other writes. `stage` does it
+ * before: it checks texts, or writes rows that count with the transaction.
+ */
+interface StagedTool<
+  Input extends z.ZodObject,
+  Output extends z.ZodObject,
+  Code extends ErrorCode,
+  Result extends Staged,
+> extends Meaning<Input, Output, Code> {
+  readonly annotations: Annotations & { readonly readOnlyHint: false };
+  stage(input: z.output<Input>, context: Context<Readers & TextSearch, Code>): Promise<Result>;
+  handler(input: z.output<Input>, context: Context<HistoryWriters, Code>, staged: Result): Promise<z.input<Output>>;
+}
+
+/**
+ * Runs outside a transaction and changes data in steps, each in one of its own: for calls that wait for something outside, or that
+ * call other tools. The audit entry follows the last step and is stored before the answer is given.
+ */
+interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
+  extends Meaning<Input, Output, Code> {
+  readonly annotations: Annotations & { readonly readOnlyHint: false };
+  readonly inSteps: true;
+  /** When a step of a flow is tried again, the new call goes on with what the first one began, found by the `attempt` of its principal. */
+  readonly resumes?: true;
+  /** A repeat under the same idempotency key finds what the first call began, and begins nothing twice. */
+  readonly findsBegun?: true;
+  /** Whether the answer is about work that goes on. */
+  goesOn?(output: z.output<Output>): boolean;
+  handler(input: z.output<Input>, context: SteppingContext<Readers & TextSearch, Code>): Promise<z.input<Output>>;
+}
+
+/** Runs nothing itself: its call becomes the call of the other tool that the input names. */
+interface StandIn<Input extends z.ZodObject, Output extends z.ZodObject> extends Meaning<Input, Output, never> {
+  readonly annotations: Annotations;
+  standsFor(input: z.output<Input>): { readonly tool: string; readonly input: unknown };
+}
+
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(tool: StandIn<Input, Output>): Tool;
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
+  tool: ReadTool<Input, Output, Code>,
+): Tool;
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
+  tool: SteppedTool<Input, Output, Code>,
+): Tool;
+export function defineTool<
+  Input extends z.ZodObject,
+  Output extends z.ZodObject,
+  Code extends ErrorCode = never,
+  Result extends Staged = Staged,
+>(tool: StagedTool<Input, Output, Code, Result>): Tool;
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode = never>(
+  tool: WriteTool<Input, Output, Code>,
+): Tool;
+export function defineTool(tool: object): Tool {
+  // The registry calls a handler with the parsed input and the kind of store that its annotations ask for; the overloads tie both to its types.
+  return Object.freeze(withOwnCursors(tool as Tool));
+}

@@ -1,0 +1,95 @@
+import type { Cluster } from '../../../store/cluster-port.ts';
+import type { RecordOf } from '../../../store/collections.ts';
+import type { Commit, Reader, Store } from '../../../store/port.ts';
+import { allOf } from './paging.ts';
+import { untilRead } from './until-read.ts';
+
+/** Collections whose records are in effect while they are enabled. */
+type Switched = 'budgets' | 'flows' | 'webhooks';
+
+interface Parts<Name extends Switched> {
+  readonly store: Pick<Store, 'onCommit' | Name> & { readonly cluster?: Pick<Cluster, 'onGap'> };
+  readonly name: Name;
+  /** The record is in effect as it is here. It may be told again unchanged. */
+  put(record: RecordOf<Name>): void;
+  /** The record is in effect no more: it was disabled or deleted. */
+  drop(id: string): void;
+  /** All changes known now were told. */
+  settled(): void;
+  onFailure(cause: unknown): void;
+}
+
+/**
+ * Tells of the enabled records of a collection, and from then on of each change with its commit, so that a question that every call asks is
+ * answered from memory. What other processes change is known within a second, or, where that was missed, once all are read again.
+ */
+export class EnabledRecords<Name extends Switched> {
+  readonly #parts: Parts<Name>;
+  /** The ids that were told. */
+  readonly #told = new Set<string>();
+  /** Revisions of changes that were heard of while records are read, which may have been read before. One map for each reading. */
+  readonly #meanwhile = new Set<Map<string, number>>();
+  readonly #closed = new AbortController();
+  #stopFollowing = () => {};
+
+  constructor(parts: Parts<Name>) {
+    this.#parts = parts;
+  }
+
+  async start(): Promise<void> {
+    const { store, name, onFailure } = this.#parts;
+    const stopHearing = store.onCommit((commit) => this.#heard(commit), [name]);
+    const reading = { signal: this.#closed.signal, onFailure };
+    const stopMissing = store.cluster?.onGap(() => void untilRead(() => this.#read(), reading));
+    this.#stopFollowing = () => {
+      stopHearing();
+      stopMissing?.();
+    };
+    await this.#read();
+  }
+
+  close(): void {
+    this.#closed.abort();
+    this.#stopFollowing();
+  }
+
+  #heard({ changes }: Commit): void {
+    for (const { collection, kind, record } of changes) {
+      if (collection !== this.#parts.name) continue;
+      for (const heard of this.#meanwhile) heard.set(record.id, record.revision);
+      if (kind === 'deleted' || !record.enabled) this.#drop(record.id);
+      else this.#put(record as RecordOf<Name>); // the collection has just been compared
+    }
+    this.#parts.settled();
+  }
+
+  async #read(): Promise<void> {
+    const { store, name, settled } = this.#parts;
+    const reader = store[name] as unknown as Reader<RecordOf<Name>>; // the collection of that name
+    const heard = new Map<string, number>();
+    this.#meanwhile.add(heard);
+    try {
+      const gone = new Set(this.#told);
+      const records = await allOf(reader, { where: { enabled: true } });
+      if (this.#closed.signal.aborted) return;
+      for (const record of records) {
+        gone.delete(record.id);
+        if ((heard.get(record.id) ?? -1) < record.revision) this.#put(record);
+      }
+      for (const id of gone) if (!heard.has(id)) this.#drop(id);
+    } finally {
+      this.#meanwhile.delete(heard);
+    }
+    settled();
+  }
+
+  #put(record: RecordOf<Name>): void {
+    this.#told.add(record.id);
+    this.#parts.put(record);
+  }
+
+  #drop(id: string): void {
+    this.#told.delete(id);
+    this.#parts.drop(id);
+  }
+}

@@ -1,0 +1,199 @@
+import { createHash, createHmac } from 'node:crypto';
+import { canonicalize } from 'json-canonicalize';
+import { type ErrorBody, type ErrorCode, errorStatus } from '../../../resources/error.ts';
+import type { Readers, Store, Transaction, Writers } from '../../../store/port.ts';
+import type { Principal } from '../access/principal.ts';
+import { guardedAmong, isSeen } from '../access/visibility.ts';
+import { errorBodyOf, ToolError, toToolError } from '../errors.ts';
+import type { Call, IdempotencyWish } from './call.ts';
+
+/** For so long a repeat gets the answer of the first call. */
+export const KEPT_MS = 24 * 60 * 60 * 1000;
+const IDS = /\b[a-z]{3}_[0-9a-z]{26}\b/g;
+
+/** The kept answer: the output of the call or the error it ended with. */
+export type KeptAnswer = { readonly output: object } | { readonly error: ErrorBody };
+
+/** A call that carries an idempotency key. */
+export interface Repeat {
+  readonly key: string;
+  readonly input: object;
+  /** Tells the input from others. */
+  readonly inputHash: string;
+  readonly principal: Principal;
+  readonly requestId: string;
+  /** Stands for the tools and fixed arguments that the caller is limited to. */
+  readonly limit: string | undefined;
+  /** Ids that the input holds. */
+  readonly inputIds: readonly string[];
+}
+
+/** Errors that have nothing to do with the input. They are not kept, so the call can be made again with its key. */
+const MAY_PASS_LATER: readonly ErrorCode[] = ['unauthenticated', 'rate_limited'];
+
+/** Whether repeats get this error too, instead of making the call again. */
+export function isKept(code: ErrorCode): boolean {
+  return errorStatus[code] < 500 && !MAY_PASS_LATER.includes(code);
+}
+
+/** Is not kept: the first call's answer is what the key stands for. */
+class OtherInput extends ToolError {
+  constructor() {
+    super('conflict', 'This idempotency key was used with another input; take a new key for a new call.');
+  }
+}
+
+/** What a record keeps of the call that began it, so that a repeat finds it where the answer of the call was not kept. */
+export type Began = Pick<Repeat, 'key' | 'inputHash'>;
+
+/** @throws ToolError (conflict) where the call that began the record had another input */
+export function requireSameInput({ inputHash }: Began, first: string | undefined): void {
+  if (first !== inputHash) throw new OtherInput();
+}
+
+/** Runs a call with an idempotency key once, and answers its repeats with what was kept. */
+export class Repeats {
+  readonly #store: Store;
+  readonly #now: () => Date;
+  readonly #secret: string;
+  /** Keys of calls under way in this process. */
+  readonly #running = new Set<string>();
+
+  /** `secret`: without it nobody finds out by trying what the input of a kept call was. */
+  constructor(store: Store, now: () => Date, secret: string) {
+    this.#store = store;
+    this.#now = now;
+    this.#secret = secret;
+  }
+
+  /** @throws ToolError (invalid_input) for a key that cannot be one */
+  of({ principal, requestId }: Call, { key, operation }: IdempotencyWish, input: object): Repeat {
+    if (key.length === 0 || key.length > 255) {
+      throw new ToolError('invalid_input', 'An idempotency key has 1 to 255 characters.');
+    }
+    return {
+      key: sha256([principal.type, principal.id, operation, key]),
+      input,
+      inputHash: this.#hashOf(input),
+      principal,
+      requestId,
+      limit: principal.tools && sha256(principal.tools.fingerprint),
+      inputIds: idsIn(input),
+    };
+  }
+
+  /** The first call runs `first`, which keeps its own answer; errors that the caller caused are kept here. A later call gets `again`. */
+  async once<Result>(
+    repeat: Repeat,
+    first: () => Promise<Result>,
+    again: (kept: KeptAnswer) => Result,
+  ): Promise<Result> {
+    if (this.#running.has(repeat.key)) throw new ToolError('conflict', STILL_RUNNING);
+    this.#running.add(repeat.key);
+    const { cluster } = this.#store;
+    try {
+      const release = cluster && (await cluster.hold(`call ${repeat.key}`));
+      try {
+        const kept = await this.#find(repeat);
+        if (kept) return again(kept);
+        if (cluster && !release) throw new ToolError('conflict', STILL_RUNNING); // in another process
+        return await first().catch((thrown) => this.#keepError(repeat, toToolError(thrown)));
+      } finally {
+        await release?.();
+      }
+    } finally {
+      this.#running.delete(repeat.key);
+    }
+  }
+
+  /**
+   * Keeps the answer in the transaction of the call, and forgets a few that are older than a day. An answer that is undefined holds a
+   * secret: repeats are refused then.
+   */
+  async keep(tx: Writers & Readers, repeat: Repeat, answer: KeptAnswer | undefined): Promise<void> {
+    const { key, inputHash, principal, limit, inputIds } = repeat;
+    const to = this.#oldest();
+    const same = await tx.idempotency.find({ where: { key }, to, limit: 1 });
+    const expired = await tx.idempotency.find({ to, order: 'oldest', limit: 3 });
+    for (const id of new Set([...same.records, ...expired.records].map((record) => record.id))) {
+      await tx.idempotency.delete(id);
+    }
+    const answerIds = idsIn(answer ?? '');
+    // A repeat must not reveal whether there is a record that the caller cannot see.
+    const guarded = await guardedAmong(tx, [...inputIds, ...answerIds]);
+    const guardedIds = guarded.filter((record) => isSeen(record, principal)).map(({ id }) => id);
+    const recordIds = [...new Set([...answerIds, ...guardedIds])];
+    await tx.idempotency.insert({
+      key,
+      inputHash,
+      ...(answer && { answer }),
+      ...(limit !== undefined && { limit }),
+      ...(recordIds.length > 0 && { recordIds }),
+      ...(guardedIds.length > 0 && { guardedIds }),
+    });
+  }
+
+  async #keepError(repeat: Repeat, error: ToolError): Promise<never> {
+    // What a person has to do first may hold a secret, and is about this call alone.
+    if (isKept(error.code) && !error.detail.wants && !(error instanceof OtherInput)) {
+      const answer = { error: errorBodyOf(error, repeat.requestId) };
+      await this.#store.transaction((tx) => this.keep(tx, repeat, answer));
+    }
+    throw error;
+  }
+
+  /**
+   * The answer kept for an earlier call, or undefined for the first one.
+   * @throws ToolError (conflict) for another input; (not_found) where the call was about what the caller may not see any more.
+   */
+  async #find({ key, input, inputHash, limit, principal }: Repeat): Promise<KeptAnswer | undefined> {
+    const { records } = await this.#store.idempotency.find({ where: { key }, from: this.#oldest(), limit: 1 });
+    const kept = records[0];
+    if (!kept) return undefined;
+    // Hashes without the secret, as older versions made them, are known too.
+    const same = kept.inputHash.startsWith(WITH_SECRET) ? inputHash : sha256(input);
+    if (kept.inputHash !== same) throw new OtherInput();
+    if (kept.answer === undefined) throw new ToolError('conflict', NOT_KEPT);
+    if (kept.limit !== undefined && kept.limit !== limit) throw new ToolError('conflict', OTHER_LIMIT);
+    const guarded = await guardedAmong(this.#store, kept.guardedIds ?? []);
+    const hidden = guarded.find((record) => !isSeen(record, principal));
+    if (!hidden) return kept.answer as KeptAnswer; // written by `keep`
+    const message = `This call was made before, and ${hidden.id}, which it was about, is not there for you now.`;
+    throw new ToolError('not_found', message);
+  }
+
+  /** Tells an input from others without keeping it. An input may hold secrets that are short. */
+  #hashOf(input: object): string {
+    return `${WITH_SECRET}${createHmac('sha256', this.#secret).update(canonicalize(input)).digest('base64url')}`;
+  }
+
+  #oldest(): string {
+    return new Date(this.#now().getTime() - KEPT_MS).toISOString();
+  }
+}
+
+const STILL_RUNNING = 'The first call with this idempotency key is still running; repeat it later.';
+const WITH_SECRET = 'h.';
+const NOT_KEPT =
+  'This call was made before and was not made again; its answer is not kept: it held a secret, or showed a record that was purged or a restricted thread that was deleted.';
+const OTHER_LIMIT =
+  'This call was made before and was not made again; since then your limit to some tools or fixed arguments has changed, so its answer is not shown. Use a new key for a new call.';
+
+/** Removes the kept answers that show the record. A repeat of such a call is refused: made again, it would bring the record back. */
+export async function forgetAnswers(tx: Pick<Transaction, 'idempotency'>, id: string): Promise<void> {
+  for (;;) {
+    const { records } = await tx.idempotency.find({ where: { recordIds: id }, limit: 100 });
+    if (records.length === 0) return;
+    for (const kept of records)
+      await tx.idempotency.touch(kept.id, { answer: null, recordIds: null, guardedIds: null });
+  }
+}
+
+/** The ids of records that occur anywhere in it. */
+export function idsIn(value: unknown): string[] {
+  return [...new Set(JSON.stringify(value).match(IDS))];
+}
+
+function sha256(value: unknown): string {
+  return createHash('sha256').update(canonicalize(value)).digest('base64url');
+}

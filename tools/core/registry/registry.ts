@@ -1,0 +1,292 @@
+import { randomUUID } from 'node:crypto';
+import type { Store, Transaction } from '../../../store/port.ts';
+import { requireFresh } from '../access/fresh.ts';
+import { isListed } from '../access/guarded-tool.ts';
+import type { Principal, SessionPrincipal } from '../access/principal.ts';
+import { mayCall, reaches, reachOf, withFixed } from '../access/reach.ts';
+import type { Subjects } from '../access/requirement.ts';
+import type { AskStanding } from '../access/standing.ts';
+import { refusalFor } from '../access/step-up.ts';
+import { subjectsIn } from '../access/subjects.ts';
+import { errorBodyOf, ToolError, toToolError } from '../errors.ts';
+import { type Beginning, beginning, callEntry, shownArguments } from '../history/audit-entry.ts';
+import { withoutAliases } from './aliases.ts';
+import type { Answer, Call } from './call.ts';
+import { CallContext, requireCallable } from './call-context.ts';
+import { type CatalogEntry, unknownTool } from './catalog-index.ts';
+import type { ServerFacts } from './context.ts';
+import { transactWithHistory } from './history-transaction.ts';
+import { type KeptAnswer, type Repeat, Repeats } from './idempotency.ts';
+import { withRecordIds } from './record-names.ts';
+import type { Tool } from './tool.ts';
+import { checkedOutput } from './unchanging.ts';
+import { parseInput } from './validate.ts';
+
+export type { Answer, Call } from './call.ts';
+
+interface RegistryOptions {
+  readonly store: Store;
+  readonly server: ServerFacts;
+  /** Keeps the inputs of calls that may be repeated from being guessed. Without one, repeats are known to this registry alone. */
+  readonly repeatsSecret?: string;
+  /** Receives the cause of every `internal` and `unavailable` answer. */
+  onFailure(cause: unknown, call: Pick<Call, 'requestId' | 'tool' | 'principal'>): void;
+}
+
+export function createRegistry(options: RegistryOptions): Registry {
+  return new Registry(options);
+}
+
+/** The call to make: the one that was asked for, or the one that it stands in for. */
+type Wanted = Pick<Call, 'tool' | 'input' | 'readInput' | 'idempotency'>;
+
+/** A call that passed all checks. */
+interface Admitted {
+  readonly asked: Call;
+  readonly wanted: Wanted;
+  readonly tool: Tool;
+  readonly begun: Beginning;
+  readonly given: unknown;
+  readonly input: object;
+  readonly repeat?: Repeat;
+  /** The session that the call began. */
+  readonly session?: SessionPrincipal | undefined;
+}
+
+export class Registry {
+  readonly server: ServerFacts;
+  readonly #store: Store;
+  readonly #onFailure: RegistryOptions['onFailure'];
+  readonly #subjects: Subjects;
+  readonly #repeats: Repeats;
+  /** One list per set of rights, made from the catalog at `#listsVersion`. */
+  readonly #lists = new Map<string, readonly CatalogEntry[]>();
+  #listsVersion = 0;
+
+  constructor({ store, server, repeatsSecret = randomUUID(), onFailure }: RegistryOptions) {
+    this.server = server;
+    this.#store = store;
+    this.#onFailure = onFailure;
+    this.#subjects = subjectsIn(store, server.kinds);
+    this.#repeats = new Repeats(store, server.now, repeatsSecret);
+  }
+
+  /** The tool as a door other than its own sees it: door-only tools do not exist there. */
+  find(name: string): Tool | undefined {
+    const tool = this.server.catalog.get(name)?.tool;
+    return tool?.doorOnly ? undefined : tool;
+  }
+
+  /** The tools the principal may call, in catalog order. */
+  list(principal: Principal): readonly CatalogEntry[] {
+    const { catalog } = this.server;
+    if (catalog.version !== this.#listsVersion || this.#lists.size >= MOST_LISTS) this.#lists.clear();
+    this.#listsVersion = catalog.version;
+    const reach = reachOf(principal);
+    const found =
+      this.#lists.get(reach) ?? catalog.entries.filter(({ tool }) => isListed(tool) && reaches(principal, tool));
+    this.#lists.set(reach, found);
+    return found;
+  }
+
+  /** The only way to run a tool. Never rejects: whatever happens is an answer and an audit entry. */
+  call(asked: Call): Promise<Answer> {
+    return this.#call(asked, asked);
+  }
+
+  #call(asked: Call, wanted: Wanted): Promise<Answer> {
+    const { door, from } = asked;
+    const tool =
+      OWN_DOORS.includes(door) && !from ? this.server.catalog.get(wanted.tool)?.tool : this.find(wanted.tool);
+    return this.server.telemetry.call(asked, tool?.name, () => this.#answer(asked, wanted, tool));
+  }
+
+  /** Check rights, validate, check them exactly, count, run, check output, audit. A failure is an answer with an audit entry too. */
+  async #answer(asked: Call, wanted: Wanted, tool: Tool | undefined): Promise<Answer> {
+    const { principal, door } = asked;
+    const { telemetry } = this.server;
+    const begun = beginning(this.server.now(), asked.auditId);
+    let given = wanted.input;
+    let input: object | undefined;
+    try {
+      if (!tool) throw unknownTool(wanted.tool, this.list(principal));
+      requireCallable(tool, asked);
+      const isReached = reaches(principal, tool);
+      // A refused call's input is read only for its audit entry, so any fault in it is ignored.
+      if (wanted.readInput) given = await (isReached ? wanted.readInput() : wanted.readInput().catch(() => given));
+      if (!isReached) throw refusalFor(principal, tool, nameable(tool, given));
+      given = withFixed(principal, tool, withoutAliases(tool, given));
+      const parsed = validated(tool, given);
+      const naming = { store: this.#store, catalog: this.server.catalog, principal };
+      const resolved = await withRecordIds(tool.input, parsed, naming);
+      const isAllowed = await mayCall(principal, tool, resolved, this.#subjects);
+      if (!isAllowed) throw refusalFor(principal, tool, parsed); // the refusal shows the names that the caller gave
+      await requireFresh(principal, tool, resolved, this.#store);
+      input = resolved;
+      if (tool.standsFor) return await this.#call(asked, standIn(asked, tool.standsFor(input)));
+      const answer = await this.#runShown({ asked, wanted, tool, begun, given, input });
+      telemetry.called(tool.name, door, answer.ok ? undefined : answer.error.code, begun.ms);
+      return answer;
+    } catch (thrown) {
+      const error = toToolError(thrown);
+      const { code, cause } = error;
+      telemetry.called(tool?.name, door, code, begun.ms);
+      if (cause !== undefined) this.#onFailure(cause, { requestId: asked.requestId, tool: wanted.tool, principal });
+      this.#store.audit.append(callEntry({ asked, wanted, tool, begun, given, input }, { code }, this.server.catalog));
+      return failed(error, asked);
+    }
+  }
+
+  /** Where traces show content, they get the arguments as the audit log does, and an answer that is no secret. */
+  async #runShown(call: Admitted): Promise<Answer> {
+    const { telemetry, catalog } = this.server;
+    if (!telemetry.showsContent) return this.#run(call);
+    const { tool, given } = call;
+    telemetry.show(
+      'gen_ai.tool.call.arguments',
+      shownArguments(tool, given, { tools: catalog, longest: LONGEST_SHOWN }),
+    );
+    const answer = await this.#run(call);
+    if (answer.ok && !tool.answersSecret) telemetry.show('gen_ai.tool.call.result', answer.output);
+    return answer;
+  }
+
+  async #run(call: Admitted): Promise<Answer> {
+    const { asked, wanted, tool, input } = call;
+    if (wanted.idempotency && !tool.annotations.readOnlyHint) {
+      const repeat = this.#repeats.of(asked, wanted.idempotency, input);
+      const first = async () => {
+        await this.server.budgets?.call(asked.principal); // repeats are not counted
+        return this.#change({ ...call, repeat });
+      };
+      return this.#repeats.once(repeat, first, (kept) => this.#replay(call, kept));
+    }
+    const counted = this.server.budgets?.call(asked.principal);
+    if (counted) await counted;
+    if (!tool.annotations.readOnlyHint) return this.#change(call);
+    const context = new CallContext(call, this.#store, this, { standing: this.#standing(call) });
+    const output = checkedOutput(tool.output, await context.run(() => tool.handler(input, context)));
+    this.#store.audit.append(callEntry(call, {}, this.server.catalog));
+    return succeeded(tool, output);
+  }
+
+  /** Runs the handler, in one transaction or in its own steps. */
+  async #change(call: Admitted): Promise<Answer> {
+    const { tool, input } = call;
+    const by = { principal: call.asked.principal, server: this.server };
+    if (!tool.inSteps) {
+      const staged = await tool.stage?.(input, new CallContext(call, this.#store, this));
+      const changed = transactWithHistory(this.#store, by, async (tx, history) => {
+        const context = new CallContext(call, history, this);
+        await tool.handsOut?.(input, context);
+        const result = await tool.handler(input, context, staged);
+        return this.#finish(tx, call, result);
+      });
+      return changed.finally(() => staged?.discard());
+    }
+    const context = new CallContext(call, this.#store, this, {
+      standing: this.#standing(call),
+      write: (step) => transactWithHistory(this.#store, by, (_, history) => step(history)),
+    });
+    try {
+      const result = await context.run(() => tool.handler(input, context));
+      return await this.#store.transaction((tx) => this.#finish(tx, { ...call, session: context.session }, result));
+    } catch (thrown) {
+      throw errorOfSteps(tool, thrown);
+    }
+  }
+
+  /** The audit entry, and the answer for repeats, are stored with the changes of the call, or after the last of its steps. */
+  async #finish(tx: Transaction, call: Admitted, result: unknown): Promise<Answer> {
+    const { asked, tool, repeat, session } = call;
+    const output = shownTo(asked.principal, tool, checkedOutput(tool.output, result));
+    tx.audit.append(callEntry(call, { output }, this.server.catalog));
+    const isKept = !tool.answersSecret && tool.session !== 'begins';
+    if (repeat) await this.#repeats.keep(tx, repeat, isKept ? { output } : undefined);
+    return { ...succeeded(tool, output), ...(session && { began: session }) };
+  }
+
+  #replay(call: Admitted, kept: KeptAnswer): Answer {
+    const { asked, tool } = call;
+    const answer: Answer =
+      'output' in kept
+        ? { ...succeeded(tool, shownTo(asked.principal, tool, kept.output)), replayed: true }
+        : { ok: false, error: { ...kept.error, requestId: asked.requestId }, replayed: true };
+    const came = answer.ok ? { output: answer.output } : { code: answer.error.code };
+    this.#store.audit.append(callEntry(call, came, this.server.catalog));
+    return answer;
+  }
+
+  /** Asks whether the caller, as it stands now, could make the call again. */
+  #standing({ asked: { renewed }, tool, input }: Admitted): AskStanding | undefined {
+    return (
+      renewed &&
+      (async () => {
+        const now = await renewed();
+        const isAllowed = now instanceof ToolError || (await mayCall(now, tool, input, this.#subjects));
+        return isAllowed ? now : refusalFor(now, tool, input);
+      })
+    );
+  }
+}
+
+/** In bytes of JSON. */
+const LONGEST_SHOWN = 16 * 1024;
+
+/** The doors whose own tools no other door has. */
+const OWN_DOORS: readonly Call['door'][] = ['rest', 'webhook'];
+
+/** This many lists are kept, one per set of rights; others are made again when needed. */
+const MOST_LISTS = 1000;
+
+/** The parsed input. A fault in an input that signs in is `unauthenticated`. */
+function validated({ input: schema, session, bulk }: Tool, given: unknown): object {
+  try {
+    return parseInput(schema, given, { bulk });
+  } catch (thrown) {
+    if (session !== 'begins' || !(thrown instanceof ToolError)) throw thrown;
+    throw new ToolError('unauthenticated', 'Authentication required', thrown.detail);
+  }
+}
+
+/** The call of the other tool, as if it were made directly. */
+function standIn({ idempotency }: Call, other: { readonly tool: string; readonly input: unknown }): Wanted {
+  return { ...other, idempotency: idempotency && { key: idempotency.key, operation: `tools/call ${other.tool}` } };
+}
+
+function shownTo(principal: Principal, tool: Tool, output: object): object {
+  return tool.shown ? tool.shown({ ...output }, principal) : output;
+}
+
+function succeeded(tool: Tool, output: object) {
+  return { ok: true, output, ...(tool.answersContent && { isContent: true as const }) } as const;
+}
+
+function failed(error: ToolError, { requestId }: Call): Answer {
+  const { retryAfterSeconds, askFor, wants, notMade } = error.detail;
+  return {
+    ok: false,
+    error: errorBodyOf(error, requestId),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(notMade && { notMade }),
+    ...(askFor && { askFor }),
+    ...(wants && { wants }),
+  };
+}
+
+/** What the store refuses one step, others may have been made before it. A tool that says itself that nothing was done knows. */
+function errorOfSteps({ findsBegun, resumes }: Tool, thrown: unknown): ToolError {
+  const error = toToolError(thrown);
+  const isSure = findsBegun || resumes ? error.detail.runId === undefined : thrown instanceof ToolError;
+  const { notMade: _, ...detail } = error.detail;
+  return isSure ? error : new ToolError(error.code, error.message, detail, error.cause);
+}
+
+/** The members of an unchecked input that a grant can name. */
+function nameable({ input: schema }: Tool, input: unknown): object {
+  if (typeof input !== 'object' || input === null) return {};
+  const given = input as Readonly<Record<string, unknown>>; // whose own members are looked at alone
+  const fit = (value: unknown) => typeof value === 'string' && value.length <= 200 && value.isWellFormed();
+  const names = Object.keys(schema.shape).filter((name) => Object.hasOwn(given, name) && fit(given[name]));
+  return Object.fromEntries(names.map((name) => [name, given[name]]));
+}

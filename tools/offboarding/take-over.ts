@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { apiKey } from '../../resources/api-key.ts';
+import { capsule } from '../../resources/capsule.ts';
+import { recordId } from '../../resources/fields.ts';
+import { flow } from '../../resources/flow.ts';
+import { showCapsule } from '../capsules/capsules.ts';
+import { newToken } from '../capsules/tokens.ts';
+import { budgetSubjectsIn, keySubject } from '../core/access/budgets.ts';
+import { capsuleCredential, keyCredential, requireCredential } from '../core/access/credential.ts';
+import { endConnectionsByToken, endMadeWith } from '../core/access/ended-credentials.ts';
+import { bondOf } from '../core/access/principal.ts';
+import type { HistoryWriters } from '../core/history-writers.ts';
+import type { Context } from '../core/registry/context.ts';
+import { DELETES, defineTool } from '../core/registry/define-tool.ts';
+import { requireRights } from '../flows/flow-definition.ts';
+import { runAsOf } from '../flows/run-as.ts';
+import { signatureOf } from '../flows/webhook-secret.ts';
+import { bondFor, nextSecret, showKey, stateOf } from '../keys/api-keys.ts';
+
+const type = z.enum(['capsule', 'flow', 'key']);
+const CAPSULE = { scope: 'admin', grant: 'capsule:write:{id}' } as const;
+const FLOW = { scope: 'admin', grant: 'flow:write:{id}' } as const;
+const KEY = { scope: 'admin', grant: 'key:write:{id}' } as const;
+
+const LEFT =
+  'The token was kept: whoever knew it can go on using the capsule. rotate_capsule_token gives it another one.';
+
+const input = z.strictObject({
+  type,
+  id: recordId.describe('See list_holdings.'),
+  expectedRevision: z.int().min(1).describe('Its current revision; another one is refused with `conflict`.'),
+  token: z
+    .enum(['keep', 'rotate'])
+    .optional()
+    .describe('Required for a capsule. keep: its clients go on, and so may whoever leaves, if they know the token.'),
+});
+
+const output = z.object({
+  type,
+  capsule: capsule.optional(),
+  flow: flow.optional(),
+  key: apiKey.optional(),
+  secret: z.string().optional().describe('The new token of the capsule, or secret of the key; not shown again.'),
+  warnings: z.array(z.string()),
+});
+
+const SECRET_KEPT =
+  'The secret of its webhook was kept: whoever knew it can go on triggering the flow, which now acts for you. update_flow gives it another one.';
+
+const NO_ACCOUNTS =
+  'It used the accounts of its owner at integrations and uses none now; update_capsule lets it use yours.';
+
+type Taking = Context<HistoryWriters, 'not_found' | 'conflict'>;
+type Wish = Pick<z.output<typeof input>, 'id' | 'expectedRevision' | 'token'>;
+type Taken = Promise<Omit<z.input<typeof output>, 'type'>>;
+
+export const takeOver = defineTool({
+  name: 'take_over',
+  title: 'Take over',
+  description:
+    'Make a capsule, flow or key of somebody else, who leaves for example, act for you from now on; you must be able to do all it does, and for an owner’s be an owner. Endpoint, id and history stay. A key gets a new secret, and the sessions, links and expiring keys made with it end.',
+  access: {
+    among: [CAPSULE, FLOW, KEY],
+    of: ({ type }: { readonly type?: unknown }) => (type === 'capsule' ? CAPSULE : type === 'flow' ? FLOW : KEY),
+  },
+  annotations: { ...DELETES, idempotentHint: false },
+  answersSecret: true,
+  input,
+  output,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ type, ...wish }, context) {
+    return { type, ...(await TAKERS[type](wish, context)) };
+  },
+});
+
+const TAKERS: Readonly<Record<z.output<typeof type>, (wish: Wish, context: Taking) => Taken>> = {
+  capsule: takeCapsule,
+  flow: takeFlow,
+  key: takeKey,
+};
+
+async function takeCapsule({ id, expectedRevision, token }: Wish, { store, principal, server, fail }: Taking): Taken {
+  if (token === undefined) {
+    const message =
+      'Is required for a capsule; give keep, so that its clients go on, or rotate, where somebody else may know it.';
+    throw fail('invalid_input', `token: ${message}`, { issues: [{ path: 'token', message }] });
+  }
+  const current = await store.capsules.read(id);
+  const credential = capsuleCredential(current, server.catalog, { expiresAt: current.expiresAt });
+  await requireCredential({ store, principal }, { way: 'take-over', ...credential });
+  const { ownerId } = principal;
+  const { endsWith = null } = bondOf(principal);
+  const next = token === 'rotate' ? newToken(server.now(), []) : undefined;
+  // Who may know the token does not get at the accounts of whoever takes over.
+  const drops = current.integrationAccounts === 'owner' && current.ownerId !== ownerId;
+  const budgetSubjects = budgetSubjectsIn(principal);
+  const change = {
+    ownerId,
+    endsWith,
+    budgetSubjects,
+    ...next?.members,
+    ...(drops && { integrationAccounts: 'none' as const }),
+  };
+  const taken = await store.capsules.update(id, change, { expectedRevision });
+  await endConnectionsByToken(store, taken);
+  return {
+    capsule: showCapsule(taken),
+    ...(next && { secret: next.secret }),
+    warnings: [...(next ? [] : [LEFT]), ...(drops ? [NO_ACCOUNTS] : [])],
+  };
+}
+
+async function takeFlow({ id, expectedRevision }: Wish, { store, principal, server }: Taking): Taken {
+  const current = await store.flows.read(id);
+  await requireRights(principal, current, { store, catalog: server.catalog });
+  const taken = await store.flows.update(id, { runAs: runAsOf(principal) }, { expectedRevision });
+  const isKept = signatureOf(taken)?.secret !== undefined && current.runAs.id !== taken.runAs.id;
+  return { flow: taken, warnings: isKept ? [SECRET_KEPT] : [] };
+}
+
+async function takeKey({ id, expectedRevision }: Wish, { store, principal, server, fail }: Taking): Taken {
+  const key = await store.apiKeys.read(id);
+  const now = server.now();
+  const state = stateOf(key, now);
+  if (state !== 'active') throw fail('conflict', `This key is ${state}; make one of your own with create_api_key.`);
+  const credential = keyCredential(principal, key, server.catalog);
+  await requireCredential({ store, principal }, { way: 'take-over', ...credential });
+  const { secret, members } = nextSecret(key, now, 0);
+  const bond = bondOf(principal).endsWith === undefined ? { endsWith: null } : await bondFor(store, key, principal);
+  await endMadeWith(store, key, now.toISOString());
+  const budgetSubjects = budgetSubjectsIn(principal).filter((subject) => subject !== keySubject(id));
+  const change = { ...members, ownerId: principal.ownerId, budgetSubjects, ...bond };
+  const taken = await store.apiKeys.update(id, change, { expectedRevision });
+  return { key: showKey(taken), secret, warnings: [] };
+}
