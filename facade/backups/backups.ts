@@ -9,8 +9,8 @@ import { type Repeated, startRepeated } from '../../store/repeated.ts';
 import type { BackupState, Backups } from '../../tools/backups.ts';
 import type { Dependency } from '../../tools/core/registry/context.ts';
 import type { BackupSettings } from '../config/backup-config.ts';
+import { isOverdue, NEVER, nextTime } from '../config/backup-schedule.ts';
 import { copyInProcess } from './copy-process.ts';
-import { isOverdue, NEVER, nextTime } from './schedule.ts';
 
 /** How often the schedule and the folder are looked at. */
 const LOOK_MS = 20_000;

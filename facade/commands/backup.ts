@@ -1,8 +1,8 @@
 import { OperatorError } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { readConfig } from '../config/config.ts';
+import { howToRun } from '../launch/how-to-run.ts';
 import { explainExit } from './explain-exit.ts';
-import { howToRun } from './how-to-run.ts';
 
 /** Copies a consistent snapshot of the data folder, also while the server runs. */
 async function main([target, ...rest]: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { type Config, ConfigError, readConfig } from '../config/config.ts';
-import { askServer } from '../doctor/ask-server.ts';
 import { examine } from '../doctor/examine.ts';
 import { type Finding, fail, withoutSecrets } from '../doctor/finding.ts';
+import { askServer } from './ask-server.ts';
 import { explainExit } from './explain-exit.ts';
 
 /**

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { OperatorError } from '../../store/errors.ts';
+import { howToRun } from '../launch/how-to-run.ts';
 import { readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
-import { howToRun } from './how-to-run.ts';
 import { callServer } from './server-call.ts';
 
 const USAGE = `Usage: ${howToRun('export-audit')} [--from <time>] [--to <time>] > audit.ndjson

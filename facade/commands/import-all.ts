@@ -4,11 +4,11 @@ import { OperatorError } from '../../store/errors.ts';
 import { SECRETS_KEY } from '../../store/lowdb/files/folder.ts';
 import { secretsKeyIds } from '../../tools/core/sealing/secrets.ts';
 import { readConfig } from '../config/config.ts';
+import { howToRun } from '../launch/how-to-run.ts';
 import { openStore } from '../launch/open-store.ts';
 import { tableOf } from '../move-over/compare.ts';
 import { importAll } from '../move-over/import-store.ts';
 import { explainExit } from './explain-exit.ts';
-import { howToRun } from './how-to-run.ts';
 
 const USAGE = `Usage: ${howToRun('import-all')} <file> [--without-keys]
 

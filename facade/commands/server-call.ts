@@ -1,7 +1,7 @@
 import type { ErrorCode, Issue } from '../../resources/error.ts';
 import { OperatorError } from '../../store/errors.ts';
+import { howToRun } from '../launch/how-to-run.ts';
 import type { ClientConfig } from './client-config.ts';
-import { howToRun } from './how-to-run.ts';
 
 /** The answer of the running server: the tool's output, its error body, or why no tool was called. */
 type ServerAnswer = { readonly output: unknown } | { readonly failure: Failure } | { readonly refusal: string };

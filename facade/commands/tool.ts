@@ -1,6 +1,6 @@
+import { howToRun } from '../launch/how-to-run.ts';
 import { readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
-import { howToRun } from './how-to-run.ts';
 import { callServer } from './server-call.ts';
 
 const USAGE = `Usage: ${howToRun('tool')} <tool> ['<json>']

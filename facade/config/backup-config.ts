@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { backupScheduleProblem } from '../backups/schedule.ts';
+import { backupScheduleProblem } from './backup-schedule.ts';
 
 /** The environment variables for backups that the server makes by itself. */
 export const backupEnvironment = {

@@ -2,8 +2,8 @@ import { OperatorError } from '../../store/errors.ts';
 import type { Store } from '../../store/port.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
 import { lookedAt } from '../../tools/core/registry/paging.ts';
-import { howToRun } from '../commands/how-to-run.ts';
 import type { Config } from '../config/config.ts';
+import { howToRun } from './how-to-run.ts';
 
 /** What the operator reads at the first start, with the warnings. */
 export interface FirstStart {

@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import type { Store } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { prepareLists } from '../../tools/core/registry/listed-tool.ts';
-import { welcome } from '../commands/welcome.ts';
 import type { Config } from '../config/config.ts';
 import { refuseUnfinishedMove } from '../move-over/move.ts';
 import { describeReach } from '../oauth/reach.ts';
@@ -11,6 +10,7 @@ import { type RunningServer, startServer } from '../server.ts';
 import type { FirstStart } from './first-start.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import type { Start } from './start.ts';
+import { welcome } from './welcome.ts';
 
 /** For so long a server that has started does nothing but answer. A list that is asked for meanwhile is made at once. */
 const FIRST_CALLS_MS = 5000;

@@ -6,9 +6,9 @@ import type { LiveCatalog } from '../../tools/core/registry/live-catalog.ts';
 import { createSecretBox } from '../../tools/core/sealing/secrets.ts';
 import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import { IntegrationAccounts } from '../../tools/integrations/accounts/accounts.ts';
-import { sealAnew } from '../../tools/integrations/seal-anew.ts';
 import { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import type { IntegrationSettings } from '../config/integration-config.ts';
+import { reencryptSecrets } from './reencrypt-secrets.ts';
 
 type Settings = IntegrationSettings & { readonly dataDir: string };
 
@@ -27,7 +27,7 @@ export async function startUpstreams(
   { store, logger }: Pick<Surroundings, 'store' | 'logger'>,
   upstreams: Upstreams,
 ): Promise<void> {
-  const records = await sealAnew(store, upstreams.secrets);
+  const records = await reencryptSecrets(store, upstreams.secrets);
   if (records > 0) logger.info({ records }, 'secrets encrypted with the first of SECRETS_KEY; the others can go');
   await upstreams.start(store);
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readRepeatsSecret, readSessionSecrets, readSigningKeys } from '../../facade/launch/secret-files.ts';
+import { readRepeatsSecret, readSessionSecrets, readSigningKeys } from '../../facade/config/secret-files.ts';
 import { OperatorError } from '../../store/errors.ts';
 import { Issuer } from '../../tools/sign-in/issuer.ts';
 import { testFolder } from '../store/folders.ts';

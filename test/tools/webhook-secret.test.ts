@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { reencryptSecrets } from '../../facade/launch/reencrypt-secrets.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { createSecretBox } from '../../tools/core/sealing/secrets.ts';
-import { sealAnew } from '../../tools/integrations/seal-anew.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { SECRETS_KEY } from '../support/registry.ts';
 
@@ -169,10 +169,10 @@ describe('the secret of a webhook', () => {
     const { id } = await made();
     const before = await keptOf(id);
     const next = createSecretBox([Buffer.alloc(32, 'next').toString('base64'), SECRETS_KEY], '');
-    assert.ok((await sealAnew(world.store, next)) > 0);
+    assert.ok((await reencryptSecrets(world.store, next)) > 0);
     const after = await keptOf(id);
     assert.notEqual(after?.sealed, before?.sealed);
     assert.equal(next.open(after?.sealed ?? '', `flow ${id} webhook`), SECRET);
-    assert.equal(await sealAnew(world.store, next), 0);
+    assert.equal(await reencryptSecrets(world.store, next), 0);
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { reencryptSecrets } from '../../../facade/launch/reencrypt-secrets.ts';
 import { createSecretBox } from '../../../tools/core/sealing/secrets.ts';
 import {
   type AccountSecrets,
@@ -9,7 +10,6 @@ import {
   openAccount,
   sealAccount,
 } from '../../../tools/integrations/accounts/account-secrets.ts';
-import { sealAnew } from '../../../tools/integrations/seal-anew.ts';
 import { withFolder } from '../../support/child.ts';
 import { anyCharacter, fc } from '../../support/property.ts';
 import { openTestRegistry } from '../../support/registry.ts';
@@ -115,8 +115,8 @@ describe('after a change of keys', () => {
       });
       return { integration: id, account: account.id };
     });
-    assert.equal(await sealAnew(store, after), 2);
-    assert.equal(await sealAnew(store, after), 0);
+    assert.equal(await reencryptSecrets(store, after), 2);
+    assert.equal(await reencryptSecrets(store, after), 0);
     const alone = createSecretBox([OTHER], '/nowhere');
     const { headers, oauth, revision } = await store.integrations.read(ids.integration);
     assert.equal(revision, 1);

@@ -1,8 +1,8 @@
 import type { IntegrationHealth, SetupFinding } from '../../resources/health.ts';
 import { OperatorError } from '../../store/errors.ts';
-import { type ClientConfig, readClientConfig } from '../commands/client-config.ts';
-import { callServer } from '../commands/server-call.ts';
-import { type Finding, fail, ok, reasonOf, warn } from './finding.ts';
+import { type Finding, fail, ok, reasonOf, warn } from '../doctor/finding.ts';
+import { type ClientConfig, readClientConfig } from './client-config.ts';
+import { callServer } from './server-call.ts';
 
 const ABOUT = 'server';
 const WAIT_MS = 3000;

@@ -1,4 +1,4 @@
-import type { FirstKeys } from '../launch/first-start.ts';
+import type { FirstKeys } from './first-start.ts';
 import { howToRun, stdioProgram } from './how-to-run.ts';
 
 interface Welcome {

@@ -1,11 +1,11 @@
 import type { IntegrationRecord } from '../../resources/integration.ts';
 import type { Change, Position, Reader, Store, Transaction, Writer } from '../../store/port.ts';
-import type { SecretBox } from '../core/sealing/secrets.ts';
-import { flowSecretPlace } from '../flows/webhook-secret.ts';
-import { sealedAgain } from '../webhooks/secrets.ts';
-import { accountPlace, flowPlace } from './accounts/account-secrets.ts';
-import { clientSecretPlace } from './accounts/connecting.ts';
-import { secretPlace } from './upstream/upstreams.ts';
+import type { SecretBox } from '../../tools/core/sealing/secrets.ts';
+import { flowSecretPlace } from '../../tools/flows/webhook-secret.ts';
+import { accountPlace, flowPlace } from '../../tools/integrations/accounts/account-secrets.ts';
+import { clientSecretPlace } from '../../tools/integrations/accounts/connecting.ts';
+import { secretPlace } from '../../tools/integrations/upstream/upstreams.ts';
+import { sealedAgain } from '../../tools/webhooks/secrets.ts';
 
 const BATCH = 100;
 
@@ -13,7 +13,7 @@ const BATCH = 100;
  * Seals with the first key what an earlier one sealed, each record in a transaction of its own. Returns how many records that were, so that
  * the operator knows when earlier keys can go.
  */
-export async function sealAnew(store: Store, box: SecretBox): Promise<number> {
+export async function reencryptSecrets(store: Store, box: SecretBox): Promise<number> {
   const counts = [
     await renewAll(store, store.integrations, {
       within: (tx) => tx.integrations,
