@@ -1,11 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Store } from '../../store/port.ts';
-import { ToolError } from '../../tools/core/errors.ts';
 import type { OpenEndpoint } from './endpoint.ts';
-import { requestIdOf } from './native-prototypes.ts';
-import { sendError } from './respond.ts';
 
-const PATH = '/readyz';
+export const READY_PATH = '/readyz';
 /** Strangers are not told what. */
 const DAMAGED = 'degraded: data are damaged; get_system_health says what, and how to recover\n';
 
@@ -34,27 +31,15 @@ export class Readiness {
   readonly endpoint: OpenEndpoint = {
     open: true,
     method: 'GET',
-    path: PATH,
+    path: READY_PATH,
     serve: (_, response) => {
       const { writable, damage } = this.#store.status();
-      answer(response, this.#isServing && writable, damage === undefined ? '' : DAMAGED);
+      sendReadiness(response, this.#isServing && writable, damage === undefined ? '' : DAMAGED);
     },
   };
 }
 
-/** A start takes a second or a few. */
-const SOON_SECONDS = 1;
-const STARTING = new ToolError('unavailable', 'The server is starting; ask again soon.', {
-  retryAfterSeconds: SOON_SECONDS,
-});
-
-/** Answers every request before the server can judge who calls: nothing is said about credentials and paths. */
-export function answerBeforeStart({ url }: IncomingMessage, response: ServerResponse): void {
-  if (url === PATH) answer(response.setHeader('Retry-After', SOON_SECONDS), false);
-  else sendError(response, STARTING, requestIdOf(response));
-}
-
-function answer(response: ServerResponse, isReady: boolean, text = ''): void {
+export function sendReadiness(response: ServerResponse, isReady: boolean, text = ''): void {
   response.writeHead(isReady ? 200 : 503, { 'Content-Length': String(text.length), 'Cache-Control': 'no-store' });
   response.end(text);
 }

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
 import type { Logger } from 'pino';
 import { type Config, httpUrl, localUrl } from '../config/config.ts';
+import { answerBeforeStart } from './before-start.ts';
 import { proxyTest } from './caller-address.ts';
 import { Connections } from './connections.ts';
 import { createNativeServer } from './native-prototypes.ts';
-import { answerBeforeStart } from './readiness.ts';
 import { refusals, refuseSocket, refuseUnreadable } from './refuse-socket.ts';
 import type { OnUncaught } from './uncaught.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
+import { answerBeforeStart } from '../../facade/http/before-start.ts';
 import { createNativeServer } from '../../facade/http/native-prototypes.ts';
-import { answerBeforeStart } from '../../facade/http/readiness.ts';
 import { FailingFiles } from '../store/failing-files.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
 import { callsOf, rest } from '../support/calls.ts';
@@ -55,18 +55,70 @@ describe('/readyz', () => {
 });
 
 describe('a server that is not there yet', () => {
-  it('is not ready, and says to callers that it starts', async () => {
-    const { server: early } = createNativeServer(answerBeforeStart, assert.ifError);
+  const { server: early } = createNativeServer(answerBeforeStart, assert.ifError);
+  let baseUrl: string;
+  before(async () => {
     stoppedAtEnd(early).listen(0, '127.0.0.1');
     await once(early, 'listening');
-    const baseUrl = `http://127.0.0.1:${(early.address() as AddressInfo).port}`;
-    const probe = await fetch(`${baseUrl}/readyz`);
-    assert.deepEqual([probe.status, probe.headers.get('retry-after'), await probe.text()], [503, '1', '']);
-    for (const headers of [{}, { Expect: 'unknown' }]) {
+    baseUrl = `http://127.0.0.1:${(early.address() as AddressInfo).port}`;
+  });
+  after(() => early.close());
+
+  async function ask(path: string, init: RequestInit = {}) {
+    const response = await fetch(`${baseUrl}${path}`, init);
+    assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '1'], path);
+    return { headers: response.headers, text: await response.text() };
+  }
+
+  it('is not ready, and says to callers of the API that it starts', async () => {
+    assert.equal((await ask('/readyz')).text, '');
+    for (const headers of [{}, { Expect: 'unknown' }, { Accept: 'text/html' }]) {
       const call = await rest({ baseUrl }, 'GET', '/api/v1/agents', { headers });
       assert.deepEqual([call.status, call.body.code, call.headers.get('retry-after')], [503, 'unavailable', '1']);
     }
-    early.close();
+    assert.equal(JSON.parse((await ask('/api/v1/mcp')).text).code, 'unavailable');
+  });
+
+  it('answers MCP clients with an error of JSON-RPC', async () => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' });
+    const streams = { headers: { Accept: 'text/event-stream' } };
+    for (const path of ['/api/v1/mcp', '/api/v1/mcp?mode=search', '/api/capsules/cap_01h/mcp']) {
+      for (const init of [{ method: 'POST', body }, streams]) {
+        const { text, headers } = await ask(path, init);
+        assert.equal(headers.get('content-type'), 'application/json');
+        const { jsonrpc, id, error } = JSON.parse(text);
+        assert.deepEqual([jsonrpc, id, error.code], ['2.0', null, -32000]);
+        assert.match(error.message, /starting/);
+      }
+    }
+  });
+
+  it('answers OAuth clients with an error of OAuth, which pages of any origin may read', async () => {
+    const metadata = ['oauth-authorization-server', 'openid-configuration', 'oauth-protected-resource/api/v1/mcp'];
+    for (const path of ['/oauth/token', '/oauth/register', ...metadata.map((name) => `/.well-known/${name}`)]) {
+      const { text, headers } = await ask(path, { method: path.startsWith('/oauth') ? 'POST' : 'GET' });
+      const { error, error_description: description } = JSON.parse(text);
+      assert.equal(error, 'temporarily_unavailable', path);
+      assert.match(description, /starting/);
+      assert.equal(headers.get('access-control-allow-origin'), '*');
+    }
+  });
+
+  it('shows browsers a page, which they load again unless a form led to it', async () => {
+    const headers = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    for (const path of ['/', '/agents', '/sign-in', '/oauth/authorize?client_id=x', '/api/v1/mcp']) {
+      const page = await ask(path, { headers });
+      assert.match(page.headers.get('content-type') ?? '', /^text\/html/, path);
+      assert.match(page.text, /<h1>The server is starting<\/h1>/);
+      assert.equal(page.headers.get('refresh'), '1');
+    }
+    const form = await ask('/sign-in', {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams({ email: 'a@example.com' }),
+    });
+    assert.match(form.text, /<h1>/);
+    assert.equal(form.headers.get('refresh'), null);
   });
 });
 

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, describe, it } from 'node:test';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { answerBeforeStart } from '../../facade/http/before-start.ts';
+import { createNativeServer } from '../../facade/http/native-prototypes.ts';
+import { stoppedAtEnd } from '../support/at-end.ts';
 import { callsOf, makeCapsule } from '../support/calls.ts';
 import { lazyChecks } from '../support/mcp-validators.ts';
 import { programArgs } from '../support/node-args.ts';
@@ -92,6 +98,20 @@ describe('the stdio door', { timeout: 240_000 }, () => {
     }
     await callsOf(server).must('update_capsule', { id: capsule.id, status: 'disabled' });
     await assert.rejects(connect({}, capsule.token, { CAPSULE_ID: capsule.id }), /This capsule is disabled/);
+  });
+
+  it('answers a request while the server starts with an error that has its id', async () => {
+    const { server: early } = createNativeServer(answerBeforeStart, assert.ifError);
+    stoppedAtEnd(early).listen(0, '127.0.0.1');
+    await once(early, 'listening');
+    const { port } = early.address() as AddressInfo;
+    const env = { PATH: process.env.PATH, BASE_URL: `http://127.0.0.1:${port}`, API_KEY: server.adminKey };
+    const door = spawn(process.execPath, programArgs('commands/stdio'), { env, stdio: ['pipe', 'pipe', 'ignore'] });
+    door.stdin.end('{"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {}}\n');
+    const { id, error } = JSON.parse(await text(door.stdout));
+    assert.equal(id, 7);
+    assert.match(error.message, /starting/);
+    early.close();
   });
 
   it('carries subscriptions, ends them for a client that closes them, and answers one whose key was revoked', async () => {
