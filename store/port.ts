@@ -113,6 +113,8 @@ export interface Reader<Record> {
   /** The record. @throws NotFound */
   read(id: string): Promise<Record>;
   find(query: Query<Record>): Promise<Page<Record>>;
+  /** The first record that `find` would return. */
+  first(query: Omit<Query<Record>, 'limit'>): Promise<Record | undefined>;
   /** How many records `find` would return without a limit. */
   count(query: CountQuery<Record>): Promise<number>;
 }

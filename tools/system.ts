@@ -60,7 +60,7 @@ export const getSystemHealth = defineTool({
 
   async handler(_, { store, server, principal }) {
     const started = performance.now();
-    await store.agents.find({ limit: 1 });
+    await store.agents.first({});
     const latencyMs = Math.round((performance.now() - started) * 1000) / 1000;
     const { writable, dropped, damage, lastError = damage } = server.storeStatus();
     const kept: IntegrationHealth = {

@@ -48,7 +48,7 @@ export const FOUNDED = -150;
 export async function fillWorkspace(store: Store, clock: DemoClock, today: string): Promise<void> {
   const url = new URL('../../data/demo/workspace.json', import.meta.url);
   const story = calls.parse(JSON.parse(readFileSync(url, 'utf8')));
-  const [owner] = (await store.adminUsers.find({ where: { role: 'owner' }, limit: 1 })).records;
+  const owner = await store.adminUsers.first({ where: { role: 'owner' } });
   if (!owner) throw new Error('The store has no owner yet.');
   const budgets = await startBudgets({ store, now: clock.now, onFailure: fail });
   const registry = registryOn(store, clock, budgets);

@@ -1,4 +1,5 @@
 import { OperatorError } from '../../store/errors.ts';
+import { firstOf } from '../../store/first.ts';
 import type { Store } from '../../store/port.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
 import { lookedAt } from '../../tools/core/registry/paging.ts';
@@ -41,8 +42,7 @@ export async function prepareStore(
 export async function recoverKey(store: Store): Promise<string> {
   // One of them always has no limit.
   const unlimited = lookedAt(store.adminUsers, ({ access }) => !access);
-  const owners = await unlimited.find({ where: { role: 'owner', isActive: true }, order: 'oldest', limit: 1 });
-  const [owner] = owners.records;
+  const owner = await firstOf(unlimited, { where: { role: 'owner', isActive: true }, order: 'oldest' });
   if (!owner) throw new OperatorError('The store has no active owner; start the server once on it first.');
   const secret = newSecret('key');
   await store.transaction((tx) => tx.apiKeys.insert(keyOf(owner.id, { secret, name: 'recovered', scopes: ['admin'] })));
@@ -51,8 +51,8 @@ export async function recoverKey(store: Store): Promise<string> {
 
 async function checkBootstrapKey(store: Store, bootstrapKey: string | undefined): Promise<FirstStart> {
   if (bootstrapKey === undefined) return {};
-  const { records } = await store.apiKeys.find({ where: { prefix: prefixOf('key', bootstrapKey) ?? '' }, limit: 1 });
-  if (records[0]?.hash === hashSecret(bootstrapKey)) return {};
+  const key = await store.apiKeys.first({ where: { prefix: prefixOf('key', bootstrapKey) ?? '' } });
+  if (key?.hash === hashSecret(bootstrapKey)) return {};
   const warning = `BOOTSTRAP_API_KEY is not a key of this store and is ignored: it counts at the first start only. \`${howToRun('recover-key')}\` makes a new admin key.`;
   return { warning };
 }

@@ -99,7 +99,7 @@ export async function findClient(
   { oauthClients }: Pick<Readers, 'oauthClients'>,
   clientId: string,
 ): Promise<OAuthClientRecord | undefined> {
-  return (await oauthClients.find({ where: { clientId }, limit: 1 })).records[0];
+  return await oauthClients.first({ where: { clientId } });
 }
 
 function propertiesOf({ clientId, kind, secretHash, name, metadata, ...kept }: OAuthClientRecord): ClientProperties {

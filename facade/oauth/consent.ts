@@ -191,8 +191,8 @@ class ConsentPage implements Consent {
    */
   async #chosenBefore({ client, resource, scopes }: Asked, person: Principal): Promise<AppScope> {
     const where = { userId: person.ownerId, clientId: client.id, resource };
-    const { records } = await this.#options.store.connectedApps.find({ where, limit: 1 });
-    const wanted = records.length > 0 ? APP_SCOPES.findLast((scope) => scopes.includes(scope)) : undefined;
+    const known = await this.#options.store.connectedApps.first({ where });
+    const wanted = known ? APP_SCOPES.findLast((scope) => scopes.includes(scope)) : undefined;
     return wanted ?? 'read';
   }
 }

@@ -132,7 +132,7 @@ export class ClientDocuments {
       metadata: { ...metadata },
     };
     return this.#store.transaction(async (tx) => {
-      const [known] = (await tx.oauthClients.find({ where: { clientId }, limit: 1 })).records;
+      const known = await tx.oauthClients.first({ where: { clientId } });
       if (known) return tx.oauthClients.update(known.id, member);
       const address = lookedUpFor.getStore();
       const networkHash = address === undefined ? undefined : hashSecret(networkOf(address));

@@ -121,7 +121,7 @@ export async function deleteStates(
 }
 
 async function find({ oauthStates }: Pick<Readers, 'oauthStates'>, key: string): Promise<OAuthStateRecord | undefined> {
-  return (await oauthStates.find({ where: { key }, limit: 1 })).records[0];
+  return await oauthStates.first({ where: { key } });
 }
 
 function keyOf(kind: string, id: string): string {

@@ -159,6 +159,7 @@ export class LowdbStore implements StoreCore {
       get: async (id) => this.#current(collection).get(id),
       read: async (id) => this.#current(collection).read(id),
       find: async (query) => find(this.#current(collection), query),
+      first: async (query) => find(this.#current(collection), { ...query, limit: 1 }).records[0],
       count: async (filter) => {
         const find = (name: string, query: RowQuery) => this.reader(this.#collection(name)).find(query);
         return count(this.#current(collection), await withOwners(collection, filter, find));

@@ -3,6 +3,7 @@ import type { Cluster } from '../cluster-port.ts';
 import type { CollectionName, RecordOf } from '../collections.ts';
 import { CommitAdditions } from '../commit-additions.ts';
 import { StoreUnavailable } from '../errors.ts';
+import { firstOf } from '../first.ts';
 import type { Jobs } from '../jobs-port.ts';
 import type {
   AddToCommit,
@@ -130,10 +131,12 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
     const table: Table = tableNamed(name);
     const reading = { ...this.#reading, findsCredentials: decidesAboutCallers(name) };
     const get = (id: string) => this.#open(() => readOne(table, id, this.#reading));
+    const find = (query: AnyQuery): Promise<Page<Row>> => this.#open(() => readPage(table, query, reading));
     return {
       get,
       read: async (id) => expectedRecord(table, id, await get(id)),
-      find: (query: AnyQuery): Promise<Page<Row>> => this.#open(() => readPage(table, query, reading)),
+      find,
+      first: (query) => firstOf({ find }, query),
       count: (filter: AnyCount) =>
         this.#open(
           async () =>

@@ -29,6 +29,7 @@ beforeEach(async () => {
         get: (id) => budgets.get(id),
         read: (id) => budgets.read(id),
         count: (query) => budgets.count(query),
+        first: (query) => budgets.first(query),
         async find(query) {
           const page = await budgets.find(query);
           await meanwhile();

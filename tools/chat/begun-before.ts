@@ -20,7 +20,7 @@ export async function ranBefore({ store, server, repeat, write }: Context): Prom
   if (!repeat) return undefined;
   const now = server.now();
   const from = new Date(now.getTime() - KEPT_MS).toISOString();
-  const [run] = (await store.agentRuns.find({ where: { begunBy: repeat.key }, from, limit: 1 })).records;
+  const run = await store.agentRuns.first({ where: { begunBy: repeat.key }, from });
   if (!run) return undefined;
   requireSameInput(repeat, run.begunWith);
   const { status, error } = run;

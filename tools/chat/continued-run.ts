@@ -51,7 +51,7 @@ export async function runToContinue(
   if (run.status === 'succeeded') {
     throw fail('conflict', `The run ${id} was finished; list_messages {"id": "${threadId}"} shows its answer.`, said);
   }
-  const [newest] = (await agentRuns.find({ where: { threadId }, limit: 1 })).records;
+  const newest = await agentRuns.first({ where: { threadId } });
   if (newest && newest.id !== id) {
     throw fail('conflict', `The thread went on with the run ${newest.id}; continue that one, or send a message.`, {
       ...said,

@@ -30,7 +30,7 @@ export async function begunBefore(
   if (begunBy === undefined) return undefined;
   const isCall = begunWith !== undefined;
   const from = isCall ? new Date(now.getTime() - KEPT_MS).toISOString() : undefined;
-  const [run] = (await flowRuns.find({ where: { begunBy }, from, limit: 1 })).records;
+  const run = await flowRuns.first({ where: { begunBy }, from });
   if (run && isCall && repeat) requireSameInput(repeat, run.begunWith);
   return run;
 }

@@ -183,8 +183,7 @@ export function hasEnded({ status }: Pick<FlowRunRecord, 'status'>): boolean {
 
 /** The waiting runs of a flow, oldest first. */
 export async function nextQueued({ flowRuns }: Pick<Readers, 'flowRuns'>, flowId: string) {
-  const { records } = await flowRuns.find({ where: { flowId, status: 'queued' }, order: 'oldest', limit: 1 });
-  return records[0];
+  return flowRuns.first({ where: { flowId, status: 'queued' }, order: 'oldest' });
 }
 
 /** Removes what runs hold of the record: the input and all outputs of runs that contain its id. Later steps find null in their place. */

@@ -42,8 +42,6 @@ export async function prepareRestore(
 
 /** A deleted flow as it was. */
 async function lastStateOf(entityId: string, { versions }: Pick<Readers, 'versions'>): Promise<Flow | undefined> {
-  const { records } = await versions.find({ where: { entityType: 'flow', entityId }, limit: 1 });
-  return (
-    records[0] && flow.parse({ ...records[0].payload, updatedAt: records[0].createdAt, revision: records[0].revision })
-  );
+  const last = await versions.first({ where: { entityType: 'flow', entityId } });
+  return last && flow.parse({ ...last.payload, updatedAt: last.createdAt, revision: last.revision });
 }

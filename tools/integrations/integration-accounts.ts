@@ -67,8 +67,7 @@ const disconnectIntegration = defineTool({
     if (whose !== principal.ownerId) requireOthers(principal, integrationId, 'write', fail);
     const key = accountKey(integrationId, whose);
     const account = await write(async ({ integrationAccounts, integrationLinks }) => {
-      const { records } = await integrationAccounts.find({ where: { key }, limit: 1 });
-      const [found] = records;
+      const found = await integrationAccounts.first({ where: { key } });
       if (!found) throw fail('not_found', 'There is no such account; list_integration_accounts shows those there are.');
       const links = await integrationLinks.find({ where: { integrationId, userId: whose }, limit: 100 });
       for (const link of links.records) await integrationLinks.delete(link.id);

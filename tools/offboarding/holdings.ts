@@ -112,7 +112,7 @@ async function flowHolding(
   const does =
     agentId === undefined ? `calls ${steps?.map(({ tool }) => tool).join(', ') || 'nothing'}` : `runs ${agentId}`;
   const when = trigger.kind === 'cron' ? `schedule ${trigger.expression}` : trigger.kind;
-  const [last] = (await flowRuns.find({ where: { flowId: id }, limit: 1 })).records;
+  const last = await flowRuns.first({ where: { flowId: id } });
   const reach = `${enabled ? 'enabled' : 'disabled'}, ${when}; ${does}`;
   return { type: 'flow', id, name, reach: cut(reach), createdAt, ...used(last?.createdAt) };
 }

@@ -1,4 +1,5 @@
 import type { AgentRunRecord } from '../../resources/agent-run.ts';
+import { firstOf } from '../../store/first.ts';
 import type { Reader, Readers, Where } from '../../store/port.ts';
 import type { Limit } from '../core/access/limit.ts';
 import { onlyThese } from '../core/access/limit.ts';
@@ -28,7 +29,7 @@ export async function openRun(
   { store, principal, fail }: { store: Readers; principal: Principal; fail: Fail<'not_found'> },
   id: string,
 ): Promise<AgentRunRecord> {
-  const [run] = (await (await runsSeenBy(store, principal)).find({ where: { id }, limit: 1 })).records;
+  const run = await firstOf(await runsSeenBy(store, principal), { where: { id } });
   if (!run) throw fail('not_found', `There is no run ${id}; list_agent_runs shows the ones you can see.`);
   return run;
 }

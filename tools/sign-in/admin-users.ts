@@ -9,6 +9,7 @@ import {
 } from '../../resources/admin-user.ts';
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
+import { firstOf } from '../../store/first.ts';
 import type { Readers } from '../../store/port.ts';
 import { readRights } from '../core/access/assignable-rights.ts';
 import { requireCredential } from '../core/access/credential.ts';
@@ -186,7 +187,7 @@ async function requireOtherOwner(
 ): Promise<void> {
   if (role !== OWNER || !isActive || access) return;
   const owners = lookedAt(store.adminUsers, (other) => other.id !== id && !other.access);
-  if ((await owners.find({ where: { role: OWNER, isActive: true }, limit: 1 })).records.length > 0) return;
+  if (await firstOf(owners, { where: { role: OWNER, isActive: true } })) return;
   throw fail('conflict', 'This is the last active owner without a limit; create or reactivate another owner first.');
 }
 

@@ -22,10 +22,10 @@ export async function mayUserSignIn(
   email: string,
 ): Promise<AdminUser | undefined> {
   const { signInDomains } = await readSettings(store);
-  const { records } = await store.adminUsers.find({ where: { email: email.toLowerCase() }, limit: 1 });
+  const user = await store.adminUsers.first({ where: { email: email.toLowerCase() } });
   const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
   if (signInDomains.length > 0 && !signInDomains.includes(domain)) return undefined;
-  return records[0]?.isActive ? records[0] : undefined;
+  return user?.isActive ? user : undefined;
 }
 
 interface OpenedSession {
@@ -101,8 +101,7 @@ export async function useToken(
   const key = createHash('sha256')
     .update(JSON.stringify([issuer, jti]))
     .digest('base64url');
-  const { records } = await usedTokens.find({ where: { key }, limit: 1 });
-  if (records.length > 0) throw refuseSignIn('the ID token was used before');
+  if (await usedTokens.first({ where: { key } })) throw refuseSignIn('the ID token was used before');
   const forgetAt = expiresAt.getTime() + 2 * CLOCK_SKEW_SECONDS * 1000;
   await usedTokens.insert({ key, expiresAt: new Date(forgetAt).toISOString() });
 }

@@ -114,8 +114,7 @@ export class PasskeyCeremonies {
   async checkUse(text: string, purpose: Purpose): Promise<UsedPasskey> {
     const answer = used.safeParse(parse(text)).data;
     if (!answer) throw refuseSignIn('the answer of the passkey is unreadable');
-    const { records } = await this.#store.passkeys.find({ where: { credentialId: answer.id }, limit: 1 });
-    const [passkey] = records;
+    const passkey = await this.#store.passkeys.first({ where: { credentialId: answer.id } });
     const user = passkey && (await this.#store.adminUsers.get(passkey.userId));
     if (!passkey || !user) throw refuseSignIn('the passkey is unknown here');
     const { userHandle } = answer.response;

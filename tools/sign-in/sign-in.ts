@@ -91,8 +91,7 @@ export class SignIn {
   redeemLink(secret: string, browser: string | undefined, visitor: Visitor): Promise<string> {
     return this.attempt('redeem', visitor, {}, async () => {
       const used = await this.#options.store.transaction(async (tx) => {
-        const { records } = await tx.signInLinks.find({ where: { hash: hashSecret(secret) }, limit: 1 });
-        const [link] = records;
+        const link = await tx.signInLinks.first({ where: { hash: hashSecret(secret) } });
         const problem = this.#problemOf(link, browser) ?? (await this.#problemOfMaker(tx, link));
         if (!link || problem !== undefined) return { problem };
         return { link: await tx.signInLinks.touch(link.id, { usedAt: this.#options.now().toISOString() }) };

@@ -11,8 +11,7 @@ export function sourceOf(door: Door, how: 'created' | 'chat'): string {
 
 /** Stores that a thread has the source, so that stats can count by source without reading every thread. */
 export async function enterSource(store: Pick<HistoryWriters, 'threadSources'>, source: string): Promise<void> {
-  const { records } = await store.threadSources.find({ where: { source }, limit: 1 });
-  if (records.length === 0) await store.threadSources.insert({ source });
+  if (!(await store.threadSources.first({ where: { source } }))) await store.threadSources.insert({ source });
 }
 
 /** Called after a thread was deleted. Deletes its source when no other thread has it. */
@@ -20,8 +19,7 @@ export async function leaveSource(
   store: Pick<HistoryWriters, 'threads' | 'threadSources'>,
   source: string,
 ): Promise<void> {
-  const others = await store.threads.find({ where: { ...whoeverSees, source }, limit: 1 });
-  if (others.records.length > 0) return;
-  const { records } = await store.threadSources.find({ where: { source }, limit: 1 });
-  for (const { id } of records) await store.threadSources.delete(id);
+  if (await store.threads.first({ where: { ...whoeverSees, source } })) return;
+  const kept = await store.threadSources.first({ where: { source } });
+  if (kept) await store.threadSources.delete(kept.id);
 }

@@ -18,8 +18,7 @@ const LOOKUPS: Readonly<Partial<Record<string, Lookup>>> = {
     return user?.name ?? user?.email;
   },
   flow: async ({ flows }, id) => (await flows.get(id))?.name,
-  integration: async ({ integrations }, toolPrefix) =>
-    (await integrations.find({ where: { toolPrefix }, limit: 1 })).records[0]?.name,
+  integration: async ({ integrations }, toolPrefix) => (await integrations.first({ where: { toolPrefix } }))?.name,
 };
 
 export async function namesOf(store: Readers, by: string, keys: readonly string[]): Promise<Named> {

@@ -49,7 +49,7 @@ export function rollUp(store: Store, now: Date): Promise<boolean> {
 async function rollUpAll(store: Store, now: Date): Promise<boolean> {
   const to = hourOf(now.getTime() - LATEST_MS);
   for (const source of sourcesOf(store)) {
-    const [newest] = (await store.usageHours.find({ where: { source: source.name }, limit: 1 })).records;
+    const newest = await store.usageHours.first({ where: { source: source.name } });
     const from = newest ? Date.parse(newest.createdAt) + HOUR_MS : 0;
     if (!(await rollUpSpan(store, source, { from: Math.min(from, to - COMPARED_MS), to }))) return false;
   }

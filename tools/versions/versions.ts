@@ -264,8 +264,7 @@ async function findVersion(
 }
 
 async function latestVersion(store: Readers, { entityType, entityId }: Place): Promise<VersionRecord> {
-  const { records } = await store.versions.find({ where: { entityType, entityId }, limit: 1 });
-  const [latest] = records;
+  const latest = await store.versions.first({ where: { entityType, entityId } });
   if (!latest) throw new Error(`${entityType} ${entityId} lost its history.`);
   return latest;
 }
@@ -279,8 +278,7 @@ async function startOfDiff(caller: Caller, target: VersionRecord, against: strin
     return (await findVersion(caller, { ...target, versionId: against })).payload;
   }
   const { entityType, entityId } = target;
-  const { records } = await store.versions.find({ where: { entityType, entityId, revision }, limit: 1 });
-  const [found] = records;
+  const found = await store.versions.first({ where: { entityType, entityId, revision } });
   if (!found) throw fail('not_found', `The ${entityType} ${entityId} has no revision ${against}; see list_versions.`);
   return found.payload;
 }

@@ -25,8 +25,7 @@ export async function lookForAlerts(store: Store, source: AlertSource, now: Date
   await store.transaction(async (tx) => {
     for (const { id } of over) if (await tx.alerts.get(id)) await tx.alerts.delete(id);
     for (const [key, alert] of ongoing) {
-      const told = await tx.alerts.find({ where: { key }, limit: 1 });
-      if (told.records.length > 0) continue; // another process was faster
+      if (await tx.alerts.first({ where: { key } })) continue; // another process was faster
       await tx.alerts.insert({ key, source: source.name } satisfies Partial<AlertRecord>);
       await raiseAlert(tx, alert, now);
     }

@@ -1,5 +1,6 @@
 import { eachInTurn } from '../../each-in-turn.ts';
 import { UniqueTaken } from '../../errors.ts';
+import { firstOf } from '../../first.ts';
 import type { Change, Guard, Page, Writer } from '../../port.ts';
 import { assertMutable, expectedRecord, newRecord, touchedRecord, updatedRecord } from '../../record-change.ts';
 import type { Row } from '../../row.ts';
@@ -45,6 +46,10 @@ export class Staging implements Writer<Row> {
   async find(query: RowQuery): Promise<Page<Row>> {
     this.#assertLive();
     return find(this.#collection, query, this.changes);
+  }
+
+  first(query: Omit<RowQuery, 'limit'>): Promise<Row | undefined> {
+    return firstOf(this, query);
   }
 
   async count(filter: RowCount): Promise<number> {

@@ -1,3 +1,4 @@
+import { firstOf } from '../../first.ts';
 import type { Page, Query, Reader } from '../../port.ts';
 
 type Kept = { readonly id: string; readonly revision?: number; readonly updatedAt?: string };
@@ -44,6 +45,10 @@ export class KnownRecords<Record extends Kept> implements Reader<Record> {
     // What is not there is asked for anew each time: it could be made at any moment.
     if (asked === this.#changes && records.length > 0) roomIn(this.#pages).set(name, page);
     return page;
+  }
+
+  first(query: Omit<Query<Record>, 'limit'>): Promise<Record | undefined> {
+    return firstOf(this, query);
   }
 
   count(query: Parameters<Reader<Record>['count']>[0]): Promise<number> {

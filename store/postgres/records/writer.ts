@@ -1,4 +1,5 @@
 import type { CollectionName } from '../../collections.ts';
+import { firstOf } from '../../first.ts';
 import type { Change, Guard, Page, Writer } from '../../port.ts';
 import { assertMutable, expectedRecord, newRecord, touchedRecord, updatedRecord } from '../../record-change.ts';
 import type { Row } from '../../row.ts';
@@ -65,6 +66,10 @@ export class TableWriter implements Writer<Row> {
       for (const record of page.records) this.#seen.set(record.id, record);
       return page;
     });
+  }
+
+  first(query: Omit<AnyQuery, 'limit'>): Promise<Row | undefined> {
+    return firstOf(this, query);
   }
 
   count(filter: AnyCount): Promise<number> {

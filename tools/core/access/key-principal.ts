@@ -21,7 +21,7 @@ export interface ShownKey {
 export async function findKey({ apiKeys }: Pick<Readers, 'apiKeys'>, secret: string): Promise<ShownKey | undefined> {
   const prefix = prefixOf('key', secret);
   if (prefix === undefined) return undefined;
-  const [key] = (await apiKeys.find({ where: { prefix }, limit: 1 })).records;
+  const key = await apiKeys.first({ where: { prefix } });
   if (key && secretMatches(secret, key.hash)) return { key, until: undefined };
   const { records } = await apiKeys.find({ where: { replacedPrefixes: prefix }, limit: 10 });
   for (const rotated of records) {

@@ -61,8 +61,7 @@ async function integrationSubject(store: Readers, id: string): Promise<Subject> 
 /** The agent of this name that is not deleted. Names are stored with composed characters. */
 export async function agentNamed(store: Pick<Readers, 'agents'>, text: string) {
   const name = text.trim().normalize('NFC');
-  const { records } = await store.agents.find({ where: { name, status: ['active', 'paused'] }, limit: 1 });
-  return records[0];
+  return store.agents.first({ where: { name, status: ['active', 'paused'] } });
 }
 
 /** A deleted record still belongs to its database, for callers who read its history. */
@@ -74,6 +73,5 @@ async function recordSubject(store: Readers, id: string): Promise<Subject> {
 
 async function lastPayload(store: Readers, id: string): Promise<{ readonly databaseId?: unknown } | undefined> {
   const where = { entityType: 'database-record', entityId: id };
-  const { records } = await store.versions.find({ where, limit: 1 });
-  return records[0]?.payload;
+  return (await store.versions.first({ where }))?.payload;
 }

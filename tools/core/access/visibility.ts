@@ -179,8 +179,8 @@ export async function mayKnowOf(
 ): Promise<boolean> {
   const record = await store[collection].get(id);
   if (record) return !('accessKeys' in record) || isSeen(record, principal);
-  const { records } = await store.versions.find({ where: { entityType: type, entityId: id }, limit: 1 });
-  const threadId = records[0]?.payload.threadId;
+  const latest = await store.versions.first({ where: { entityType: type, entityId: id } });
+  const threadId = latest?.payload.threadId;
   return typeof threadId !== 'string' || isThreadSeen(store, threadId, principal);
 }
 

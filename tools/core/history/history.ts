@@ -125,6 +125,10 @@ class VersionedWriter implements HistoryWriter<KeptRecord> {
     return this.#writer.find(query);
   }
 
+  first(query: Omit<Query<KeptRecord>, 'limit'>) {
+    return this.#writer.first(query);
+  }
+
   count(query: Parameters<Reader<KeptRecord>['count']>[0]) {
     return this.#writer.count(query);
   }
@@ -190,8 +194,8 @@ class VersionedWriter implements HistoryWriter<KeptRecord> {
     if (revision === 1) return undefined;
     const { tx, now } = this.#parts;
     const where = { entityType: this.#kind.type, entityId };
-    const { records } = await tx.versions.find({ where, limit: 1 });
-    const previous = records[0] ? Date.parse(records[0].createdAt) : 0;
+    const latest = await tx.versions.first({ where });
+    const previous = latest ? Date.parse(latest.createdAt) : 0;
     return previous < now().getTime() ? undefined : new Date(previous + 1).toISOString();
   }
 }

@@ -147,8 +147,7 @@ export class Repeats {
    * @throws ToolError (conflict) for another input; (not_found) where the call was about what the caller may not see any more.
    */
   async #find({ key, input, inputHash, limit, principal }: Repeat): Promise<KeptAnswer | undefined> {
-    const { records } = await this.#store.idempotency.find({ where: { key }, from: this.#oldest(), limit: 1 });
-    const kept = records[0];
+    const kept = await this.#store.idempotency.first({ where: { key }, from: this.#oldest() });
     if (!kept) return undefined;
     // Hashes without the secret, as older versions made them, are known too.
     const same = kept.inputHash.startsWith(WITH_SECRET) ? inputHash : sha256(input);

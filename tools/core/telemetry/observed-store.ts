@@ -63,6 +63,7 @@ function tracedReader(reader: AnyReader, kind: string, span: (operation: string)
     get: kind === 'lowdb' ? (id) => reader.get(id) : (id) => inSpan(get, () => reader.get(id)),
     read: kind === 'lowdb' ? (id) => reader.read(id) : (id) => inSpan(get, () => reader.read(id)),
     find: (query) => inSpan(find, () => reader.find(query)),
+    first: (query) => inSpan(find, () => reader.first(query)),
     count: (filter) => inSpan(count, () => reader.count(filter)),
   };
 }

@@ -13,7 +13,7 @@ export async function findRepeated(
   { flowDeliveries }: Pick<Readers, 'flowDeliveries'>,
   key: string,
 ): Promise<FlowDeliveryRecord | undefined> {
-  return (await flowDeliveries.find({ where: { key }, limit: 1 })).records[0];
+  return await flowDeliveries.first({ where: { key } });
 }
 
 /** The parts of a delivery that not everybody may see. */

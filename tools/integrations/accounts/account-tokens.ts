@@ -31,8 +31,7 @@ export class AccountTokens {
 
   /** The record of the account. @throws AccountWanted where there is none that can be used */
   async account(key: string): Promise<IntegrationAccountRecord> {
-    const { records } = await this.#parts.store.integrationAccounts.find({ where: { key }, limit: 1 });
-    const [account] = records;
+    const account = await this.#parts.store.integrationAccounts.first({ where: { key } });
     if (account?.status !== 'connected') throw new AccountWanted();
     return account;
   }
@@ -62,8 +61,8 @@ export class AccountTokens {
     if (now.getTime() - (this.#used.get(key) ?? 0) < USE_MS) return;
     this.#used.set(key, now.getTime());
     await this.#parts.store.transaction(async ({ integrationAccounts }) => {
-      const { records } = await integrationAccounts.find({ where: { key }, limit: 1 });
-      if (records[0]) await integrationAccounts.touch(records[0].id, { lastUsedAt: now.toISOString() });
+      const account = await integrationAccounts.first({ where: { key } });
+      if (account) await integrationAccounts.touch(account.id, { lastUsedAt: now.toISOString() });
     });
   }
 

@@ -123,8 +123,8 @@ export class IntegrationAccounts {
   /** These scopes, and those that the account has. */
   async scopesWith(integrationId: string, userId: string, scopes: readonly string[]): Promise<string[]> {
     const where = { key: accountKey(integrationId, userId) };
-    const { records } = await this.#options.store.integrationAccounts.find({ where, limit: 1 });
-    return [...new Set([...(records[0]?.scopes ?? []), ...scopes])];
+    const account = await this.#options.store.integrationAccounts.first({ where });
+    return [...new Set([...(account?.scopes ?? []), ...scopes])];
   }
 
   /** What the link is for. @throws ToolError where it does not open for the person */
@@ -139,8 +139,8 @@ export class IntegrationAccounts {
     await this.#take(link);
     const { store, secrets } = this.#options;
     const key = accountKey(integration.id, link.shared ? undefined : link.userId);
-    const { records } = await store.integrationAccounts.find({ where: { key }, limit: 1 });
-    const client = records[0] && this.#readable(records[0])?.client;
+    const account = await store.integrationAccounts.first({ where: { key } });
+    const client = account && this.#readable(account)?.client;
     const begun = await beginFlow(integration, { scopes: link.scopes, client }, this.#parts);
     const expiresAt = new Date(this.#options.now().getTime() + LINK_MS).toISOString();
     const sealed = sealFlow(secrets, link.id, begun.secrets);
@@ -225,8 +225,8 @@ export class IntegrationAccounts {
       // It may have been deactivated or deleted while the provider was asked.
       if (!(await tx.adminUsers.get(link.userId))?.isActive) throw new ToolError('forbidden', OF_ANOTHER);
       if (!isWanted(await tx.integrations.get(integrationId), link)) throw new ToolError('conflict', NOT_WANTED);
-      const { records } = await tx.integrationAccounts.find({ where: { key }, limit: 1 });
-      if (records[0]) await tx.integrationAccounts.update(records[0].id, members);
+      const account = await tx.integrationAccounts.first({ where: { key } });
+      if (account) await tx.integrationAccounts.update(account.id, members);
       else await tx.integrationAccounts.insert(members);
       // From now on the id and secret of an operator go to no other provider.
       if (oauth?.clientId !== undefined && oauth.issuer === undefined && issuer !== undefined)

@@ -48,8 +48,7 @@ export async function findLink(
   secret: string,
   { by, now }: { readonly by: 'hash' | 'stateHash'; readonly now: Date },
 ): Promise<IntegrationLinkRecord | undefined> {
-  const { records } = await integrationLinks.find({ where: { [by]: hashOf(secret) }, limit: 1 });
-  const [link] = records;
+  const link = await integrationLinks.first({ where: { [by]: hashOf(secret) } });
   if (!link || Date.parse(link.expiresAt) <= now.getTime()) return undefined;
   return (by === 'hash') === (link.stateHash === undefined) ? link : undefined;
 }
