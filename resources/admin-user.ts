@@ -16,7 +16,9 @@ export const adminUserFields = {
 export const personAccess = z
   .strictObject({
     scopes: apiKeyFields.scopes.describe('read, write, admin, or finer ones such as agents:read.'),
-    grants: apiKeyFields.grants.optional().describe('If given, they alone decide, as for keys.'),
+    grants: apiKeyFields.grants
+      .optional()
+      .describe('If given, only grants are checked and scopes are ignored, as for keys.'),
   })
   .describe('The most that their sessions, keys, capsules, apps and flows may do. Without it: everything.');
 export type PersonAccess = z.infer<typeof personAccess>;

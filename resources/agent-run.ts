@@ -9,7 +9,7 @@ export type TokenUsage = z.infer<typeof tokenUsage>;
 
 export const stopReason = z
   .enum(['end', 'max_steps', 'length', 'content_filter'])
-  .describe('end: it said what it had to say; max_steps: `maxSteps` turns were used up; length: `maxTokens` were.');
+  .describe('end: the model finished; max_steps: the limit `maxSteps` was reached; length: the limit `maxTokens` was.');
 export type StopReason = z.infer<typeof stopReason>;
 
 export const agentRunStatus = z.enum(['running', 'succeeded', 'failed', 'cancelled']);
@@ -29,7 +29,7 @@ const agentTurn = z.object({
 export type AgentTurn = z.infer<typeof agentTurn>;
 
 const agentRunCall = z.object({
-  turn: z.int().min(1).describe('Place in `turns`, from 1.'),
+  turn: z.int().min(1).describe('Index in `turns`, from 1.'),
   tool: z.string(),
   auditId: recordId.optional().describe('Its audit entry. Absent for a call that was not run.'),
   outcome: z.enum(['ok', 'failed']),
@@ -45,13 +45,13 @@ export const agentRun = z.object({
   id: recordId,
   kind: z.enum(['chat', 'invoke']),
   status: agentRunStatus,
-  agentId: recordId.optional().describe('Absent for the assistant, which is no agent.'),
+  agentId: recordId.optional().describe('Absent for the assistant, which is not an agent.'),
   agentRevision: z.int().min(1).optional(),
   threadId: recordId.optional(),
   continues: recordId.optional().describe('The run that was cut off or failed, and whose work it finishes.'),
   model: z.string(),
   principal: principalRef.describe('Who asked for it.'),
-  onBehalfOf: z.array(principalRef).optional().describe('Whom the asker acted for, nearest first.'),
+  onBehalfOf: z.array(principalRef).optional().describe('On whose behalf, nearest first.'),
   door: door.optional(),
   requestId: z.string().optional().describe('Its calls in the audit log, see list_audit_entries.'),
   capsuleId: recordId.optional(),
@@ -87,6 +87,6 @@ export const agentRunRecord = wholeAgentRun.extend({
     .boolean()
     .optional()
     .describe('Its process or its store was gone before it ended, so nobody knows what it would have said.'),
-  cancelAsked: z.boolean().optional().describe('Somebody wants it to end.'),
+  cancelAsked: z.boolean().optional().describe('Cancellation was requested.'),
 });
 export type AgentRunRecord = z.infer<typeof agentRunRecord>;

@@ -24,7 +24,7 @@ export const apiKeyRecord = z.object({
   grants: apiKeyFields.grants.optional(),
   ownerId: recordId,
   createdBy: recordId,
-  endsWith: recordId.optional().describe('Expiring API key with which it was made: it ends when that one does.'),
+  endsWith: recordId.optional().describe('Expiring API key that created it, and with which it ends.'),
   /** See `budgetSubjects` of principals. Keys that older versions made have none. */
   budgetSubjects: z.array(z.string()).optional(),
   expiresAt: timestamp.optional(),
@@ -39,10 +39,10 @@ export const apiKey = apiKeyRecord
   .omit({ hash: true, replaced: true, replacedPrefixes: true, budgetSubjects: true })
   .extend({
     prefix: z.string().describe('The secret starts with `ak_<prefix>_`.'),
-    grants: apiKeyFields.grants.optional().describe('Where present, they alone decide and scopes do not count.'),
+    grants: apiKeyFields.grants.optional().describe('If present, only grants are checked and scopes are ignored.'),
     ownerId: recordId.describe('Admin user the key acts for.'),
     createdBy: recordId.describe('Principal that made the key.'),
-    rotatedAt: timestamp.optional().describe('When the secret was made, if not with the key.'),
+    rotatedAt: timestamp.optional().describe('When the secret was made, if later than the key.'),
     lastUsedAt: timestamp.optional().describe('To the minute.'),
     earlierSecrets: z
       .array(z.object({ prefix: z.string(), until: timestamp }))

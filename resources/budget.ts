@@ -49,7 +49,7 @@ export const budget = z.object({
   limit: z.number(),
   warnAt: z.number(),
   enabled: z.boolean(),
-  currency: z.string().optional().describe('Of a limit of cost.'),
+  currency: z.string().optional().describe('Currency of a cost limit.'),
   used: z.number().min(0).describe('In this period, since the budget was made.'),
   renewsAt: timestamp.describe('When the next period begins.'),
   state: z.enum(['ok', ...notice.options]).describe('warned: `warnAt` is reached; reached: calls are refused.'),

@@ -54,7 +54,7 @@ export const capsuleRecord = z.object({
   tokenPrefixes: z.array(z.string()),
   tokenRotatedAt: timestamp,
   ownerId: recordId,
-  endsWith: recordId.optional().describe('Expiring API key with which it was made: it ends when that one does.'),
+  endsWith: recordId.optional().describe('Expiring API key that created it, and with which it ends.'),
   /** See `budgetSubjects` of principals. Capsules that older versions made have none. */
   budgetSubjects: z.array(z.string()).optional(),
   createdBy: recordId,

@@ -32,7 +32,7 @@ export const connectedAppRecord = z.object({
   tokenPrefix: z.string().optional(),
   endsWith: recordId
     .optional()
-    .describe('Expiring API key behind the session of whoever agreed: it ends with that key.'),
+    .describe('Expiring API key behind the session of the person who agreed; the app ends with that key.'),
   /** See `budgetSubjects` of principals. */
   budgetSubjects: z.array(z.string()).optional(),
   lastUsedAt: timestamp.optional(),
@@ -45,7 +45,7 @@ export const connectedApp = connectedAppRecord
   .pick({ id: true, client: true, resource: true, scopes: true, userId: true, capsuleId: true, createdAt: true })
   .extend({
     resource: z.string().describe('URL of the MCP address that it may use.'),
-    scopes: connectedAppRecord.shape.scopes.describe('What it was given; empty where it has the reach of the capsule.'),
+    scopes: connectedAppRecord.shape.scopes.describe('Granted scopes; empty where it has the tools of the capsule.'),
     userId: recordId.optional().describe('Admin user it acts for; absent where a capsule token was given.'),
     capsuleId: recordId.optional().describe('Capsule whose tools it has.'),
     lastUsedAt: timestamp.optional().describe('To the minute.'),

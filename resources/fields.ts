@@ -91,7 +91,7 @@ export const expectedRevision = z
   .describe('Refuse with `conflict` unless this is the current revision.');
 
 export const limit = z.int().min(1).max(100).default(20).describe('Records per page.');
-export const cursor = z.string().min(1).max(2000).optional().describe('`nextCursor` of the page before.');
+export const cursor = z.string().min(1).max(2000).optional().describe('`nextCursor` of the previous page.');
 export const includeTotal = z.boolean().default(false).describe('Adds `total`, the count of all matches.');
 
 /** Input members that all list tools have. */

@@ -75,10 +75,10 @@ const flowSignatureInput = z
           new RegExp(`^(?:[\\x21-\\x7e][\\x20-\\x7e]{14,498}[\\x21-\\x7e]|${SECRET_MASK})$`),
           'Write 16 to 500 printable ASCII characters without spaces around them.',
         )
-        .describe(`Secret: what the sender signs with; ${SECRET_MASK} keeps what it was.`),
+        .describe(`Secret that the sender signs with; ${SECRET_MASK} keeps the stored one.`),
     ),
   })
-  .describe('Has the flow take deliveries that are signed so, without a key.');
+  .describe('Lets the flow accept deliveries signed this way, without an API key.');
 
 const flowTrigger = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('manual') }),

@@ -10,7 +10,7 @@ export const integrationAccountRecord = z.object({
   key: z.string(),
   status: z
     .enum(['connected', 'connect_again'])
-    .describe('`connect_again`: its provider takes its token no more, or its server asks for more scopes.'),
+    .describe('`connect_again`: its provider no longer accepts its token, or its server asks for more scopes.'),
   scopes: z.array(z.string()).describe('What its provider granted, as far as it says so.'),
   connectedAt: timestamp,
   lastUsedAt: timestamp.optional(),
@@ -34,7 +34,7 @@ export const integrationLinkRecord = z.object({
   integrationId: recordId,
   userId: recordId,
   shared: z.boolean().describe('Whether the account is for all.'),
-  scopes: z.array(z.string()).optional().describe('To ask for instead of the usual ones.'),
+  scopes: z.array(z.string()).optional().describe('To ask for instead of the default ones.'),
   expiresAt: timestamp,
   stateHash: z.string().length(64).optional().describe('Present once the link was opened.'),
   /** What the provider was asked with, encrypted as one text. */

@@ -26,7 +26,7 @@ const headerValue = z
     new RegExp(`^(?:[\\t\\x20-\\x7e\\x80-\\xff]*|${SECRET_MASK})$`),
     'May hold nothing but printable characters of Latin-1 and tabs; leave out the others.',
   );
-const KEPT = `shown as ${SECRET_MASK}; a value written as ${SECRET_MASK} keeps what it was.`;
+const KEPT = `shown as ${SECRET_MASK}; a value written as ${SECRET_MASK} keeps the stored one.`;
 
 const MOST_SECRETS = 'Has too many entries; give at most 50.';
 const isShort = (entries: object) => Object.keys(entries).length <= 50;
@@ -87,7 +87,7 @@ export const integrationFields = {
         .describe('Scopes to ask for. Default: those its server names.')
         .optional(),
     })
-    .describe('For `oauth-shared` and `oauth-per-person`, where the defaults do not do.'),
+    .describe('For `oauth-shared` and `oauth-per-person`, where the defaults do not work.'),
   enabled: z.boolean(),
   readOnlyTools: z
     .array(z.string().min(1).max(200))

@@ -39,6 +39,6 @@ export const report = z.object({
 export type Report = z.infer<typeof report>;
 
 export const renderedReport = report.extend({
-  result: z.record(z.string(), z.unknown()).optional().describe('What the tool gave; only with `render`.'),
+  result: z.record(z.string(), z.unknown()).optional().describe('Output of the tool; only with `render`.'),
   asOf: timestamp.optional().describe('When the result was made.'),
 });

@@ -14,7 +14,7 @@ export const searchHit = z.object({
   id: z.string(),
   title: z.string(),
   snippet: z.string().describe('Where it matches. Plain text.'),
-  score: z.number().min(0).max(1).describe('1 where id, name or e-mail is what was asked for.'),
+  score: z.number().min(0).max(1).describe('1 for an exact match of id, name or e-mail.'),
   updatedAt: timestamp,
   parent: z
     .object({ type: z.string(), id: z.string() })

@@ -16,7 +16,7 @@ export const sessionRecord = z.object({
   lastUsedAt: timestamp.optional(),
   confirmedAt: timestamp
     .optional()
-    .describe('When its person last signed in with it, or confirmed with a passkey that it is them.'),
+    .describe('When the person last signed in, or confirmed their identity with a passkey.'),
   ...bookkeeping,
 });
 export type SessionRecord = z.infer<typeof sessionRecord>;

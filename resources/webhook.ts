@@ -37,7 +37,7 @@ export const webhookFields = {
       )
         .optional()
         .describe('Gets a signed POST for each event (Standard Webhooks).'),
-      email: email.optional().describe('Gets mails, each about all that happened since the one before.'),
+      email: email.optional().describe('Gets mails, each about everything since the previous one.'),
     })
     .refine(({ url, email }) => (url === undefined) !== (email === undefined), 'Give either url or email.')
     .describe('Where to: `url` or `email`.'),
@@ -92,7 +92,7 @@ export type WebhookRecord = z.infer<typeof webhookRecord>;
 export const webhook = webhookRecord.omit({ secret: true, former: true, failures: true, restsUntil: true }).extend({
   target: z.object({ url: z.string().optional(), email: z.string().optional() }),
   owner: webhookOwner.describe(
-    'Only what this principal may read is sent: who made it, or last changed what it sends.',
+    'Only what this principal may read is sent: the creator, or the last one to change what it sends.',
   ),
   state: z
     .enum(['ok', 'failing', 'stopped', 'disabled'])
@@ -100,7 +100,7 @@ export const webhook = webhookRecord.omit({ secret: true, former: true, failures
       'stopped: switched off by the server, see `stopped`; update_webhook {enabled: true} switches it on again.',
     ),
   secret: z.literal(SECRET_MASK).optional(),
-  earlierSecretUntil: timestamp.optional().describe('Until then the secret before signs too.'),
+  earlierSecretUntil: timestamp.optional().describe('Until then the previous secret signs too.'),
   failingSince: timestamp.optional().describe('Every attempt since then failed.'),
   leavesOutSince: timestamp.optional().describe('Events are left out since then, because too many wait.'),
 });

@@ -7,7 +7,7 @@ import { defineTool, READS } from './core/registry/define-tool.ts';
 
 const rights = {
   scopes: z.array(z.string()),
-  grants: z.array(z.string()).optional().describe('Where present, they alone decide and scopes do not count.'),
+  grants: z.array(z.string()).optional().describe('If present, only grants are checked and scopes are ignored.'),
 };
 
 export const getCurrentPrincipal = defineTool({

@@ -35,7 +35,7 @@ export async function callServer(
     throw new OperatorError(`No server answers at ${mcpUrl.origin}; ${next}.`, { cause });
   });
   const answer = await response.json().catch((cause) => {
-    const message = `What answers at ${mcpUrl} is no agent-admin (HTTP ${response.status}); check BASE_URL.`;
+    const message = `The server at ${mcpUrl} is not agent-admin (HTTP ${response.status}); check BASE_URL.`;
     throw new OperatorError(message, { cause });
   });
   const { result, error, issues = [] } = answer as RpcAnswer; // JSON of our own server

@@ -14,7 +14,7 @@ export const text = {
   retry: 'Try again',
   search: 'Search',
   none: 'None',
-  needed: 'Needed',
+  needed: 'Required',
   loading: 'Loading',
   signOut: 'Sign out',
   versions: 'Versions',
@@ -24,7 +24,7 @@ export const text = {
   remove: 'Remove',
   add: 'Add',
   choose: 'Choose',
-  unset: 'Leave out',
+  unset: 'Exclude',
   notFound: 'This page does not exist',
   notFoundHint: 'The address may be mistyped, or what it showed was deleted.',
 } as const;

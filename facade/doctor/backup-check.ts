@@ -11,13 +11,13 @@ const ABOUT = 'backups';
 export async function checkBackups({ backups, dataDir, databaseUrl }: Config): Promise<Finding[]> {
   if (databaseUrl !== undefined) {
     const unused = backups ? 'BACKUP_FOLDER has no effect with DATABASE_URL. ' : '';
-    const text = `${unused}The database is backed up by whoever runs it, with pg_dump: see facade/deploy/README.md.`;
+    const text = `${unused}Back the database up with pg_dump: see facade/deploy/README.md.`;
     return [backups ? warn(ABOUT, text) : ok(ABOUT, text)];
   }
   if (!backups) return [warn(ABOUT, 'None are made: set BACKUP_FOLDER to a folder, best on another disk.')];
   const folder = resolve(backups.folder);
   const place = existing(folder);
-  if (!statSync(place).isDirectory()) return [fail(ABOUT, `${place} is no folder; set BACKUP_FOLDER to one.`)];
+  if (!statSync(place).isDirectory()) return [fail(ABOUT, `${place} is not a folder; set BACKUP_FOLDER to one.`)];
   try {
     accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch {

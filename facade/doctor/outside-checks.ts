@@ -19,7 +19,7 @@ async function checkAddress({ baseUrl, host, port }: Config): Promise<Finding[]>
     if (status === 200) return [ok('address', `${address} answers and is ready.`), ...reach];
     if (status === 503)
       return [warn('address', `${address} answers but is not ready: it starts, ends or cannot write.`), ...reach];
-    const text = `What answers at ${address} is no agent-admin (${status} for /readyz): check BASE_URL and the proxy.`;
+    const text = `The server at ${address} is not agent-admin (${status} for /readyz): check BASE_URL and the proxy.`;
     return [fail('address', text)];
   } catch (error) {
     const next = 'start the server, or check BASE_URL, DNS and the proxy';
@@ -77,7 +77,10 @@ async function checkModels({ models: settings }: Config): Promise<Finding[]> {
   const models = createModels(settings);
   if (!settings.providers?.length) {
     return [
-      warn('models', 'None is set, so agents rehearse: set MODEL_BASE_URL, OPENAI_API_KEY or ANTHROPIC_API_KEY.'),
+      warn(
+        'models',
+        'None is set, so agents use the built-in offline model: set MODEL_BASE_URL, OPENAI_API_KEY or ANTHROPIC_API_KEY.',
+      ),
     ];
   }
   await models.list();

@@ -39,7 +39,7 @@ export async function checkFile(path: string): Promise<{ readonly head: Head; re
     last = read;
   }
   const begins = head.safeParse(parsed(first ?? '')).data;
-  if (!begins) throw new OperatorError(`${path} is no export of agent-admin, or one of a later version.`);
+  if (!begins) throw new OperatorError(`${path} is not an export of agent-admin, or is one of a later version.`);
   const ends = end.safeParse(parsed(last.json)).data;
   if (!ends) throw damaged(path, last.line + 1);
   return { head: begins.export, end: ends.end };

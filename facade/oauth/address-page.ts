@@ -88,5 +88,5 @@ function isReachable(address: string): boolean {
   return address.startsWith('https:') && !isLoopback(address);
 }
 
-const NOT_REACHABLE = html`<p class="hint">Claude on the web and ChatGPT reach public https addresses only, and this is none. The others work on this computer.</p>`;
+const NOT_REACHABLE = html`<p class="hint">Claude on the web and ChatGPT reach public https addresses only, and this is not one. The others work on this computer.</p>`;
 const WITH_KEY = html`<p>Have the app send the header <code>Authorization: Bearer …</code> with an API key, or with the token of the capsule if this is the address of one.</p>`;

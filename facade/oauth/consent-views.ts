@@ -82,7 +82,7 @@ export function tokenPage(
     person,
     form: html`<label for="token">Token of this address</label>
 <input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required maxlength="300" aria-describedby="hint">
-<p class="hint" id="hint">It begins with cpt_. Whoever gave you this address has it.</p>
+<p class="hint" id="hint">It begins with cpt_. The person who gave you this address has it.</p>
 <button name="decision" value="token">Continue</button>`,
     after: html`<p class="or">or</p>
 ${

@@ -169,7 +169,7 @@ function readDocument(clientId: string, text: string): ClientMetadata {
   try {
     document = JSON.parse(text);
   } catch {
-    throw new DocumentRefused('it is no JSON');
+    throw new DocumentRefused('it is not JSON');
   }
   const { client_id, client_secret } = Object(document) as { client_id?: unknown; client_secret?: unknown }; // not checked yet
   if (client_id !== clientId) throw new DocumentRefused('its client_id is not its own address');

@@ -42,7 +42,7 @@ const answers: Readonly<Record<ErrorCode, ErrorAnswer>> = {
       'An earlier call under the same Idempotency-Key was cut off, and is not made again; `runId` names its run.',
     example: {
       error:
-        'The run run_01k0aaaaaaaaaaaaaaaaaaaaaa, which this call began, was cut off, and is not made again. get_agent_run shows what it did; send_chat_message {"continue": "run_01k0aaaaaaaaaaaaaaaaaaaaaa"} goes on with it.',
+        'The run run_01k0aaaaaaaaaaaaaaaaaaaaaa, which this call began, was cut off, and is not repeated. get_agent_run shows what it did; send_chat_message {"continue": "run_01k0aaaaaaaaaaaaaaaaaaaaaa"} goes on with it.',
       runId: 'run_01k0aaaaaaaaaaaaaaaaaaaaaa',
       threadId: 'thr_01k0aaaaaaaaaaaaaaaaaaaaaa',
     },

@@ -208,7 +208,7 @@ function rightsText(among: readonly Access[]): string {
   return Array.from(byScope, ([scope, grants]) => rightText(scope, [...grants])).join('; or ');
 }
 
-const FRESH = 'Whoever calls in a session must have signed in, or confirmed with a passkey, less than 10 minutes ago.';
+const FRESH = 'A caller in a session must have signed in, or confirmed with a passkey, less than 10 minutes ago.';
 
 function rightText(scope: string, grants: readonly string[]): string {
   return `the scope \`${scope}\`, or of keys with grants ${grants.map((grant) => `\`${grant}\``).join(' or ')}`;

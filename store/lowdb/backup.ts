@@ -43,7 +43,7 @@ export type BackupFacts = z.infer<typeof backupFacts>;
  */
 export async function copySnapshot(sourceFolder: string, targetFolder: string): Promise<void> {
   if (!existsSync(join(sourceFolder, SNAPSHOT)))
-    throw new OperatorError(`${sourceFolder} is no data folder: it has no ${SNAPSHOT}; set DATA_DIR.`);
+    throw new OperatorError(`${sourceFolder} is not a data folder: it has no ${SNAPSHOT}; set DATA_DIR.`);
   mkdirSync(targetFolder, { recursive: true, mode: 0o700 });
   if (readdirSync(targetFolder).length > 0)
     throw new OperatorError(`${targetFolder} is not empty; name an empty or absent folder.`);

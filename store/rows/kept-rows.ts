@@ -16,7 +16,7 @@ function turned([type, table]: [RowType, RawTable]): [RawTable, RowType] {
 /** The type whose rows the table holds. */
 export function typeOf(table: RawTable): RowType {
   const type = types.get(table);
-  if (!type) throw new Error(`${table} is no table of imported rows`);
+  if (!type) throw new Error(`${table} is not a table of imported rows`);
   return type;
 }
 

@@ -371,7 +371,7 @@ describe('a backup that cannot be made', () => {
         env: { DATA_DIR: server.folder, BACKUP_FOLDER },
       });
       assert.equal(code, 1);
-      assert.match(stdout, /^fail +backups +\S+ is no folder; set BACKUP_FOLDER/m);
+      assert.match(stdout, /^fail +backups +\S+ is not a folder; set BACKUP_FOLDER/m);
       await server.close();
     });
   });

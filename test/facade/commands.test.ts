@@ -183,7 +183,7 @@ describe('a running server', () => {
     const BASE_URL = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const config = readClientConfig({ BASE_URL, API_KEY: server.adminKey });
     await assert.rejects(callServer(config, 'list_agents', {}), {
-      message: `What answers at ${BASE_URL}/api/v1/mcp is no agent-admin (HTTP 502); check BASE_URL.`,
+      message: `The server at ${BASE_URL}/api/v1/mcp is not agent-admin (HTTP 502); check BASE_URL.`,
     });
     proxy.close();
   });

@@ -128,7 +128,7 @@ describe('npm run doctor', () => {
         SECRETS_KEY,
       });
       assert.equal(code, 1);
-      assert.match(said('address').join(), /^fail: .*no agent-admin \(404/);
+      assert.match(said('address').join(), /^fail: .*not agent-admin \(404/);
       assert.match(said('mail').join(), /^fail: .*check SMTP_URL/);
       assert.match(said('sign-in provider').join(), /^fail: .*answers 404: set OIDC_ISSUER/);
       assert.match(said('models').join(), /fail: /);

@@ -83,7 +83,7 @@ describe('a backup', () => {
 
   it('refuses a target that holds something, a source that is no data folder, and a damaged one', async (test) => {
     const folder = await testFolder(test);
-    await assert.rejects(copySnapshot(folder, join(folder, 'copy')), /is no data folder/);
+    await assert.rejects(copySnapshot(folder, join(folder, 'copy')), /is not a data folder/);
     await (await openLowdbStore({ folder })).close();
     const target = await testFolder(test);
     await mkdir(join(target, 'something'));

@@ -340,7 +340,7 @@ describe('an identity as it was read', () => {
     const identity = { phone: { enabled: true, number: '•••' } };
     const { status, body } = await asAdmin('PATCH', `/api/v1/agents/${id}`, { identity });
     assert.deepEqual([status, body.issues[0].path], [400, 'identity.phone.number']);
-    assert.match(body.issues[0].message, /^There is none to keep/);
+    assert.match(body.issues[0].message, /^There is no stored value to keep/);
   });
 });
 

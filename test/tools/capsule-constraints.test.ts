@@ -284,15 +284,15 @@ describe('what is fixed for a tool of a capsule', () => {
     const draft = { allowedTools: tools, constraints: fixed };
     const { output } = await outcome(admin, 'preview_capsule', { draft });
     const judged = Object.fromEntries(output.entries.map(({ entry, tools: [one] }: Output) => [entry, one]));
-    assert.match(judged.get_user.rule, /No record is left for get_user by what is fixed for list_users \(search\)/);
+    assert.match(judged.get_user.rule, /The arguments fixed for list_users \(search\) leave get_user no record/);
     assert.equal(judged.get_user.served, false);
     assert.match(
       judged.get_document.narrowed,
-      /held to the records that what is fixed for list_documents \(projectId\)/,
+      /limited to the records that the arguments fixed for list_documents \(projectId\)/,
     );
     assert.match(
       judged.search.narrowed,
-      /^search is held to .* for list_users \(search\) and list_documents \(projectId\)/,
+      /^search is limited to .* for list_users \(search\) and list_documents \(projectId\)/,
     );
     for (const whole of ['list_users', 'create_document', 'list_documents']) {
       assert.deepEqual(judged[whole], { name: whole, served: true, rule: 'allowed by name' });

@@ -123,7 +123,7 @@ describe('explain_access', () => {
     assert.match(draft.checks[0].rule, /draft/);
     await mustCall(server, server.adminKey, 'update_capsule', { id: capsule.id, status: 'live' });
     assert.equal(await ask('get_report'), 'allowed: get_report, by the entry get_*: allowed by a glob.');
-    const narrowed = 'get_agent is held to the records that what is fixed for list_agents (status) leaves.';
+    const narrowed = 'get_agent is limited to the records that the arguments fixed for list_agents (status) leave.';
     assert.equal(await ask('get_agent'), `depends: ${narrowed}`);
     const { id } = await mustCall(server, server.adminKey, 'create_agent', { name: 'held', displayName: 'Held' });
     assert.equal(await ask('get_agent', { id }), `allowed: ${narrowed}`);

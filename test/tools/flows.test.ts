@@ -176,13 +176,13 @@ describe('the definition of a flow', () => {
       'references to itself',
       { steps: [step('a', { arguments: { status: '{{ steps.a.output }}' } })] },
       'steps[0].arguments.status',
-      /steps.a is no step before/,
+      /steps.a is not a step before/,
     ],
     [
       'references forward',
       { steps: [step('a', { arguments: { status: '{{ steps.b.output }}' } }), step('b')] },
       'steps[0].arguments.status',
-      /steps.b is no step before/,
+      /steps.b is not a step before/,
     ],
     [
       'references to something else of a step',
@@ -219,13 +219,13 @@ describe('the definition of a flow', () => {
       'conditions on later steps',
       { steps: [step('a', { when: 'has(steps.b.output.x)' }), step('b')] },
       'steps[0].when',
-      /steps.b is no step before/,
+      /steps.b is not a step before/,
     ],
     [
       'conditions on later steps in an index',
       { steps: [step('a'), step('b', { when: 'steps.a.output[steps.c.output.i] == 1' }), step('c')] },
       'steps[1].when',
-      /steps.c is no step before/,
+      /steps.c is not a step before/,
     ],
     [
       'retries beyond bounds',

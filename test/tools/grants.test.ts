@@ -56,9 +56,9 @@ describe('grant grammar', () => {
     'agent:read ': /no white space/,
     'agent:\tread': /no white space/,
     'a:b:c:d': /at most 3 segments, this one has 4/,
-    'agents:read': /"agents" is no resource of a grant. Allowed: \*, agent/,
-    'agent:reed': /"reed" is no operation of agent. Allowed: \*, read, write, delete, invoke, provision/,
-    '*:fly': /"fly" is no operation of any resource/,
+    'agents:read': /"agents" is not a resource of a grant. Allowed: \*, agent/,
+    'agent:reed': /"reed" is not an operation of agent. Allowed: \*, read, write, delete, invoke, provision/,
+    '*:fly': /"fly" is not an operation of any resource/,
     'agent:read:a%': /percent-encoding/,
     'agent:read:a%zz': /percent-encoding/,
     'agent:read:.x': /Segment 3/,
@@ -71,7 +71,7 @@ describe('grant grammar', () => {
     'tool:call:gh*': /Segment 3/,
     'tool:call:gh/*/x': /Segment 3/,
     'tool:call:gh/a*': /Segment 3/,
-    'tool:call/*': /no operation of tool/,
+    'tool:call/*': /not an operation of tool/,
   };
   for (const [text, message] of Object.entries(refused)) {
     it(`refuses ${JSON.stringify(text)} and says why`, () => {

@@ -95,7 +95,7 @@ describe('take_over', () => {
     const { id, capsule } = await leaver();
     const taken = await must('take_over', { type: 'capsule', id: capsule.id, expectedRevision: 1, token: 'keep' });
     assert.equal(taken.secret, undefined);
-    assert.match(taken.warnings[0], /whoever knew it/);
+    assert.match(taken.warnings[0], /anybody who knows it/);
     assert.equal(taken.capsule.createdBy, id);
     await must('deactivate_admin_user', { id });
     assert.ok((await call(capsule, 'list_skills')).data);

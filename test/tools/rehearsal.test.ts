@@ -79,10 +79,10 @@ describe('offline/rehearsal', () => {
   });
 
   it('explains what it cannot run', async () => {
-    assert.match(await say('/delete_skill {"id": "x"}'), /is no tool that I may use here\. I have: .*list_skills/);
+    assert.match(await say('/delete_skill {"id": "x"}'), /is not a tool that I may use here\. I have: .*list_skills/);
     assert.match(await say('/list_skills', 'bare'), /I have none/);
-    assert.match(await say('/list_skills [1]'), /is no JSON object/);
-    assert.match(await say('/list_skills {'), /is no JSON object/);
+    assert.match(await say('/list_skills [1]'), /is not a JSON object/);
+    assert.match(await say('/list_skills {'), /is not a JSON object/);
   });
 
   it('gives answers of a form as placeholders that fit it', async () => {

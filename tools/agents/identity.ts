@@ -41,7 +41,7 @@ export function managedIssues(
   ] as const;
   return members.flatMap(([name, given, kept]) => {
     if (given === undefined || given === kept) return [];
-    const what = kept === undefined ? 'There is none to keep: it' : 'It';
+    const what = kept === undefined ? 'There is no stored value to keep: it' : 'It';
     return [{ path: `identity.${name}`, message: `${what} ${provisioned}.` }];
   });
 }

@@ -43,7 +43,7 @@ function cutOff(run: AgentRunRecord): ToolError {
     threadId === undefined
       ? `invoke_agent with the same input and {"continue": "${id}"}`
       : `send_chat_message {"threadId": "${threadId}", "continue": "${id}"}`;
-  const message = `The run ${id}, which this call began, was cut off, and is not made again. get_agent_run shows what it did${said}; ${way} under a new key finishes it.`;
+  const message = `The run ${id}, which this call began, was cut off, and is not repeated. get_agent_run shows what it did${said}; ${way} under a new key finishes it.`;
   return new ToolError('interrupted', message, runDetail(run));
 }
 
@@ -59,7 +59,7 @@ export async function answerInThread(run: AgentRunRecord, context: Context) {
   const since = { where: { threadId }, from: run.createdAt, order: 'oldest', limit: MOST_SAID } as const;
   const said = (await store.messages.find(since)).records.filter((message) => message.runId === runId);
   const message = said.findLast(({ role }) => role === 'assistant');
-  if (!message) throw fail('not_found', `What the run ${runId} said is not in its thread any more.`);
+  if (!message) throw fail('not_found', `The answer of the run ${runId} is no longer in its thread.`);
   return { threadId, message, ...answerOf(run, { calls: callsIn(said), usage, stopReason }) };
 }
 

@@ -51,7 +51,7 @@ export async function definitionIssues(
   }
   if (trigger.kind === 'cron') {
     const problem = scheduleProblem(trigger.expression, trigger.timezone);
-    if (problem) issues.push({ path: 'trigger.expression', message: `No schedule: ${problem.replace(/\.$/, '')}.` });
+    if (problem) issues.push({ path: 'trigger.expression', message: `Not a schedule: ${problem.replace(/\.$/, '')}.` });
   }
   const eventTypes = trigger.kind === 'event' ? eventTypesOf(kinds).map(({ type }) => type) : [];
   if (trigger.kind === 'event' && !eventTypes.includes(trigger.type)) {
@@ -196,7 +196,7 @@ function referenceProblem([root, step, member, ...path]: Reference, before: Earl
   const there =
     before.size > 0 ? `the steps before this one are ${[...before.keys()].join(', ')}` : 'there is no step before this';
   if (step === undefined) return `Name the step, as in steps.<id>.output; ${there}.`;
-  if (!before.has(step)) return `steps.${step} is no step before this one; ${there}.`;
+  if (!before.has(step)) return `steps.${step} is not a step before this one; ${there}.`;
   if (member !== 'output') return `Of a step there is its output: steps.${step}.output.`;
   const tool = before.get(step);
   return tool && outputProblem(tool, path, `steps.${step}.output`);

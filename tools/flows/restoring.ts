@@ -31,7 +31,7 @@ export async function prepareRestore(
   if (comes && signatureOf(state) && !isOwn) {
     throw fail(
       'conflict',
-      `Runs of the flow act for ${before?.runAs.name}, and what its webhook brings is for them; make the change with update_flow and give the secret.`,
+      `Changing what this webhook runs requires its secret, because its runs act for ${before?.runAs.name}; make the change with update_flow and give the secret.`,
     );
   }
   await requireRights(principal, state, { store, catalog: server.catalog });

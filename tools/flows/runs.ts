@@ -76,7 +76,7 @@ const triggerFlow = defineTool({
   },
 });
 
-const STOPS = 'The server stops; the run goes on, and who waits for it waits again, when it is back.';
+const STOPS = 'The server is shutting down; the run continues. Wait for it again when the server is back.';
 
 const listFlowRuns = defineTool({
   name: 'list_flow_runs',

@@ -6,7 +6,7 @@ export function scheduleProblem(expression: string, timezone: string): string | 
   if (fields !== 5 && !expression.startsWith('@')) return `it has ${fields} fields, and five are needed`;
   try {
     const cron = new Cron(expression, { paused: true, mode: '5-part', timezone });
-    return cron.nextRun() ? undefined : 'there is no time at which this comes';
+    return cron.nextRun() ? undefined : 'it matches no time';
   } catch (thrown) {
     return thrown instanceof Error ? thrown.message.replace(/\.$/, '') : 'it cannot be read';
   }

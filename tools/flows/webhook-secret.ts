@@ -85,7 +85,7 @@ export function requireKnownSecret(
 ): void {
   if (signatureOf({ trigger })?.secret === undefined || given || isRunAs(principal, runAs)) return;
   throw refusal(
-    `Its runs act for ${runAs.name}, and what its webhook brings is for them; give the secret with this change.`,
+    `Changing what this webhook runs requires its secret, because its runs act for ${runAs.name}; give the secret with this change.`,
   );
 }
 

@@ -20,7 +20,7 @@ export function requireAuth({ headers, auth, oauth }: AuthInput): void {
   if (auth === 'none' && names.length > 0) {
     issues.push({
       path: 'headers',
-      message: 'With auth "none" there are none; leave them out or give auth "headers".',
+      message: 'Auth "none" takes none; leave them out or give auth "headers".',
     });
   }
   const own = names.find((name) => name.toLowerCase() === 'authorization');
@@ -34,7 +34,7 @@ export function requireAuth({ headers, auth, oauth }: AuthInput): void {
     });
   }
   if (oauth?.clientSecret !== undefined && oauth.clientId === undefined) {
-    issues.push({ path: 'oauth.clientId', message: 'Is needed beside the secret; give the id of the client.' });
+    issues.push({ path: 'oauth.clientId', message: 'Is required with the secret; give the id of the client.' });
   }
   if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
 }

@@ -59,7 +59,7 @@ export function requireMembers(input: TargetInput, fail: Fail<never>): void {
 export function requireTarget(input: TargetInput, fail: Fail<never>): void {
   const [member] = OF[input.transport];
   if (input[member] !== undefined) return;
-  const message = `The transport ${input.transport} needs it.`;
+  const message = `The transport ${input.transport} requires it.`;
   throw fail('invalid_input', `${member}: ${message}`, { issues: [{ path: member, message }] });
 }
 

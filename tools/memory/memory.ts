@@ -188,7 +188,7 @@ export const updateMemory = defineTool({
 const deleteMemory = defineTool({
   name: 'delete_memory',
   title: 'Delete memory',
-  description: 'Forget a memory; one that it superseded holds again. restore_version brings it back.',
+  description: 'Forget a memory; a memory that it superseded is current again. restore_version brings it back.',
   access: { scope: 'memory:write', grant: 'memory:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: memoryId, expectedRevision }),

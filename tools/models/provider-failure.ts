@@ -20,8 +20,8 @@ async function problemOf(error: unknown): Promise<string> {
   if (status === 401 || status === 403)
     return `refused the key it was given (${status}); the operator has to set another.`;
   if (status === 404) return 'is not known to its provider (404); choose another by list_models.';
-  if (status === 429) return 'takes no more requests for now (429); send the message again later.';
-  if (status < 400) return 'sent what is no answer; send the message again, or choose another by list_models.';
+  if (status === 429) return 'accepts no more requests for now (429); send the message again later.';
+  if (status < 400) return 'sent an unreadable answer; send the message again, or choose another by list_models.';
   if (status >= 500) return `failed (${status}); send the message again later.`;
   return `refused the request (${status}); the conversation may be too long for it, or it takes no tools.`;
 }

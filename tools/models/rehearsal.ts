@@ -117,11 +117,11 @@ function run(turn: Turn, name: string, json: string): Content {
   if (!turn.tools.has(name)) {
     const names = [...turn.tools];
     const mine = names.length > 0 ? `I have: ${names.slice(0, 50).join(', ')}.` : 'I have none.';
-    return finish(turn, `\`${name}\` is no tool that I may use here. ${mine}`);
+    return finish(turn, `\`${name}\` is not a tool that I may use here. ${mine}`);
   }
   const input = parse(json);
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    return finish(turn, `What follows /${name} is no JSON object. Write for example: /${name} {}`);
+    return finish(turn, `The text after /${name} is not a JSON object. Write for example: /${name} {}`);
   }
   return [toolCall(turn, 0, name, input)];
 }

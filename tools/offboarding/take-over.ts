@@ -22,8 +22,7 @@ const CAPSULE = { scope: 'admin', grant: 'capsule:write:{id}' } as const;
 const FLOW = { scope: 'admin', grant: 'flow:write:{id}' } as const;
 const KEY = { scope: 'admin', grant: 'key:write:{id}' } as const;
 
-const LEFT =
-  'The token was kept: whoever knew it can go on using the capsule. rotate_capsule_token gives it another one.';
+const LEFT = 'The token was kept: anybody who knows it can still use the capsule. rotate_capsule_token replaces it.';
 
 const input = z.strictObject({
   type,
@@ -32,7 +31,9 @@ const input = z.strictObject({
   token: z
     .enum(['keep', 'rotate'])
     .optional()
-    .describe('Required for a capsule. keep: its clients go on, and so may whoever leaves, if they know the token.'),
+    .describe(
+      'Required for a capsule. keep: its clients continue, and so can the person who leaves, if they know the token.',
+    ),
 });
 
 const output = z.object({
@@ -45,7 +46,7 @@ const output = z.object({
 });
 
 const SECRET_KEPT =
-  'The secret of its webhook was kept: whoever knew it can go on triggering the flow, which now acts for you. update_flow gives it another one.';
+  'The secret of its webhook was kept: anybody who knows it can still trigger the flow, which now acts for you. update_flow replaces it.';
 
 const NO_ACCOUNTS =
   'It used the accounts of its owner at integrations and uses none now; update_capsule lets it use yours.';

@@ -43,7 +43,7 @@ export async function runQuery(query: Query, { call, fail }: CallingContext<Read
   const { error } = answer;
   if (error.code === 'forbidden' || error.code === 'unavailable' || error.code === 'internal') throw errorOf(error);
   const { issues = [] } = error;
-  const message = `The query of the report does not run any more (${error.code}); change it with update_report.`;
+  const message = `The query of the report no longer runs (${error.code}); change it with update_report.`;
   throw fail('conflict', message, {
     issues: [{ path: 'query', message: error.error }, ...issues.map((issue) => inQuery(issue))],
   });
@@ -61,7 +61,7 @@ function requireReadOnly(name: string, { server, fail }: Pick<Context<Readers, n
     .filter((candidate) => candidate.annotations.readOnlyHint && isListed(candidate) && candidate.name !== RENDERS)
     .map((candidate) => candidate.name);
   const close = nearest(name, readers, 3);
-  const problem = tool && isListed(tool) ? `${name} is no tool that a report can run` : `There is no tool ${name}`;
+  const problem = tool && isListed(tool) ? `${name} is not a tool that a report can run` : `There is no tool ${name}`;
   const hint = close.length > 0 ? `name one that only reads, such as ${close.join(', ')}` : 'name one that only reads';
   throw fail('invalid_input', `query.tool: ${problem}; ${hint}.`, {
     issues: [{ path: 'query.tool', message: `${problem}; ${hint}.` }],

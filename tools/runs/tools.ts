@@ -29,7 +29,7 @@ const listAgentRuns = defineTool({
     threadId: refTo('thread', recordId).optional(),
     principal: orAgentName(z.string().max(200))
       .optional()
-      .describe('Id of who asked, or of whom that acted for: key, capsule, admin user, app, flow or agent.'),
+      .describe('Id of the caller, or of a principal it acted for: key, capsule, admin user, app, flow or agent.'),
     capsuleId: refTo('capsule', recordId).optional(),
     appId: refTo('app', recordId).optional(),
     flowRunId: refTo('flow-run', recordId).optional().describe('Runs that this run of a flow began.'),

@@ -51,7 +51,7 @@ const getSession = defineTool({
     user: adminUser.optional().describe('Who is signed in, or whom the app acts for.'),
     key: apiKey.optional().describe('Of an API key.'),
     scopes: z.array(z.string()),
-    grants: z.array(z.string()).optional().describe('Where present, they alone decide and scopes do not count.'),
+    grants: z.array(z.string()).optional().describe('If present, only grants are checked and scopes are ignored.'),
     expiresAt: timestamp.optional(),
   }),
   errors: [],

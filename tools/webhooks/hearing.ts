@@ -24,7 +24,7 @@ export async function hearingProblem(
   if (typeof principal === 'string') return `The webhook acts for somebody who is gone. ${principal}`;
   if (isOwn(event.type)) return undefined;
   const need = await needOf({ event, facts }, { store, kinds });
-  if (!need) return `This server knows no events of the type ${event.type} any more.`;
+  if (!need) return `This server no longer has events of the type ${event.type}.`;
   const { ids: _, ...known } = facts;
   if (await maySee({ need, record: { id: event.id, ...known } }, principal, store)) return undefined;
   return `${owner.name} may not read what it is about.`;

@@ -45,7 +45,7 @@ export function mailOf(
 ${[...lines, ...left].join('\n')}
 
 See ${baseUrl}
-You get this mail because the webhook "${name}" sends to this address. Who may manage webhooks can change it: ${baseUrl}/webhooks
+You get this mail because the webhook "${name}" sends to this address. Anybody who may manage webhooks can change it: ${baseUrl}/webhooks
 `;
   return { to: target.email ?? '', subject: `${workspace}: ${first ? wordsOf(first.event.type) : ''}${more}`, text };
 }

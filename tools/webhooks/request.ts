@@ -65,7 +65,7 @@ const AWAY = new Set([429, 502, 503, 504]);
 function attemptOf(status: number, retryAfter: string | null, now: Date): Attempt {
   if (status >= 200 && status < 300) return { ok: true, status };
   if (status === 410)
-    return { ok: false, status, error: 'It answered 410: it wants no more.', isAway: true, isGone: true };
+    return { ok: false, status, error: 'It answered 410: it wants no more deliveries.', isAway: true, isGone: true };
   const redirected = status >= 300 && status < 400 ? '; redirects are not followed, give the address it leads to' : '';
   const error = `It answered ${status}${redirected}.`;
   return { ok: false, status, error, isAway: AWAY.has(status), afterMs: wishOf(retryAfter, now) };

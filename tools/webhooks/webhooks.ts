@@ -43,7 +43,7 @@ const listWebhooks = defineTool({
 const getWebhook = defineTool({
   name: 'get_webhook',
   title: 'Get webhook',
-  description: 'Read one webhook: target, events, alerts, for whom it hears of them, and whether sending works.',
+  description: 'Read one webhook: target, events, alerts, on whose behalf it sends, and whether sending works.',
   access: { scope: 'admin', grant: 'webhook:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: webhookId }),
@@ -119,7 +119,7 @@ const updateWebhook = defineTool({
   name: 'update_webhook',
   title: 'Update webhook',
   description:
-    'Change a webhook. Changing target, events or alerts makes it hear of what you may read. Returns it, with a new `secret` if the URL is at another origin.',
+    'Change a webhook. Changing target, events or alerts makes it send what you may read. Returns it, with a new `secret` if the URL is at another origin.',
   access: { scope: 'admin', grant: 'webhook:write:{id}' },
   annotations: { ...UPDATES, ...OUTSIDE },
   answersSecret: true,

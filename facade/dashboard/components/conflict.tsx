@@ -32,9 +32,9 @@ export function ConflictDialog({ mine, theirs, onKeepMine, onTakeTheirs, onClose
         ))}
       </div>
       <div class="actions end">
-        <Button onClick={onTakeTheirs}>Drop my changes</Button>
+        <Button onClick={onTakeTheirs}>Discard my changes</Button>
         <Button look="primary" onClick={onKeepMine}>
-          Save mine over it
+          Overwrite with mine
         </Button>
       </div>
     </Dialog>

@@ -116,7 +116,7 @@ export function EarlierSecrets({ earlier, word, end }: EarlierProps) {
           run={() => act(end.tool, end.input)}
           onClose={() => setAsks(false)}
         >
-          <p>{`Whoever still uses an old ${word} is refused at once. The newest one goes on working.`}</p>
+          <p>{`Clients that still use an old ${word} are refused at once. The newest one keeps working.`}</p>
         </ConfirmDialog>
       )}
     </div>

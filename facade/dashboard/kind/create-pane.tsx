@@ -17,7 +17,7 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
   const create = async (input: Row) => {
     const made = await act<Row>(`create_${spec.one}`, input);
     go(pathOf(spec, made));
-    toast(`${titleOf(spec, made)} is made.`);
+    toast(`${titleOf(spec, made)} was created.`);
     spec.onCreated?.(made);
   };
   return (

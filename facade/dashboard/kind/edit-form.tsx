@@ -26,7 +26,7 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
       ...naming(spec, id),
       ...(typeof revision === 'number' && { expectedRevision: revision }),
     });
-    toast(`${title} is saved.`);
+    toast(`${title} was saved.`);
     leave();
   };
   const see = async (error: unknown, input: Row) => {

@@ -74,8 +74,8 @@ interface LookedAtProps {
 function LookedAt({ count, words, onMore }: LookedAtProps) {
   return (
     <p class="looked-at">
-      <span class="quiet">{`Looked through the newest ${number(count)} ${words}. Press / to search everything.`}</span>
-      <Button onClick={onMore}>Look further</Button>
+      <span class="quiet">{`Searched the newest ${number(count)} ${words}. Press / to search everything.`}</span>
+      <Button onClick={onMore}>Search further</Button>
     </p>
   );
 }

@@ -23,11 +23,11 @@ export const Page = kindPage({
   empty: 'A budget limits the calls, tokens or cost of a key, capsule, app or agent per day or month.',
   first: { title: 'Limit', cell: (row) => <Limit budget={budgetOf(row)} named /> },
   columns: [
-    { id: 'subject', title: 'Of', cell: Of, spare: 2 },
+    { id: 'subject', title: 'Owner', cell: Of, spare: 2 },
     { id: 'used', title: 'Used', cell: (row) => <Used budget={budgetOf(row)} />, width: '40%' },
   ],
   filters: [
-    { name: 'of', label: 'Of', options: SUBJECTS, chosenIn: (row) => budgetOf(row).subject.type },
+    { name: 'of', label: 'Owner', options: SUBJECTS, chosenIn: (row) => budgetOf(row).subject.type },
     { name: 'state', label: 'State', options: STATES, chosenIn: (row) => stateOf(budgetOf(row)).value },
     {
       name: 'measure',

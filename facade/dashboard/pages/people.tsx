@@ -33,7 +33,7 @@ export const Page = kindPage({
   ],
   actions: PersonActions,
   tabs: (row) => [
-    { id: 'holdings', label: 'Acts for them', content: () => <Holdings row={row} /> },
+    { id: 'holdings', label: 'Acting on their behalf', content: () => <Holdings row={row} /> },
     { id: 'passkeys', label: 'Passkeys', content: () => <Passkeys userId={String(row.id)} /> },
   ],
 });

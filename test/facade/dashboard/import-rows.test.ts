@@ -78,8 +78,8 @@ describe('the rows of a file in the browser', () => {
   it('names the lines of NDJSON that are no objects', async () => {
     assert.deepEqual(await rowsOf(new File(['{"id": "e1"}\n\n[1]\n{'], 'events.ndjson')), [
       { line: 1, row: { id: 'e1' } },
-      { line: 3, problem: 'The line is no JSON object.' },
-      { line: 4, problem: 'The line is no JSON object.' },
+      { line: 3, problem: 'The line is not a JSON object.' },
+      { line: 4, problem: 'The line is not a JSON object.' },
     ]);
     await assert.rejects(rowsOf(new File([''], 'rows.txt')), /rows\.txt is neither/);
   });

@@ -100,9 +100,9 @@ export function budgetsJourneys(dashboard: TestDashboard): void {
         await window.open('/budgets');
         await shows('1,000 tokens a day', '1,001 calls a month', '1,002 calls a day');
         assert.deepEqual(await findingsOf(page), []);
-        await page.getByLabel('Of', { exact: true }).selectOption('Capsule');
+        await page.getByLabel('Owner', { exact: true }).selectOption('Capsule');
         await shows('1,001 calls a month');
-        await page.getByLabel('Of', { exact: true }).selectOption('');
+        await page.getByLabel('Owner', { exact: true }).selectOption('');
         await page.getByLabel('State').selectOption('Off');
         await shows('1,002 calls a day');
         await rows.getByRole('link', { name: 'Notes' }).click();

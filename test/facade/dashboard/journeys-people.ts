@@ -25,7 +25,7 @@ export function peopleJourneys(dashboard: TestDashboard): void {
       await page.getByRole('button', { name: 'Take over' }).click();
       const dialog = page.getByRole('dialog', { name: 'Take over Shop window?' });
       await dialog.getByRole('radio', { name: 'The old token stays' }).check({ force: true });
-      await dialog.getByText('So does whoever leaves').waitFor();
+      await dialog.getByText('So can the person who leaves').waitFor();
       await dialog.getByRole('button', { name: 'Take over' }).click();
       await page.getByText('Nothing acts for this person').waitFor();
     });

@@ -165,7 +165,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
       await dialog.getByText('Say good day.').waitFor();
       await dialog.getByText('Say hi.').waitFor();
       assert.deepEqual(await findingsOf(page), []);
-      await dialog.getByRole('button', { name: 'Save mine over it' }).click();
+      await dialog.getByRole('button', { name: 'Overwrite with mine' }).click();
       await page.waitForURL(`**/skills/${id}`);
     });
     assert.equal((await call('get_skill', { id })).instructions, 'Say hi.');
@@ -220,7 +220,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     const { id } = await call('create_skill', { name: 'audited', instructions: 'Once.' });
     await call('get_skill', { id });
     await inWindow(async (page, window) => {
-      const reads = page.getByRole('checkbox', { name: 'Reads too' });
+      const reads = page.getByRole('checkbox', { name: 'Include reads' });
       const counted = () =>
         Promise.all(['create_skill', 'get_skill'].map((name) => page.getByRole('cell', { name, exact: true }).count()));
       await window.open('/audit');

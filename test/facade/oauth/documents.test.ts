@@ -118,7 +118,7 @@ describe('client ID metadata documents', () => {
       [JSON.stringify(document({ token_endpoint_auth_method: 'private_key_jwt' })), /needs jwks/],
       [JSON.stringify(document({ redirect_uris: ['javascript:alert(1)'] })), /must not use the scheme/],
       [JSON.stringify(document({ redirect_uris: undefined })), /redirect_uris/],
-      ['<html>', /no JSON/],
+      ['<html>', /not JSON/],
       ['[]', /client_id/],
       ['null', /client_id/],
     ] as const) {

@@ -219,7 +219,7 @@ describe('the schema of an upstream', () => {
       [{ type: 'banana' }, /unknown type/],
       [{ properties: { a: 5 } }, /neither an object/],
       [[], /neither an object/],
-      [true, /no object/],
+      [true, /not an object/],
     ];
     for (const [raw, message] of cases) assert.throws(() => boundSchema(raw), message);
   });

@@ -141,7 +141,7 @@ export async function answerIn(
 function problemOf({ issues }: z.ZodError): string {
   const [first] = issues;
   const place = formatPath(first?.path ?? []);
-  return `${place ? `${place}: ` : ''}${first?.message ?? 'no JSON'}`;
+  return `${place ? `${place}: ` : ''}${first?.message ?? 'not JSON'}`;
 }
 
 /** The JSON value in the text. Models often put code marks or a sentence around it. */

@@ -76,8 +76,8 @@ export class HeldRights {
     const names = [...new Set(holds.map(({ tool: other, by }) => `${other.name} (${by.join(', ')})`))].join(' and ');
     const empty = deciding.some(({ limit }) => isNothing(limit));
     return empty
-      ? `No record is left for ${tool.name} by what is fixed for ${names}: fix arguments of ${tool.name} too, or others.`
-      : `${tool.name} is held to the records that what is fixed for ${names} leaves.`;
+      ? `The arguments fixed for ${names} leave ${tool.name} no record: fix arguments of ${tool.name} too, or others.`
+      : `${tool.name} is limited to the records that the arguments fixed for ${names} leave.`;
   }
 
   #rights(grants: readonly Grant[], bound: readonly string[]): Rights {

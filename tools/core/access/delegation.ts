@@ -37,7 +37,7 @@ interface HandedTools {
  */
 export function requireWithin(giver: Principal, handed: HandedRights): void {
   if (giver.tools && (handed.fullAccess || handed.scopes || handed.grants)) {
-    throw refusal(`rights that know no limit on tools, as ${giver.tools.holder} has one`, {});
+    throw refusal(`rights without a limit on tools, because ${giver.tools.holder} has one`, {});
   }
   if (handed.fullAccess && !giver.rights.isAdmin) throw refusal('full access', { scope: 'admin', grant: '*' });
   requireScopesWithin(giver, handed.scopes ?? []);
@@ -96,7 +96,7 @@ function mayMeanGuests(entry: string): boolean {
 function beyondGuests(giver: Principal, entry: string): Beyond | undefined {
   const grant = guestGrant(entry);
   if (hasWithoutLimit(giver.rights, { scope: GUEST_SCOPES.writes, grant })) return undefined;
-  return { what: `what "${entry}" may come to mean`, required: { scope: GUEST_SCOPES.writes, grant } };
+  return { what: `tools that "${entry}" may match later`, required: { scope: GUEST_SCOPES.writes, grant } };
 }
 
 /** The grant for every tool of integrations that the entry could ever match. */

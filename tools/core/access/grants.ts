@@ -55,9 +55,9 @@ export type GrantNames = ReadonlyMap<string, ReadonlySet<string>>;
 /** What is wrong with the resource or the operation of a grant, if they are not among the names. */
 export function unknownName({ resource, op }: Grant, names: GrantNames): string | undefined {
   const ops = resource === '*' ? new Set([...names.values()].flatMap((each) => [...each])) : names.get(resource);
-  if (!ops) return `"${resource}" is no resource of a grant. Allowed: *, ${[...names.keys()].join(', ')}.`;
+  if (!ops) return `"${resource}" is not a resource of a grant. Allowed: *, ${[...names.keys()].join(', ')}.`;
   if (op === '*' || ops.has(op)) return undefined;
-  return `"${op}" is no operation of ${resource === '*' ? 'any resource' : resource}. Allowed: *, ${[...ops].join(', ')}.`;
+  return `"${op}" is not an operation of ${resource === '*' ? 'any resource' : resource}. Allowed: *, ${[...ops].join(', ')}.`;
 }
 
 function decodable(segment: string): boolean {

@@ -88,13 +88,13 @@ export async function findStanding(
     const problem = key ? await keyProblem(store, key, now) : 'The key is gone.';
     return key && !problem
       ? principalOf(key, await store.adminUsers.get(key.ownerId))
-      : `The API key ${name} is not accepted any more. ${problem}`;
+      : `The API key ${name} is no longer accepted. ${problem}`;
   }
   if (type === 'app') {
     const app = await store.connectedApps.get(id);
     if (!app) return `The connected app ${name} is disconnected.`;
     const found = await appPrincipal(store, app, { catalog, now });
-    return typeof found === 'string' ? `The connected app ${name} is not accepted any more. ${found}` : found;
+    return typeof found === 'string' ? `The connected app ${name} is no longer accepted. ${found}` : found;
   }
   const capsule = type === 'capsule' ? await store.capsules.get(id) : undefined;
   if (!capsule) return `The ${type} ${name} is gone.`;
@@ -117,7 +117,7 @@ export async function endedCredential(
 
 const ENDED: Partial<Record<Principal['type'], string>> = {
   session: 'The session has ended; sign in again.',
-  'api-key': 'The secret of the API key was replaced; take the new one.',
+  'api-key': 'The secret of the API key was replaced; use the new one.',
   app: 'The access token has expired; get another with the refresh token.',
-  capsule: 'The token of the capsule was replaced; take the new one.',
+  capsule: 'The token of the capsule was replaced; use the new one.',
 };

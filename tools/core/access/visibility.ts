@@ -266,7 +266,7 @@ export async function openThread(
   throw fail('forbidden', 'Insufficient permissions', {
     required: { role: needed },
     issues: [
-      { path: 'id', message: `You are ${role} of this thread and this takes ${needed}; its owners can share it.` },
+      { path: 'id', message: `You are ${role} of this thread and this requires ${needed}; its owners can share it.` },
     ],
   });
 }

@@ -174,9 +174,9 @@ export class Repeats {
 const STILL_RUNNING = 'The first call with this idempotency key is still running; repeat it later.';
 const WITH_SECRET = 'h.';
 const NOT_KEPT =
-  'This call was made before and was not made again; its answer is not kept: it held a secret, or showed a record that was purged or a restricted thread that was deleted.';
+  'This call was made before and was not repeated; its answer is not kept: it held a secret, or showed a record that was purged or a restricted thread that was deleted.';
 const OTHER_LIMIT =
-  'This call was made before and was not made again; since then your limit to some tools or fixed arguments has changed, so its answer is not shown. Use a new key for a new call.';
+  'This call was made before and was not repeated; since then your limit to some tools or fixed arguments has changed, so its answer is not shown. Use a new key for a new call.';
 
 /** Removes the kept answers that show the record. A repeat of such a call is refused: made again, it would bring the record back. */
 export async function forgetAnswers(tx: Pick<Transaction, 'idempotency'>, id: string): Promise<void> {

@@ -188,7 +188,7 @@ export function foreignCursor(): ToolError {
   return new ToolError(
     'invalid_input',
     'The cursor does not belong to this list and these filters; start without it.',
-    { issues: [{ path: 'cursor', message: 'Take `nextCursor` of the page before, with the same filters.' }] },
+    { issues: [{ path: 'cursor', message: 'Take `nextCursor` of the previous page, with the same filters.' }] },
   );
 }
 

@@ -21,7 +21,7 @@ export function inPlainWords(issue: z.core.$ZodRawIssue): string {
     case 'not_multiple_of':
       return `Give a multiple of ${issue.divisor}.`;
     default:
-      return 'Does not fit; see what the description says of it and give another value.';
+      return 'Does not fit; see its description and give another value.';
   }
 }
 

@@ -35,7 +35,7 @@ export function goneFailure({ code, message }: ToolError): StepFailure {
 
 export function outcomeOf(answer: Answer | 'late', tool: string, isRead: boolean): StepOutcome {
   if (answer === 'late') {
-    const message = `${tool} took longer than ${STEP_MS / 60_000} minutes${isRead ? '' : '; it may take effect still'}.`;
+    const message = `${tool} took longer than ${STEP_MS / 60_000} minutes${isRead ? '' : '; it may still take effect'}.`;
     return { failure: { code: 'unavailable', message, final: !isRead } };
   }
   if (answer.ok) return { output: answer.output };

@@ -165,7 +165,7 @@ class Decoys {
 }
 
 /** Says nothing about the inside; whoever may read the flow finds the reason in the list of its deliveries. */
-const CANNOT_RUN = 'The flow takes no deliveries now; send it again later. list_flow_deliveries says why.';
+const CANNOT_RUN = 'The flow accepts no deliveries now; send it again later. list_flow_deliveries says why.';
 
 /** Slack takes 200 alone as an answer, and shows people what comes with it. */
 function repliedTo(scheme: WebhookScheme, body: object, status: 200 | 202 = 200): Reply {

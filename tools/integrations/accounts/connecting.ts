@@ -138,7 +138,7 @@ function refusalOf(error: unknown): ToolError {
     );
   }
   if (error instanceof RegistrationRejectedError) {
-    return new ToolError('conflict', `The provider registers no client (HTTP ${error.status}); ${GIVE_CLIENT}`);
+    return new ToolError('conflict', `The provider does not register clients (HTTP ${error.status}); ${GIVE_CLIENT}`);
   }
   if (error instanceof OAuthError) {
     const said = cleanText(`${error.code}: ${error.message}`, 300);

@@ -34,7 +34,7 @@ type Reader = (value: unknown, place: Place) => unknown;
  */
 export function boundSchema(raw: unknown): JsonSchema {
   const schema = readSchema(raw, placeOf(raw));
-  if (!isSchemaObject(schema)) throw new SchemaProblem('the schema is no object');
+  if (!isSchemaObject(schema)) throw new SchemaProblem('the schema is not an object');
   const twice = repeatedName(schema);
   if (twice !== undefined) throw new SchemaProblem(`two of its schemas have the name ${twice}`);
   for (const reference of referencesIn(schema)) {
@@ -104,7 +104,8 @@ function inside(place: Place): Place {
 const schema: Reader = (value, place) => readSchema(value, inside(place));
 
 const schemas: Reader = (value, place) => {
-  if (!Array.isArray(value) || value.length === 0) throw new SchemaProblem('a list of schemas in it is none, or empty');
+  if (!Array.isArray(value) || value.length === 0)
+    throw new SchemaProblem('a list of schemas in it is not a list, or is empty');
   return value.map((item) => readSchema(item, inside(place)));
 };
 
@@ -118,7 +119,7 @@ const dependencies: Reader = (value, place) =>
   mapOf(value, (item) => (Array.isArray(item) ? names(item, place) : readSchema(item, inside(place))));
 
 function mapOf(value: unknown, read: (item: unknown) => unknown): JsonSchema {
-  if (!isSchemaObject(value)) throw new SchemaProblem('the members of a schema in it are no object');
+  if (!isSchemaObject(value)) throw new SchemaProblem('the members of a schema in it are not an object');
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, read(item)]));
 }
 
@@ -131,7 +132,7 @@ const type: Reader = (value) => {
 
 const names: Reader = (value) => {
   if (!Array.isArray(value) || !value.every((name) => typeof name === 'string')) {
-    throw new SchemaProblem('what it requires are no names');
+    throw new SchemaProblem('what it requires are not names');
   }
   return [...new Set(value)];
 };
@@ -144,14 +145,15 @@ const reference: Reader = (value) => {
 const ANCHOR = /^[A-Za-z_][\w.-]{0,99}$/;
 const anchor: Reader = (value) => {
   if (typeof value === 'string' && ANCHOR.test(value)) return value;
-  throw new SchemaProblem('a name of a schema in it is none');
+  throw new SchemaProblem('a name of a schema in it is not a name');
 };
 
 const dialect: Reader = (value, { depth }) =>
   depth === 0 && typeof value === 'string' && DIALECT.test(value) ? value : undefined;
 
 const values: Reader = (value, place) => {
-  if (!Array.isArray(value) || value.length === 0) throw new SchemaProblem('a list of values in it is none, or empty');
+  if (!Array.isArray(value) || value.length === 0)
+    throw new SchemaProblem('a list of values in it is not a list, or is empty');
   const read = new Map(value.map((item) => [canonicalize(item), anyValue(item, { ...place, depth: 0 })]));
   return [...read.values()];
 };

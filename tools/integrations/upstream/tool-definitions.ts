@@ -110,7 +110,7 @@ function readDefinition(raw: unknown, prefix: string, scrubber: Scrubber): ToolD
 
 function rootSchema(raw: unknown): Record<string, unknown> {
   const { type, ...rest } = boundSchema(raw ?? {});
-  if (type !== undefined && type !== 'object') throw new SchemaProblem('it is no object');
+  if (type !== undefined && type !== 'object') throw new SchemaProblem('it is not an object');
   return { type: 'object', ...rest };
 }
 

@@ -5,7 +5,7 @@ import type { ListedTool } from '../../tools.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const SPANS = [
-  { value: '', label: 'Usual' },
+  { value: '', label: 'Default' },
   { value: '7', label: '7 days' },
   { value: '30', label: '30 days' },
   { value: '90', label: '90 days' },

@@ -36,7 +36,7 @@ function Inside({ operation: { method, path, description, parameters, tool } }: 
                 <Mono>{name}</Mono>
               </dt>
               <dd>
-                <span class="faint">{`${place}${required ? ', needed' : ''}`}</span> {about?.replaceAll('`', '')}
+                <span class="faint">{`${place}${required ? ', required' : ''}`}</span> {about?.replaceAll('`', '')}
               </dd>
             </div>
           ))}

@@ -17,7 +17,7 @@ export function Content({ row }: { readonly row: Row }) {
       ) : PICTURE.test(String(row.mimeType)) ? (
         <Picture row={row} name={String(name)} />
       ) : (
-        <p class="quiet">It is no text. Download it to open it with a program that knows it.</p>
+        <p class="quiet">It is not text. Download it to open it with a program that knows it.</p>
       )}
     </section>
   );

@@ -88,8 +88,8 @@ function Call({ entry }: { readonly entry: Entry }) {
             <Who caller={caller} />
           </Field>
         ))}
-        <Field name="Door">{entry.door}</Field>
-        <Field name="Took">{Math.round(entry.durationMs * 10) / 10} ms</Field>
+        <Field name="Via">{entry.door}</Field>
+        <Field name="Duration">{Math.round(entry.durationMs * 10) / 10} ms</Field>
         <Field name="Request">
           <Follow name="requestId" value={entry.requestId} />
         </Field>

@@ -52,7 +52,7 @@ export const COLUMNS = [
     spare: 2 as const,
     width: '8rem',
   },
-  { id: 'door', title: 'Door', cell: ({ door }: Entry) => door, spare: 2 as const },
+  { id: 'door', title: 'Via', cell: ({ door }: Entry) => door, spare: 2 as const },
   {
     id: 'ms',
     title: 'Took',

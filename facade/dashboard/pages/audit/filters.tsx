@@ -37,7 +37,7 @@ export function AuditFilters({
           checked={!withoutReads(query)}
           onChange={({ currentTarget }) => setQuery({ changes: String(!currentTarget.checked) })}
         />
-        Reads too
+        Include reads
       </label>
       {choices.map((name) => (
         <FilterChoice

@@ -11,7 +11,7 @@ export function SubjectControl(props: PartProps) {
   const issue = issueAt(props) ?? issueAt({ ...props, path: `${props.path}.id` });
   return (
     <fieldset class="frame">
-      <legend>Of whom</legend>
+      <legend>Owner</legend>
       <Segments
         label="Kind"
         value={picked.value}

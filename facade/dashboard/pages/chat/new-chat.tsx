@@ -67,7 +67,7 @@ export function NewChat() {
             />
             <Avatar name="?" />
             <span class="name-words">
-              <span class="name-title">The usual assistant</span>
+              <span class="name-title">The default assistant</span>
               <span class="name-more">As the settings say</span>
             </span>
           </label>

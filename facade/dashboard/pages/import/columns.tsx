@@ -44,7 +44,7 @@ export function Columns({ columns, members, mapping, onChange }: ColumnsProps) {
                 <option value="">Left out</option>
                 {members.map(({ name, needed }) => (
                   <option key={name} value={name}>
-                    {needed ? `${name} (needed)` : name}
+                    {needed ? `${name} (required)` : name}
                   </option>
                 ))}
               </select>

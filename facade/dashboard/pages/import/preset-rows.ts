@@ -39,6 +39,6 @@ function mappedBy(preset: Preset, row: ImportedRow) {
   try {
     return rowBy(preset, row);
   } catch {
-    return { problem: `The row has not the form that the preset takes: ${preset.needs.join(', ')}.` };
+    return { problem: `The row does not have the form that the preset takes: ${preset.needs.join(', ')}.` };
   }
 }

@@ -27,7 +27,7 @@ function jsonRow(text: string, index: number): FileRow[] {
   const line = index + 1;
   const row = parsed(text);
   if (typeof row === 'object' && row !== null && !Array.isArray(row)) return [{ line, row: { ...row } }];
-  return [{ line, problem: 'The line is no JSON object.' }];
+  return [{ line, problem: 'The line is not a JSON object.' }];
 }
 
 /** The parser is loaded when the first file is read. */

@@ -33,7 +33,7 @@ export function IntegrationActions({ row }: { readonly row: Row }) {
       )}
       {mayRefresh && row.enabled !== false && (
         <Button icon="refresh" busy={busy} onClick={() => run('refresh_integration')}>
-          Look again
+          Refresh
         </Button>
       )}
     </>

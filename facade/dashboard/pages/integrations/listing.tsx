@@ -28,7 +28,7 @@ export function Listing({ row }: { readonly row: Row }) {
   const [asks, setAsks] = useState(false);
   const listed = GROUPS.flatMap((group) => ((row[group] ?? []) as readonly Listed[]).map((one) => ({ ...one, group })));
   const held = listed.filter(({ state }) => HELD.includes(state));
-  if (listed.length === 0) return <Empty title="It lists nothing yet">Look again once it is connected.</Empty>;
+  if (listed.length === 0) return <Empty title="It lists nothing yet">Refresh once it is connected.</Empty>;
   return (
     <div class="overview">
       {held.length > 0 && (

@@ -47,7 +47,7 @@ export function PersonActions({ row }: { readonly row: Row }) {
         >
           <p>
             Their sessions, keys, capsules, connected apps and flows stop at once, also what is under way. Reactivating
-            brings back all but the sessions. The tab "Acts for them" shows what that is, and hands it over.
+            brings back all but the sessions. The tab "Acting on their behalf" lists these and hands them over.
           </p>
         </ConfirmDialog>
       )}
@@ -60,7 +60,7 @@ async function showLink(email: string): Promise<void> {
   showDialog((close) => (
     <SecretOnce title={`A link for ${email}`} secret={url} onClose={close}>
       <p class="quiet">
-        Whoever opens it is signed in as {email}. It works once, until <Time at={expiresAt} />.
+        Anybody who opens it is signed in as {email}. It works once, until <Time at={expiresAt} />.
       </p>
     </SecretOnce>
   ));

@@ -105,7 +105,7 @@ function TakeOver({ holding, onClose }: { readonly holding: Holding; readonly on
           <Segments label="Token" value={token} options={TOKENS} onChange={setToken} />
           <p class={token === 'keep' ? 'note warn' : 'quiet'}>
             {token === 'keep'
-              ? 'Its clients go on. So does whoever leaves, if they know the token.'
+              ? 'Its clients continue. So can the person who leaves, if they know the token.'
               : 'Its clients stop until they have the new token.'}
           </p>
         </>

@@ -95,7 +95,7 @@ function Totals({ answer: { totals, currency, by } }: { readonly answer: UsageAn
     [by === 'model' ? 'Turns' : 'Calls', number(totals.calls)],
     [by === 'model' ? 'Failed runs' : 'Errors', number(totals.errors)],
     ['Median time', time(totals.p50Ms)],
-    ['95 % within', time(totals.p95Ms)],
+    ['p95', time(totals.p95Ms)],
     ['Input tokens', number(totals.inputTokens)],
     ['Output tokens', number(totals.outputTokens)],
     ['Cost', cost(totals.cost, currency)],
@@ -157,7 +157,7 @@ function columnsOf({ by, currency }: UsageAnswer) {
       spare: 1 as const,
     },
     { id: 'p50', title: 'Median', cell: ({ p50Ms }: UsageRow) => time(p50Ms), end: true, spare: 2 as const },
-    { id: 'p95', title: '95 %', cell: ({ p95Ms }: UsageRow) => time(p95Ms), end: true, spare: 2 as const },
+    { id: 'p95', title: 'p95', cell: ({ p95Ms }: UsageRow) => time(p95Ms), end: true, spare: 2 as const },
     {
       id: 'tokens',
       title: 'Tokens',
