@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { setMaxListeners } from 'node:events';
 import {
+  appendFileSync,
   chmodSync,
   existsSync,
   mkdirSync,
@@ -112,6 +113,7 @@ stream.on('test:pass', ({ details, file, nesting, name, skip }) => {
 stream.on('test:fail', ({ details, nesting, name }) => {
   failed += 1;
   if (nesting === 0) took.set(name, details.duration_ms);
+  noteFailure(name, details.error);
 });
 stream.on('end', () => {
   if (passed + failed === 0) console.error(`No test ran: ${files.length} files below ${relative('.', root)}.`);
@@ -172,6 +174,13 @@ function linesOf(table: string): string[][] {
     .trimEnd()
     .split('\n')
     .map((line) => line.split('\t'));
+}
+
+/** For programs that must know why a test failed: a line for each, with its name, the kind of failure and the first line of the error. */
+function noteFailure(name: string, error: Error & { failureType?: string }): void {
+  const cause = error.cause instanceof Error ? error.cause.message : error.message;
+  const line = [name, error.failureType, cause.trim().split('\n', 1)[0]?.replaceAll('\t', ' ')].join('\t');
+  if (process.env.FAILURES) appendFileSync(process.env.FAILURES, `${line}\n`);
 }
 
 /** Files of which nothing was heard, since their process ended early. */
