@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { settingsTools } from '../../tools/settings/settings.ts';
 import { credential } from '../support/calls.ts';
+import { allEvents, openEvents } from '../support/events.ts';
 import { openStreamAt } from '../support/stream.ts';
 import { until } from '../support/until.ts';
 import { waiting } from './mcp-fixture-tools.ts';
@@ -303,10 +304,12 @@ describe('subscriptions/listen', () => {
   it('leaves calls under way alone when the door closes', async () => {
     const own = await startMcpServer();
     const message = modern('tools/call', { name: 'count_up', arguments: { to: 10 } }, { progressToken: 1 });
-    const call = post(own.url, message, { headers: { ...EVENTS, ...modernHeaders('tools/call', 'count_up') } });
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    const headers = { ...EVENTS, ...modernHeaders('tools/call', 'count_up') };
+    const { events } = await openEvents({ baseUrl: own.url }, '', { key: tokens.admin, body: message, headers });
+    const { value: first } = await events.next(); // its progress: it has begun
     await own.door.close();
-    assert.equal(eventsIn((await call).text).at(-1).result.structuredContent.count, 10);
+    const rest = await allEvents(events);
+    assert.deepEqual([first?.data.params.progress, rest.at(-1)?.data.result.structuredContent.count], [1, 10]);
     await own.close();
   });
 

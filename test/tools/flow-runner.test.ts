@@ -44,10 +44,35 @@ function hold(): () => void {
   return () => end();
 }
 
+/** Keeps the answer of the store to the transaction that begins a run; the function returned gives it. */
+function keepAnswer(): () => void {
+  const { store } = world;
+  let answer = () => {};
+  const kept = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const transaction = store.transaction.bind(store);
+  store.transaction = async (work, origin) => {
+    const result = await transaction(work, origin);
+    if (typeof result === 'object' && result && 'begun' in result) await kept;
+    return result;
+  };
+  return answer;
+}
+
 /** A run as an earlier process left it; this one knows nothing of it. */
 function left({ id: flowId, runAs }: Flow, more: object = {}) {
   const run = { flowId, runAs, trigger: { kind: 'manual', by: runAs }, status: 'queued', steps: [], plan: [] } as const;
   return world.store.transaction((tx) => tx.flowRuns.insert({ ...run, steps: [], plan: [], causes: [], ...more }));
+}
+
+/**
+ * Waits until all that was woken has looked at its queue and stored what it began: jobs are counted, and changes are stored in their order.
+ * Two calls, as the first may begin before the look has asked for its change.
+ */
+async function settled(): Promise<void> {
+  await until(async () => (await world.store.jobs.open()) === 0);
+  for (let n = 0; n < 2; n += 1) await world.must('create_skill', { name: `later ${Math.random()}` });
 }
 
 const statusOf = async (id: string) => (await world.store.flowRuns.get(id))?.status;
@@ -71,16 +96,18 @@ describe('the runner', () => {
     const run = await left(flow);
     const release = hold();
     const runner = new FlowRunner({ ...world, clock: systemClock, onFailure: (cause) => world.failures.push(cause) });
+    const answer = keepAnswer();
     runner.wake(flow.id);
-    await setTimeout(50);
+    await settled(); // if it began the run, that is stored, and it does not know yet
     await runner.start();
+    answer();
     await until(async () => calls > 0);
-    await setTimeout(50);
-    assert.equal(await statusOf(run.id), 'running');
+    await settled();
+    const whileHeld = await statusOf(run.id);
     release();
-    await until(async () => (await statusOf(run.id)) === 'succeeded');
+    await until(async () => (await statusOf(run.id)) !== 'running');
     await runner.close();
-    assert.equal(calls, 1);
+    assert.deepEqual([whileHeld, await statusOf(run.id), calls], ['running', 'succeeded', 1]);
   });
 
   it('goes on with the queue by itself after the store took nothing', async () => {
@@ -108,7 +135,7 @@ describe('the runner', () => {
     await until(async () => world.failures.length > 1); // the call's own, and that of what came of it
     recover();
     world.engine.wake(flow.id);
-    await setTimeout(50);
+    await settled();
     assert.equal(await statusOf(waiting.id), 'queued', 'the one before it has not ended');
     await clock.pass(1000);
     await until(async () => (await statusOf(waiting.id)) === 'succeeded');
@@ -213,6 +240,9 @@ describe('the runner', () => {
     const release = hold();
     await world.must('trigger_flow', { id: flow.id });
     await until(async () => calls === 1);
+    const lookedUp = new Set<string>();
+    const get = world.store.flowRuns.get.bind(world.store.flowRuns);
+    Object.assign(world.store.flowRuns, { get: (id: string) => get(id).finally(() => lookedUp.add(id)) });
     for (const end of ['cancel', 'purge']) {
       const waiting = world.must('trigger_flow', { id: flow.id, wait: true });
       let queued: { id: string }[] = [];
@@ -220,7 +250,7 @@ describe('the runner', () => {
         queued = (await world.runs(flow.id)).filter(({ status }) => status === 'queued');
         return queued.length === 1;
       });
-      await setTimeout(300); // it is kept, and waited for
+      await until(() => lookedUp.has(queued[0]?.id ?? '')); // who waits for its end follows it by now
       if (end === 'cancel') await world.must('cancel_flow_run', { id: queued[0]?.id });
       else await world.must('purge_record', { entityType: 'flow', id: flow.id });
       const told = await Promise.race([waiting, setTimeout(30_000, undefined, { ref: false })]);
@@ -304,7 +334,6 @@ describe('the runner', () => {
     });
     const { id: runId } = await world.must('trigger_flow', { id });
     await until(async () => world.failures.length > 0);
-    await setTimeout(20);
     await world.restart();
     await until(async () => (await statusOf(runId)) === 'succeeded');
     assert.equal((await world.store.skills.find({ limit: 10 })).records.length, 1);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import type { Store } from '../../store/port.ts';
+import { startRepeated } from '../../store/repeated.ts';
 import { startRetention } from '../../tools/retention.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { rest } from '../support/calls.ts';
@@ -62,6 +62,33 @@ async function storeWith(test: TestContext, ...daysAgo: number[]): Promise<Store
   return store;
 }
 
+/** Returns how often the settings were read since. */
+function looksAtSettings({ settings }: Store): () => number {
+  let looks = 0;
+  const get = settings.get.bind(settings);
+  Object.assign(settings, {
+    get(id: string) {
+      looks += 1;
+      return get(id);
+    },
+  });
+  return () => looks;
+}
+
+/** Waits until a timer of the same interval has fired three times: each that began before it has fired twice by then. */
+async function passIntervals(everyMs: number): Promise<void> {
+  let fired = 0;
+  const later = startRepeated(
+    async () => {
+      fired += 1;
+    },
+    (cause) => assert.fail(String(cause)),
+    everyMs,
+  );
+  await until(() => fired > 3); // the first comes at once
+  await later.close();
+}
+
 describe('audit entries', () => {
   it('older than the settings keep them are deleted at start, and again as time goes on', async (test) => {
     const store = await storeWith(test, 400, 367, 30, 0);
@@ -73,8 +100,10 @@ describe('audit entries', () => {
     await until(async () => (await ids(store)).length === 1);
     await retention.close();
     store.audit.append(entry(60));
-    await delay(150);
-    assert.deepEqual(await ids(store), ['aud_0_days_ago', 'aud_60_days_ago'], 'closed, it deletes nothing more');
+    const looks = looksAtSettings(store);
+    await passIntervals(50);
+    assert.equal(looks(), 0, 'closed, it looks no more');
+    assert.deepEqual(await ids(store), ['aud_0_days_ago', 'aud_60_days_ago'], 'and deletes nothing more');
     assert.deepEqual(failures, []);
   });
 
@@ -82,16 +111,9 @@ describe('audit entries', () => {
     const store = await storeWith(test, 4000);
     await store.transaction((tx) => tx.settings.update('settings', { retentionDays: { audit: null } }));
     const failures: unknown[] = [];
-    let looks = 0;
-    const get = store.settings.get.bind(store.settings);
-    Object.assign(store.settings, {
-      get(id: string) {
-        looks += 1;
-        return get(id);
-      },
-    });
+    const looks = looksAtSettings(store);
     const retention = startRetention(store, (cause) => failures.push(cause), 20);
-    await until(() => looks >= 3); // the first looks were finished then
+    await until(() => looks() >= 3); // the first looks were finished then
     await retention.close();
     assert.deepEqual(await ids(store), ['aud_4000_days_ago']);
     assert.deepEqual(failures, []);
