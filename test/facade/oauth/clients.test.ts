@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import {
@@ -17,8 +17,9 @@ import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { mustCall } from '../../support/calls.ts';
+import { freePort } from '../../support/free-port.ts';
 import { CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
-import { serverForTests } from '../../support/server.ts';
+import { serverForTests, startTestServer, type TestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 
 const server = serverForTests({ TRUSTED_PROXIES: 'loopback' });
@@ -29,8 +30,13 @@ class Host {
   kept: Record<string, unknown> = {};
   /** Where the host would send the browser. */
   asked: URL[] = [];
+  readonly #at: TestServer;
   readonly redirectUrl = CALLBACK;
   readonly clientMetadata = { client_name: 'SDK host', redirect_uris: [CALLBACK] };
+
+  constructor(at: TestServer = server) {
+    this.#at = at;
+  }
 
   state = () => 'state-of-host';
   clientInformation = () => this.kept.client;
@@ -54,7 +60,7 @@ class Host {
   /** The person opens what the host shows, and agrees. */
   async agree(give: Readonly<Record<string, string>>): Promise<URL> {
     const url = this.asked.at(-1) ?? assert.fail('the host shows nothing');
-    const browser = await signedIn(server);
+    const browser = await signedIn(this.#at);
     await browser.open(url.href);
     return decided(browser, { decision: 'allow', ...give });
   }
@@ -129,6 +135,28 @@ const newCapsule = () =>
     status: 'live',
   }) as Promise<{ id: string; token: string }>;
 
+/** Names of this machine: that in the server's BASE_URL, and that which the person types. */
+const NAMES = [
+  ['127.0.0.1', 'localhost'],
+  ['localhost', '127.0.0.1'],
+] as const;
+
+const named = new Map<string, Promise<TestServer>>();
+after(async () => {
+  for (const started of named.values()) await (await started).close();
+});
+
+/** A server with this name in its BASE_URL, started once. */
+function serverNamed(name: string): Promise<TestServer> {
+  const start = async () => {
+    const port = String(await freePort());
+    return startTestServer({ PORT: port, BASE_URL: `http://${name}:${port}`, TRUSTED_PROXIES: 'loopback' });
+  };
+  const started = named.get(name) ?? start();
+  named.set(name, started);
+  return started;
+}
+
 for (const [name, connect] of Object.entries(lines)) {
   describe(`${name} with nothing but the address`, () => {
     it('connects to the unified endpoint, and refreshes', async () => {
@@ -150,6 +178,23 @@ for (const [name, connect] of Object.entries(lines)) {
       assert.deepEqual(await namesOf(client), ['list_agents', 'list_skills']);
       await client.close();
     });
+
+    for (const [own, typed] of NAMES) {
+      it(`connects by ${typed} to a server that calls itself ${own}, and refreshes`, async () => {
+        const at = await serverNamed(own);
+        const url = new URL('/api/v1/mcp', at.baseUrl);
+        url.hostname = typed;
+        const host = new Host(at);
+        const { client } = await connect(url.href, host, { give: 'read' });
+        assert.equal(host.asked[0]?.searchParams.get('resource'), url.href);
+        const names = await namesOf(client);
+        assert.ok(names.includes('list_agents') && !names.includes('create_agent'));
+        at.clock.pass(16 * 60_000);
+        assert.equal((await namesOf(client)).length, names.length);
+        assert.equal(host.asked.length, 1);
+        await client.close();
+      });
+    }
 
     it('asks the person for more when a call needs it', async () => {
       const host = new Host();
