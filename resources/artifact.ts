@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bookkeeping, nameText, recordId } from './fields.ts';
 import { accessKeys } from './thread.ts';
 
-const MOST_BYTES = 1024 * 1024;
+export const MOST_BYTES = 1024 * 1024;
 const MIME_TYPE = /^[a-z0-9][\w!#$&^.+-]*\/[a-z0-9][\w!#$&^.+-]*(; ?[\w.+-]+=[\w.+-]+)*$/i;
 
 /** Limits shared by the record and the inputs that write it. */

@@ -4,7 +4,7 @@ import { argumentsByTool, inForms } from './markers.ts';
 
 export const capsuleStatus = z.enum(['draft', 'live', 'disabled']);
 
-const LONGEST_CONSTRAINTS = 20_000;
+export const LONGEST_CONSTRAINTS = 20_000;
 
 const entries = z.array(z.string().trim().min(1).max(200)).max(500);
 

@@ -10,7 +10,7 @@ export const reportFields = {
 
 const queryTool = z.string().min(1).max(200).describe('Name of a read-only tool.');
 const queryArguments = z.record(z.string(), z.unknown());
-const MOST_CHARACTERS = 20_000;
+export const MOST_CHARACTERS = 20_000;
 
 export const reportQueryInput = keptCallOf(
   'tool',

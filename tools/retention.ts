@@ -8,7 +8,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Records that are looked at, or deleted in one transaction. */
 const BATCH = 100;
 /** Days for which runs are kept where the settings say nothing. */
-const RUN_DAYS = 30;
+export const RUN_DAYS = 30;
 
 /** Deletes audit entries, runs and threads that are older than the settings allow, now and once a day. */
 export function startRetention(store: Store, onFailure: (cause: unknown) => void, everyMs: number = DAY_MS): Repeated {

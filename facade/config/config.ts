@@ -199,7 +199,7 @@ function problemsText(problems: readonly string[]): string {
   return `The configuration is invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`;
 }
 
-/** Name, default and meaning of each variable, for the README. */
+/** Name, default and meaning of each variable, for the reference. */
 export function describeEnvironment(): { name: string; fallback: string; meaning: string }[] {
   return Object.entries(environment.shape).map(([name, schema]) => {
     const fallback = schema.safeParse(undefined).data;

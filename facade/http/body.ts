@@ -14,7 +14,7 @@ import type { Exchange } from './exchange.ts';
 import { Turns } from './turns.ts';
 
 /** Largest request body in bytes, as sent and after decompression. */
-const LARGEST_BODY = 4 * 1024 * 1024;
+export const LARGEST_BODY = 4 * 1024 * 1024;
 
 /** Which bodies are accepted. */
 export interface BodyKind {
@@ -38,8 +38,8 @@ const BROKEN = 'The connection ended before the body did.';
 /** How long the rest of an oversized body is still read, so that its sender gets the answer instead of a broken connection. */
 const LINGER_MS = 1000;
 /** A body of more bytes or members is heavy: it is read and served in turns. */
-const HEAVY_BYTES = 64 * 1024;
-const HEAVY_MEMBERS = 1000;
+export const HEAVY_BYTES = 64 * 1024;
+export const HEAVY_MEMBERS = 1000;
 /** As how much work a refused body counts, so that who sends one after another waits longer than all others. */
 const REFUSAL_MS = 5;
 /** No body of fewer bytes for each has more members. */

@@ -11,11 +11,11 @@ import { refusals, refuseSocket, refuseUnreadable } from './refuse-socket.ts';
 import type { OnUncaught } from './uncaught.ts';
 
 /** How long running calls may take to finish once the server stops. */
-const SHUTDOWN_MS = 10_000;
+export const SHUTDOWN_MS = 10_000;
 /** How long a request that was on its way then may take to come whole. */
 const WAITING_MS = 1000;
 /** Longer than proxies and clients usually keep idle connections, so that they close first. */
-const KEEP_ALIVE_MS = 75_000;
+export const KEEP_ALIVE_MS = 75_000;
 
 export interface HttpServer {
   /** The address that the server listens on. */

@@ -17,10 +17,10 @@ import type { RefusedRequests } from './refused-requests.ts';
 import { sendErrorBody, sendJson } from './respond.ts';
 
 /** Of one network, before anything is computed with what it sent. */
-const MOST_A_MINUTE = 600;
+export const MOST_A_MINUTE = 600;
 
 /** The input of a run is smaller; a form is longer than what it holds. The signature decides first, then the type. */
-const SIGNED_BODY: BodyKind = { largest: 1024 * 1024, requireType: () => {} };
+export const SIGNED_BODY: BodyKind = { largest: 1024 * 1024, requireType: () => {} };
 
 interface WebhookDoorOptions {
   readonly receiver: WebhookReceiver;

@@ -14,7 +14,7 @@ type Members = Readonly<Record<string, unknown>>;
 type RegistryOnly = Pick<DoorParts, 'registry'>;
 
 /** The protocol allows no more values in one answer. */
-const MOST = 100;
+export const MOST = 100;
 const LONGEST = 2000;
 const LONGEST_QUERY = 500;
 const NOTHING = { values: [], hasMore: false };

@@ -56,7 +56,7 @@ export function requireLight(message: unknown): void {
   }
 }
 
-const MOST_MEMBERS = 5000;
+export const MOST_MEMBERS = 5000;
 const TOO_HEAVY = `Invalid request: more than ${MOST_MEMBERS} members besides the arguments of a tool; leave out what the method does not take.`;
 
 /** The id for the answer: that of the request, or null where none can be read. */

@@ -13,7 +13,7 @@ type Members = Readonly<Record<string, unknown>>;
 type RegistryOnly = Pick<DoorParts, 'registry'>;
 
 /** Clients stop reading a list after some number of pages, so the pages are long. */
-const PAGE = 1000;
+export const PAGE = 1000;
 /** The records that one call of a list tool returns at most. */
 const MOST_AT_ONCE = 100;
 /** The calls for one page at most. Only a caller with a fixed `limit` could need more. */

@@ -16,8 +16,8 @@ import type { SdkVisit } from './sdk-server.ts';
 import { acceptsEvents, errorResponse } from './web.ts';
 
 /** How many subscriptions a caller may have open, and how many resources one of them may follow. */
-const MOST_OPEN = 100;
-const MOST_URIS = 1000;
+export const MOST_OPEN = 100;
+export const MOST_URIS = 1000;
 
 interface Subscription {
   readonly caller: string;

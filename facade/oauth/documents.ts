@@ -12,16 +12,16 @@ import { makeRoom } from './unused-clients.ts';
 /** The largest document in bytes. */
 export const LARGEST_DOCUMENT = 10 * 1024;
 const LONGEST_ADDRESS = 500;
-const DEADLINE_MS = 5000;
-const SHORTEST_KEPT_MS = 5 * 60 * 1000;
-const LONGEST_KEPT_MS = 24 * 60 * 60 * 1000;
+export const DEADLINE_MS = 5000;
+export const SHORTEST_KEPT_MS = 5 * 60 * 1000;
+export const LONGEST_KEPT_MS = 24 * 60 * 60 * 1000;
 /** How long a host that failed is not asked again. */
 const FAILED_KEPT_MS = 60 * 1000;
 const MOST_REMEMBERED = 1000;
 /** Each look-up makes the server send a request. */
-const FETCHES_FOR_ONE_ADDRESS = 10;
+export const FETCHES_FOR_ONE_ADDRESS = 10;
 /** Only a flood from many networks comes so far. Clients that are known go on. */
-const FETCHES_PER_MINUTE = 1200;
+export const FETCHES_PER_MINUTE = 1200;
 
 /** The address of the request for which clients are looked up. The library does not pass it on. */
 export const lookedUpFor = new AsyncLocalStorage<string>();

@@ -13,7 +13,7 @@ import { NoStates, type StateOptions, States } from './states.ts';
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
 /** In seconds. */
-const lifetimes = {
+export const lifetimes = {
   accessToken: 15 * MINUTE,
   code: MINUTE,
   /** A connection that is not used for so long ends. */

@@ -11,9 +11,9 @@ import { type ClientMetadata, readClientMetadata } from './client-metadata.ts';
 import type { ClientProperties, Clients } from './clients.ts';
 import { OAuthError } from './oauth-error.ts';
 
-const PER_ADDRESS = 20;
+export const PER_ADDRESS = 20;
 /** Only a flood from many networks comes so far. */
-const IN_ALL = 1200;
+export const IN_ALL = 1200;
 
 interface Options {
   readonly clients: Clients;

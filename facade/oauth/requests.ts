@@ -17,7 +17,7 @@ import { findState } from './states.ts';
 import type { StepUps } from './step-ups.ts';
 
 /** Each makes a record, and anybody may. */
-const AUTHORIZATIONS_PER_MINUTE = 60;
+export const AUTHORIZATIONS_PER_MINUTE = 60;
 
 interface RequestOptions {
   readonly store: Store;

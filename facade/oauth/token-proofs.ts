@@ -6,7 +6,7 @@ import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { type KeptValues, keptValues } from './kept-values.ts';
 
-const TRIES_A_MINUTE = 5;
+export const TRIES_A_MINUTE = 5;
 const KEPT_MS = 10 * 60 * 1000;
 
 interface Proof {

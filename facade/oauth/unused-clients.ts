@@ -3,11 +3,11 @@ import type { Store } from '../../store/port.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a client is kept that nobody has connected. */
-const UNUSED_MS = 7 * DAY_MS;
+export const UNUSED_MS = 7 * DAY_MS;
 /** How long a client is kept that was connected and is not any more: hosts remember their registration and ask again under it. */
-const LAPSED_MS = 180 * DAY_MS;
+export const LAPSED_MS = 180 * DAY_MS;
 /** The most clients of one kind that were never used. Above it, the oldest of the network that has the most go first. */
-const MOST_UNUSED = 1000;
+export const MOST_UNUSED = 1000;
 
 /** Removes clients that nobody uses and no administrator made. */
 export async function forgetUnused(store: Store, now: Date): Promise<void> {

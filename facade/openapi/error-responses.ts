@@ -6,7 +6,7 @@ interface ErrorAnswer {
   readonly example: Omit<ErrorBody, 'code' | 'requestId'>;
 }
 
-const answers: Readonly<Record<ErrorCode, ErrorAnswer>> = {
+export const errorAnswers: Readonly<Record<ErrorCode, ErrorAnswer>> = {
   invalid_input: {
     description: 'The input is invalid; `issues` names every problem.',
     example: {
@@ -108,7 +108,7 @@ export function createErrorResponses(schemas: SchemaComponents): ErrorResponses 
 function response(codes: readonly ErrorCode[], schemas: SchemaComponents): Part {
   const headers = new Set(['X-Request-Id', ...codes.flatMap((code) => headersOf[code] ?? [])]);
   return {
-    description: codes.map((code) => answers[code].description).join(' Or: '),
+    description: codes.map((code) => errorAnswers[code].description).join(' Or: '),
     headers: Object.fromEntries([...headers].map((name) => [name, { $ref: `#/components/headers/${name}` }])),
     content: {
       'application/json': {
@@ -120,7 +120,7 @@ function response(codes: readonly ErrorCode[], schemas: SchemaComponents): Part 
 }
 
 function exampleOf(code: ErrorCode): ErrorBody {
-  const { error, ...detail } = answers[code].example;
+  const { error, ...detail } = errorAnswers[code].example;
   return { error, code, requestId: '01980f2e-7c51-7a33-9d0e-5b1f6c2a4e77', ...detail };
 }
 

@@ -62,7 +62,7 @@ export interface OpenedRows {
 }
 
 /** At most this many questions are answered at once. */
-const READERS = 2;
+export const READERS = 2;
 
 /** Opens the file that counts, and puts right what a crash left. @throws StoreDamaged */
 export async function openRows(options: RowsOptions): Promise<OpenedRows> {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describeEnvironment } from '../../facade/config/config.ts';
+import { errorAnswers } from '../../facade/openapi/error-responses.ts';
 import { metricsRoute, routes } from '../../facade/routes.ts';
+import { type ErrorCode, errorStatus } from '../../resources/error.ts';
 import { importedRows } from '../../resources/imported-rows.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { mayNeedFresh } from '../../tools/core/access/fresh.ts';
@@ -8,6 +10,12 @@ import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
 import { WEBHOOK_TOOL } from '../../tools/core/access/webhook-principal.ts';
 import type { Tool } from '../../tools/core/registry/define-tool.ts';
 import { listedTool } from '../../tools/core/registry/listed-tool.ts';
+import { Measures } from '../../tools/core/telemetry/measures.ts';
+import { Counter, Histogram } from '../../tools/core/telemetry/meter.ts';
+import { prometheusLabel, prometheusName } from '../../tools/core/telemetry/prometheus.ts';
+import { STORE_GAUGES } from '../../tools/core/telemetry/store-gauges.ts';
+import { doorLimits } from './door-limits.ts';
+import { toolLimits } from './tool-limits.ts';
 
 export interface GeneratedFile {
   /** From the top of the project. */
@@ -19,22 +27,30 @@ export interface GeneratedFile {
 export function generated(): GeneratedFile[] {
   const wire = catalog.entries.filter(({ tool }) => !tool.doorOnly).map(({ tool }) => listedTool(tool));
   return [
-    {
-      path: 'tools/README.md',
-      text: withSections('tools/README.md', { rows: rowsTable(), fresh: freshTools(), tools: toolTable() }),
-    },
-    { path: 'facade/README.md', text: withSections('facade/README.md', { configuration: configurationTable() }) },
+    ...Object.entries(sections).map(([name, make]) => {
+      const path = `facade/guides/reference-${PAGES[name] ?? name}.md`;
+      return { path, text: withSection(path, name, make()) };
+    }),
     { path: 'test/contract/snapshots/tools-list.json', text: `${JSON.stringify(wire, null, 2)}\n` },
   ];
 }
 
-/** The file with its generated sections as they should be now. */
-function withSections(path: string, sections: Readonly<Record<string, string>>): string {
-  const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-  return Object.entries(sections).reduce((made, [name, content]) => withSection(path, made, name, content), text);
-}
+/** By the mark around it, what the section of a reference page says. */
+const sections: Readonly<Record<string, () => string>> = {
+  configuration: configurationTable,
+  errors: errorTable,
+  fresh: freshTools,
+  limits: limitTables,
+  metrics: metricTable,
+  rows: rowsTable,
+  tools: toolTable,
+};
+/** The pages that are not named like their section. */
+const PAGES: Readonly<Record<string, string>> = { fresh: 'access', rows: 'imports' };
 
-function withSection(path: string, text: string, name: string, content: string): string {
+/** The file with its generated section as it should be now. */
+function withSection(path: string, name: string, content: string): string {
+  const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   const [start, end] = [`<!-- ${name}: generated -->`, `<!-- end of ${name} -->`];
   const [before, rest] = text.split(start);
   const after = rest?.split(end)[1];
@@ -92,6 +108,27 @@ function configurationTable(): string {
     meaning,
   ]);
   return table(['variable', 'default', 'meaning'], rows);
+}
+
+function errorTable(): string {
+  const codes = Object.entries(errorStatus) as [ErrorCode, number][];
+  const rows = codes.map(([code, status]) => [`\`${code}\``, `${status}`, errorAnswers[code].description]);
+  return table(['code', 'status', 'meaning'], rows);
+}
+
+function limitTables(): string {
+  return Object.entries({ ...doorLimits, ...toolLimits })
+    .map(([title, rows]) => `## ${title}\n\n${table(['what', 'limit'], rows)}`)
+    .join('\n\n');
+}
+
+function metricTable(): string {
+  const counted = Object.values(new Measures()).filter((each) => each instanceof Counter || each instanceof Histogram);
+  const rows = [...counted.map((each) => each.read()), ...STORE_GAUGES].map((measured) => {
+    const labels = (measured.measure.labels ?? []).map((label) => `\`${prometheusLabel(label)}\``);
+    return [`\`${prometheusName(measured)}\``, measured.kind, measured.measure.help, labels.join(', ')];
+  });
+  return table(['metric', 'type', 'meaning', 'labels'], rows);
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

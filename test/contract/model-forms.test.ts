@@ -54,8 +54,8 @@ describe('listed input schemas', () => {
     assert.deepEqual(obstaclesBy(geminiObstacles), Object.fromEntries(open));
   });
 
-  it('that do not convert are named in the README', () => {
-    const readme = readFileSync(new URL('../../facade/README.md', import.meta.url), 'utf8');
+  it('that do not convert are named in the reference', () => {
+    const readme = readFileSync(new URL('../../facade/guides/reference-mcp.md', import.meta.url), 'utf8');
     const [, section = ''] = /\*\*Model hosts\*\*([\s\S]*?)\n- \*\*/.exec(readme) ?? [];
     const named = Array.from(section.matchAll(/`([a-z]+(?:_[a-z]+)+)`/g), ([, name = '']) => name);
     assert.deepEqual([...new Set(named)].sort(), [...new Set([...Object.keys(OPEN), ...CHOICES])].sort());

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, relative, resolve } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,36 +9,56 @@ import { withFolder } from '../support/child.ts';
 import { serverForTests } from '../support/server.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const FILES = [
-  'README.md',
-  'tools/README.md',
-  'facade/README.md',
-  'facade/deploy/README.md',
-  'store/README.md',
-  'test/README.md',
-];
-const texts = new Map(FILES.map((path) => [path, readFileSync(`${root}${path}`, 'utf8')]));
+const GUIDES = 'facade/guides';
+const SPECIFICATION = 'test/facade/oauth/specification.md';
+const isHere = (path: string) => existsSync(join(root, path));
+const documents = ['facade', 'resources', 'store', 'test', 'tools']
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+  )
+  .filter((path) => path.endsWith('.md') && !path.includes('node_modules'));
+const texts = new Map(['README.md', ...documents.sort()].map((path) => [path, readFileSync(join(root, path), 'utf8')]));
 const textOf = (path: string) => texts.get(path) ?? assert.fail(`there is no ${path}`);
+const readmes = [...texts].filter(([path]) => path.endsWith('README.md'));
+const guides = [...texts].filter(([path]) => dirname(path) === GUIDES);
 
-describe('the READMEs', () => {
+describe('the documents', () => {
   const server = serverForTests();
 
   it('link to headings and files that are there', () => {
     for (const [path, text] of texts) {
-      for (const [link, to = '', anchor] of text.matchAll(/\]\(([^)#\s]*)(?:#([\w-]+))?\)/g)) {
-        if (/^https?:/.test(to)) continue;
-        const target = to === '' ? path : relative(root, resolve(root, dirname(path), to));
-        assert.ok(existsSync(root + target), `${path}: ${link}`);
+      for (const [link, to, anchor] of linksOf(text)) {
+        const target = to === '' ? path : join(dirname(path), to);
+        assert.ok(isHere(target), `${path}: ${link}`);
         if (anchor) assert.ok(anchorsOf(textOf(target)).includes(anchor), `${path}: ${link}`);
       }
     }
   });
 
-  it('begin with one that is read in a few minutes', () => {
-    assert.ok(Buffer.byteLength(textOf('README.md')) < 12_000);
+  it('name files and folders that are there', () => {
+    for (const [path, text] of [['tools/README.md', textOf('tools/README.md')] as const]) {
+      for (const line of proseOf(text).split('\n')) {
+        for (const { named, found } of pathsIn(line, dirname(path)))
+          assert.ok(found !== undefined, `${path}: there is no ${named}`);
+      }
+    }
   });
 
-  it('names tests that there are for every group of guarantees', () => {
+  it('are short', () => {
+    assert.ok(Buffer.byteLength(textOf('README.md')) < 12_000);
+    const all = readmes.reduce((sum, [, text]) => sum + Buffer.byteLength(text), 0);
+    assert.ok(all < 160_000, `the READMEs have ${all} bytes`);
+  });
+
+  it('that are served to users begin with their title and link to each other alone', () => {
+    assert.ok(guides.length > 10);
+    for (const [path, text] of guides) {
+      assert.match(text, /^# \S.*\n\n/, path);
+      for (const [link, to] of linksOf(text)) assert.equal(dirname(join('.', to)), '.', `${path}: ${link}`);
+    }
+  });
+
+  it('name tests that there are for every group of guarantees', () => {
     const text = textOf('test/README.md');
     const guarantees = text.slice(text.indexOf('## Guarantees'));
     const groups = guarantees.split(/^### /m).slice(1);
@@ -47,31 +67,31 @@ describe('the READMEs', () => {
       const [title, , named = ''] = group.split('\n');
       const paths = pathsOf([...named.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
       assert.ok(paths.length > 0, title);
-      for (const path of paths) assert.ok(existsSync(root + path), `${title}: there is no ${path}`);
+      for (const path of paths) assert.ok(isHere(path), `${title}: there is no ${path}`);
     }
   });
 
-  it('names a file and a test that there are for each point of the specification of authorization', () => {
-    const text = textOf('facade/README.md');
-    const [, section = ''] = /^## Authorization, point by point\n(.*?)^## /ms.exec(text) ?? [];
-    const rows = section.split('\n').filter((line) => /^\| .*`.*`: /.test(line));
+  it('name a file and a test that there are for each point of the specification of authorization', () => {
+    const rows = textOf(SPECIFICATION)
+      .split('\n')
+      .filter((line) => /^\| .*`.*`: /.test(line));
     assert.ok(rows.length > 30);
     for (const row of rows) {
       const [, , where = '', tests = ''] = row.split(' | ').flatMap((cell, at) => (at === 0 ? ['', cell] : [cell]));
       for (const [, file = ''] of where.matchAll(/`([^`]+\.ts)`/g)) {
-        assert.ok(existsSync(`${root}${file}`) || existsSync(`${root}facade/${file}`), `${row}: there is no ${file}`);
+        assert.ok(isHere(file) || isHere(`facade/${file}`), `${row}: there is no ${file}`);
       }
       for (const each of tests.replace(/ \|$/, '').split(/; (?=`)/)) {
         const [, name = '', title = ''] = /^`([^`]+)`: (.+)$/.exec(each) ?? [];
-        const file = `${root}${name.includes('/') ? name : `test/facade/oauth/${name}`}.test.ts`;
-        assert.ok(existsSync(file), `${row}: there is no ${file}`);
-        assert.ok(readFileSync(file, 'utf8').includes(`it('${title}'`), `${name} has no test: ${title}`);
+        const file = `${name.includes('/') ? name : `test/facade/oauth/${name}`}.test.ts`;
+        assert.ok(isHere(file), `${row}: there is no ${file}`);
+        assert.ok(readFileSync(join(root, file), 'utf8').includes(`it('${title}'`), `${name} has no test: ${title}`);
       }
     }
   });
 
-  it('says why packages are not those that one would expect', () => {
-    const { dependencies, devDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+  it('say why packages are not those that one would expect', () => {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const text = textOf('README.md');
     const decisions = text.slice(text.indexOf('## Departures'));
     for (const name of ['@modelcontextprotocol/sdk', 'zod-to-json-schema']) {
@@ -81,9 +101,10 @@ describe('the READMEs', () => {
     assert.ok('@modelcontextprotocol/sdk' in devDependencies && '@modelcontextprotocol/server' in dependencies);
   });
 
-  it('shows commands that work as pasted, one after the other', async () => {
+  it('show commands that work as pasted, one after the other', async () => {
     await withFolder(async (folder) => {
-      const text = [...texts.values()].join('\n');
+      const reference = guides.filter(([path]) => path.startsWith(`${GUIDES}/reference-`));
+      const text = [...readmes, ...reference].map(([, each]) => each).join('\n');
       const blocks = [...text.matchAll(/^```sh\n(.+?)^```$/gms)].map(([, block = '']) => block);
       const pasted = blocks.filter((block) => !/npm ci|int_\.\.\./.test(block)).join('');
       const script = pasted
@@ -101,6 +122,13 @@ describe('the READMEs', () => {
   });
 });
 
+/** The links that lead into the project: the whole link, the file and the heading. */
+function linksOf(text: string): [string, string, string | undefined][] {
+  return [...text.matchAll(/\]\(([^)#\s]*)(?:#([\w-]+))?\)/g)]
+    .filter(([, to = '']) => !/^https?:/.test(to))
+    .map(([link, to = '', anchor]) => [link, to, anchor]);
+}
+
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title
@@ -109,6 +137,27 @@ function anchorsOf(text: string): string[] {
       .replaceAll(' ', '-'),
   );
 }
+
+/** The text without its blocks of code. */
+function proseOf(text: string): string {
+  return text.replace(/^```.*?^```$/gms, '');
+}
+
+/** The files and folders that a line names, from the folder of its document, from the top, or beside the one named before. */
+function pathsIn(line: string, folder: string): { named: string; found: string | undefined }[] {
+  let beside = folder;
+  return [...line.matchAll(/`((?:[\w.-]+\/)*(?:[\w.-]+\.(?:ts|mjs|js|tsv|css|md|json)|[\w.-]+\/))`/g)]
+    .map(([, named = '']) => named)
+    .filter((named) => !MADE.includes(named))
+    .map((named) => {
+      const found = [folder, '.', beside].map((from) => normalize(join(from, named))).find(isHere);
+      if (found !== undefined) beside = dirname(found);
+      return { named, found };
+    });
+}
+
+/** What only a running server or an installation makes. */
+const MADE = ['data/local/', 'db.json', 'node_modules/.cache/'];
 
 /** The first name begins with its folder, in which the next ones are until one begins with `test/` again. */
 function pathsOf(names: readonly string[]): string[] {

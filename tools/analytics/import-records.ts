@@ -55,7 +55,7 @@ type Row = Readonly<Record<string, unknown>>;
 /** Rows that are looked at before other calls run. */
 const AT_ONCE = 50;
 /** At most this many problems of a row are named. */
-const MOST_OF_A_ROW = 10;
+export const MOST_OF_A_ROW = 10;
 
 /** The rows in the form in which they are stored. @throws ToolError that names the problems of every row */
 async function checkedRows(type: RowType, records: readonly Row[], fail: Fail<never>): Promise<Row[]> {

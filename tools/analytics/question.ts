@@ -2,7 +2,7 @@ import type { SettingsRecord } from '../../resources/settings.ts';
 import type { Fail } from '../core/registry/define-tool.ts';
 import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
 
-const MOST_PERIODS = 800;
+export const MOST_PERIODS = 800;
 
 /** What a caller says about the range. */
 interface Given {

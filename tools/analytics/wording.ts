@@ -14,7 +14,7 @@ interface Found {
 }
 
 /** How long an answer waits for better words, and how long none are requested after a failure. */
-const WORDING_MS = 5000;
+export const WORDING_MS = 5000;
 const PAUSE_MS = 5 * 60_000;
 const MOST_KEPT = 500;
 const LONGEST = 400;

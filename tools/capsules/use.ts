@@ -1,7 +1,7 @@
 import type { Readers, Store } from '../../store/port.ts';
 import { createRateLimit, type RateLimit } from '../core/access/rate-limit.ts';
 
-const WRITTEN_EVERY_MS = 1000;
+export const WRITTEN_EVERY_MS = 1000;
 
 interface Uses {
   readonly calls: number;

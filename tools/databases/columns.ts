@@ -5,7 +5,7 @@ import { ToolError } from '../core/errors.ts';
 export type Values = Readonly<Record<string, unknown>>;
 type NewColumn = Database['columns'][number];
 
-const MOST_COLUMNS = 100;
+export const MOST_COLUMNS = 100;
 
 /** The key under which records keep the values of a column. It is the column's first name, so renaming changes no record and no history. */
 export function keyOf({ key, name }: Column): string {

@@ -7,7 +7,7 @@ import type { RecordQuery, SortKey } from './record-query.ts';
 
 /** One call reads at most this many records. A record counts once more for each 500 characters in which a text is searched. */
 export const MOST_RECORDS = 100_000;
-const CHARACTERS = 500;
+export const CHARACTERS = 500;
 const BATCH = 500;
 /** After this many milliseconds, other calls run. */
 const SLICE_MS = 10;

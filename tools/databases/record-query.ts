@@ -8,7 +8,7 @@ import { keyOf, type Values } from './columns.ts';
 import { byComposedNames, keptValue, requireCurrentNames, valueSchemas } from './values.ts';
 
 /** Texts are sorted by this many first characters. */
-const ORDERED_BY = 200;
+export const ORDERED_BY = 200;
 
 /** Which records of a database are wanted, and in which order. */
 export interface RecordQuery {

@@ -5,7 +5,7 @@ import { ToolError } from '../core/errors.ts';
 import { formatPath, parseInput } from '../core/registry/validate.ts';
 import { byName, keyOf, type Values } from './columns.ts';
 
-const LONGEST_RECORD = 200_000;
+export const LONGEST_RECORD = 200_000;
 
 /** The schema of a column's values, by type. */
 export const valueSchemas: Readonly<Record<ColumnType, z.ZodType>> = {

@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
 
-const MOST_MS = 500;
+export const MOST_MS = 500;
 const box: { work?: (() => unknown) | undefined } = {};
 const context = createContext(box);
 const script = new Script('work()');

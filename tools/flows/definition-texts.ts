@@ -13,9 +13,9 @@ export type FlowDefinition = Pick<Flow, 'trigger' | 'steps' | 'agentId' | 'promp
 type Written = Pick<Flow, 'steps' | 'prompt'>;
 
 /** The texts of a flow, in characters. */
-const MOST_CHARACTERS = 500_000;
+export const MOST_CHARACTERS = 500_000;
 /** Of all templates, see `workOf`. */
-const MOST_WORK = 10_000_000;
+export const MOST_WORK = 10_000_000;
 /** As many problems as are of use. */
 const MOST_ISSUES = 100;
 /** The analysis stops itself before this. */

@@ -4,7 +4,7 @@ import { holds, render, type TemplateScope } from './render.ts';
 import { isTemplate } from './templates.ts';
 
 /** The time that the templates and conditions of one run may take together. */
-const RUN_MS = 2000;
+export const RUN_MS = 2000;
 /** A job in the other process stops itself before this. */
 const JOB_MS = 1500;
 

@@ -6,14 +6,14 @@ import { carriedTrace } from '../core/telemetry/span.ts';
 import type { Beginning } from './begun-before.ts';
 
 /** The largest number of runs of one flow that can wait. */
-const MOST_QUEUED = 100;
+export const MOST_QUEUED = 100;
 /** The largest number of runs that wait or are under way: of one owner, and of all. */
-const MOST_OPEN_OF_OWNER = 1000;
-const MOST_OPEN = 10_000;
+export const MOST_OPEN_OF_OWNER = 1000;
+export const MOST_OPEN = 10_000;
 /** The longest chain of flows that begin each other's runs. */
-const DEEPEST_CAUSES = 3;
+export const DEEPEST_CAUSES = 3;
 /** The number of runs that are kept of one flow. */
-const MOST_KEPT = 500;
+export const MOST_KEPT = 500;
 
 export interface Wish {
   readonly trigger: FlowRunTrigger;

@@ -12,7 +12,7 @@ export interface TemplateScope {
 const WHOLE = /^\s*\{\{-?((?:(?!\}\}|\{\{)[\s\S])*)\}\}\s*$/;
 
 /** The largest arguments of a step, in characters of JSON. */
-const LARGEST = 1024 * 1024;
+export const LARGEST = 1024 * 1024;
 
 /** The arguments with all templates filled. @throws Error that says what is wrong with which text */
 export function render(value: unknown, scope: TemplateScope): unknown {

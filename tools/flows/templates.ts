@@ -41,8 +41,8 @@ export function workOf(text: string): number {
 }
 
 /** The time for analyzing an output grows with the square of these. */
-const MOST_FILTERS = 100;
-const MOST_SEGMENTS = 50;
+export const MOST_FILTERS = 100;
+export const MOST_SEGMENTS = 50;
 
 /** Which limit an output or tag of the template goes beyond. Takes time in proportion to the length of the text. */
 export function limitProblem(text: string): string | undefined {

@@ -11,7 +11,7 @@ import { REHEARSAL, rehearsal } from './rehearsal.ts';
 // Without this, the library prints warnings on standard output, which the stdio door needs for its messages.
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
-const RUN_MS = 5 * 60_000;
+export const RUN_MS = 5 * 60_000;
 
 export interface ModelSettings {
   readonly providers?: readonly ProviderSettings[];

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { carriedTrace } from '../core/telemetry/span.ts';
 
 /** The number of attempts, and how long to wait between them. */
-const ATTEMPTS = 3;
+export const ATTEMPTS = 3;
 const FIRST_WAIT_MS = 500;
 /** The longest wait that a provider may ask for with `Retry-After`. If it asks for more, there is no further attempt. */
-const LONGEST_WAIT_MS = 20_000;
+export const LONGEST_WAIT_MS = 20_000;
 
 type Fetch = typeof globalThis.fetch;
 

@@ -5,10 +5,10 @@ import { createRateLimit, type RateLimit } from '../core/access/rate-limit.ts';
 /** The steps of signing in. Each is counted by itself, because signing in by link takes three of them. */
 export type SignInStep = 'link' | 'redeem' | 'session' | 'provider' | 'passkey';
 
-const PER_ADDRESS = 20;
-const PER_EMAIL_AND_ADDRESS = 5;
+export const PER_ADDRESS = 20;
+export const PER_EMAIL_AND_ADDRESS = 5;
 /** Only a flood from many networks comes so far, so that nobody alone keeps a person from signing in. */
-const PER_EMAIL = 30;
+export const PER_EMAIL = 30;
 
 /** Counts attempts to sign in, successful or not, and whether or not the e-mail belongs to anybody. */
 export class Attempts {

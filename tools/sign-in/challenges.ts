@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** How long somebody may take to use a passkey. */
-const CHALLENGE_MS = 5 * 60 * 1000;
+export const CHALLENGE_MS = 5 * 60 * 1000;
 const RANDOM_BYTES = 16;
 const TIME_BYTES = 6;
 const STATED_BYTES = RANDOM_BYTES + TIME_BYTES;

@@ -14,7 +14,7 @@ import { CLOCK_SKEW_SECONDS, type VerifiedIdentity } from './id-token.ts';
 import { refuseSignIn } from './refusal.ts';
 
 /** A session ends this long after it began, whether or not it is used. */
-const SESSION_MS = 12 * 60 * 60 * 1000;
+export const SESSION_MS = 12 * 60 * 60 * 1000;
 
 /** The active admin user with this e-mail, if that user may sign in. */
 export async function mayUserSignIn(

@@ -12,8 +12,8 @@ import { showThread } from './threads.ts';
 const FORKED = ' (fork)';
 const LONGEST_TITLE = 200;
 /** Other writers wait while a fork is made: half a second for this many messages or this much text. */
-const MOST_COPIED = 20_000;
-const MOST_CHARACTERS = 20_000_000;
+export const MOST_COPIED = 20_000;
+export const MOST_CHARACTERS = 20_000_000;
 
 export const forkThread = defineTool({
   name: 'fork_thread',

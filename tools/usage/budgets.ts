@@ -14,7 +14,7 @@ import { showState, stateAt } from './budget-state.ts';
 import { namesOf } from './names.ts';
 import { renewalAfter } from './periods.ts';
 
-const WARN_AT = 0.8;
+export const WARN_AT = 0.8;
 
 const budgetId = refTo('budget', recordId).describe('Budget id (`bud_…`), see list_budgets.');
 

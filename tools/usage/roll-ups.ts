@@ -13,7 +13,7 @@ const LATEST_MS = HOUR_MS;
 /** Hours of this time are compared with what is there now, in case something came later nevertheless. */
 const COMPARED_MS = 12 * HOUR_MS;
 /** Days for which figures are kept where the settings say nothing. */
-const USAGE_DAYS = 730;
+export const USAGE_DAYS = 730;
 /** Records that are read or deleted at a time. */
 const BATCH = 500;
 

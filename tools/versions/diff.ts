@@ -3,7 +3,7 @@ import { create, type Delta } from 'jsondiffpatch';
 import type { VersionDiff } from '../../resources/version.ts';
 import { fitting } from './fitting.ts';
 
-const TEXT_DIFF_MS = 1000;
+export const TEXT_DIFF_MS = 1000;
 
 type Change = NonNullable<VersionDiff['changes']>[number];
 type Line = NonNullable<VersionDiff['lines']>[number];
@@ -43,7 +43,7 @@ function linesOf(text: string): string[] {
 }
 
 /** The number of pairs of items that one diff compares. An array that needs more is reported as changed as a whole. */
-const MOST_PAIRS = 500_000;
+export const MOST_PAIRS = 500_000;
 
 function createDiffer() {
   let left = MOST_PAIRS;

@@ -9,7 +9,7 @@ import { diffStates, type State } from './diff.ts';
 
 /** Up to this size of both states together, in characters of JSON, comparing takes no longer than answering. */
 const SMALL = 4 * 1024;
-const MOST_MS = 5000;
+export const MOST_MS = 5000;
 
 const module = new URL('./diff.ts', import.meta.url);
 const apart = new SideProcess({ mostMegabytes: 512, mostWaiting: 16 });

@@ -1,7 +1,7 @@
 import type { VersionDiff } from '../../resources/version.ts';
 
 /** Largest diff, in characters of JSON. */
-const LARGEST = 1024 * 1024;
+export const LARGEST = 1024 * 1024;
 /** Unchanged lines that are kept around a change, where not all of them fit. */
 const AROUND = 3;
 

@@ -58,7 +58,7 @@ const LOOK_MS = 5000;
 const WATCH_MS = 60_000;
 /** Events of so long are sent for by one job. */
 const GATHER_MS = 50;
-const ANSWER_MS = 10_000;
+export const ANSWER_MS = 10_000;
 /** Only the status of an answer counts. */
 const MOST_BYTES = 64 * 1024;
 

@@ -9,11 +9,11 @@ export type SendMail = (mail: {
 }) => Promise<void>;
 
 /** What comes within this time after the first event goes into one mail. */
-const GATHER_MS = 30_000;
+export const GATHER_MS = 30_000;
 /** The shortest time between two mails of one webhook. */
-const BETWEEN_MS = 10 * 60_000;
+export const BETWEEN_MS = 10 * 60_000;
 /** Further ones are counted. */
-const MOST_LINES = 50;
+export const MOST_LINES = 50;
 
 /** Whether a mail is due now, where this is the oldest event that waits. */
 export function isMailDue(

@@ -2,13 +2,13 @@ import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webho
 import type { Change } from '../../store/port.ts';
 import type { Attempt, Failure } from './request.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-const FIRST_PAUSE_MS = 5000;
-const LONGEST_PAUSE_MS = 15 * 60_000;
+export const DAY_MS = 24 * 60 * 60 * 1000;
+export const FIRST_PAUSE_MS = 5000;
+export const LONGEST_PAUSE_MS = 15 * 60_000;
 /** A time further ahead was written before the clock was set back. */
 const FURTHEST_MS = 2 * 60 * 60_000;
 /** Nothing is given up after fewer attempts, however far the clock jumps. */
-const FEWEST_ATTEMPTS = 10;
+export const FEWEST_ATTEMPTS = 10;
 
 /** How long to wait after so many failures in a row: 5 s, 15 s, 45 s, and so on to 15 minutes, each a little more or less. */
 function pauseMs(failures: number): number {

@@ -15,9 +15,9 @@ import { type Attempt, post } from './request.ts';
 import { signingSecrets } from './secrets.ts';
 
 /** Events of different records that are sent at once to one webhook. */
-const AT_ONCE = 8;
+export const AT_ONCE = 8;
 /** The most events in one mail. */
-const MOST_IN_MAIL = 2000;
+export const MOST_IN_MAIL = 2000;
 const BATCH = 100;
 /** How soon to look again, where another process sends. */
 const AGAIN_MS = 1000;

@@ -4,11 +4,11 @@ import { allOf } from '../core/registry/paging.ts';
 import { OWN_EVENTS } from './hearing.ts';
 
 /** So many events wait for one webhook at most. Further ones are left out until fewer wait than `ROOM`. */
-const MOST_WAITING = 10_000;
-const ROOM = 9000;
+export const MOST_WAITING = 10_000;
+export const ROOM = 9000;
 /** Deliveries that ended are kept for this long, and so many of each webhook. */
-const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
-const MOST_KEPT = 2000;
+export const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
+export const MOST_KEPT = 2000;
 const BATCH = 200;
 const ENDED = ['delivered', 'failed', 'withheld'] as const;
 

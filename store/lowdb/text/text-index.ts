@@ -8,10 +8,10 @@ import { Tally } from '../records/tally.ts';
 import { Postings } from './postings.ts';
 
 /** Only this many characters of each member are indexed. */
-const LONGEST_TEXT = 200_000;
+export const LONGEST_TEXT = 200_000;
 const TITLE_WEIGHT = 3;
 /** Only this many distinct words of a query count. */
-const MOST_WORDS = 32;
+export const MOST_WORDS = 32;
 /** Slots of removed records are kept until there are more than this many, and more than records. */
 const FEWEST_GONE = 1000;
 /** Constants of BM25: how quickly repetition of a word stops to count, and how much the length of a record counts. */

@@ -61,11 +61,11 @@ export interface LoopTool extends OfferedTool {
 }
 
 /** The largest number of tools that providers accept. */
-const MOST_TOOLS = 128;
+export const MOST_TOOLS = 128;
 /** Calls that were not made are made again within this time; then the model is told. */
 const REPEAT_MS = 30_000;
 /** The model sees this many characters of a result. */
-const LONGEST_RESULT = 16_000;
+export const LONGEST_RESULT = 16_000;
 /** This many characters of a tool's name or a call's id are kept. */
 const LONGEST_NAME = 200;
 const UNNAMED = '(unnamed)';

@@ -5,11 +5,11 @@ import { tokensOf } from '../../models/tokens.ts';
 import { offeredName } from './tool-names.ts';
 
 /** How many tokens of a prompt earlier turns may take, and how many messages are looked at. */
-const HISTORY = 24_000;
+export const HISTORY = 24_000;
 export const MOST_REMEMBERED = 200;
 
 /** How many tokens the results of tools may take during a run. Older results are dropped first. */
-const RESULTS = 48_000;
+export const RESULTS = 48_000;
 
 const LEFT_OUT = 'This result was left out to save space; call the tool again if you need it.';
 

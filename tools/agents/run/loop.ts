@@ -54,7 +54,7 @@ export interface LoopOutcome {
 }
 
 /** Only this many calls of one turn are run. A model that makes more gets an error for the others. */
-const MOST_CALLS = 20;
+export const MOST_CALLS = 20;
 const LONGEST_TEXT = 500_000;
 const TOO_MANY: ToolResult = {
   ok: false,

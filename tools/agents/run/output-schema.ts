@@ -13,10 +13,10 @@ export interface OutputSchema {
   parse(value: unknown): z.ZodSafeParseResult<unknown>;
 }
 
-const MOST_CHARACTERS = 20_000;
-const MOST_NODES = 200;
-const DEEPEST = 8;
-const TRIES = 3;
+export const MOST_CHARACTERS = 20_000;
+export const MOST_NODES = 200;
+export const DEEPEST = 8;
+export const TRIES = 3;
 
 const typeName = z.enum(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
 const plainValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);

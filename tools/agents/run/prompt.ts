@@ -8,8 +8,8 @@ import { withinTokens } from '../../models/tokens.ts';
 import { shortened } from '../../search/snippet.ts';
 
 /** How many tokens of a prompt skills and memories may take. */
-const SKILLS = 16_000;
-const MEMORIES = 4000;
+export const SKILLS = 16_000;
+export const MEMORIES = 4000;
 /** Longer names of an agent are shortened. */
 const LONGEST_NAME = 120;
 

@@ -24,7 +24,7 @@ const input = z.strictObject({
 });
 
 const STORES = 'create_memory';
-const MOST_IN_A_RUN = 10;
+export const MOST_IN_A_RUN = 10;
 
 interface Remembering {
   readonly agent: Agent;

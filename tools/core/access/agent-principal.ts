@@ -9,7 +9,7 @@ import { bothRights, grantRights } from './rights.ts';
 import { bothLimits, type ToolLimit } from './tool-limit.ts';
 
 /** How deep runs of agents and flows may be nested. */
-const DEEPEST = 3;
+export const DEEPEST = 3;
 
 /**
  * The principal of an agent that runs for the caller. It may do what its allowlist names, what those tools need, and no more than the

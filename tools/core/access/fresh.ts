@@ -5,7 +5,7 @@ import type { GuardedCatalog, GuardedTool } from './guarded-tool.ts';
 import { chainOf, isSession, type Principal } from './principal.ts';
 
 /** How long somebody counts as just signed in. */
-const FRESH_MS = 10 * 60 * 1000;
+export const FRESH_MS = 10 * 60 * 1000;
 
 /** Until when somebody who showed at this time who they are counts as just signed in. Undefined where that is over. */
 export function freshUntil(shownAt: string, now: Date): string | undefined {

@@ -7,7 +7,7 @@ import type { Tool } from '../registry/tool.ts';
 import { redacted, type ToolsByName } from './redact.ts';
 
 /** Size in bytes of JSON. */
-const LONGEST_ARGUMENTS = 4096;
+export const LONGEST_ARGUMENTS = 4096;
 
 /** When a call began. The id of its entry is made then, so that a call sorts before the calls made inside of it, even within a millisecond. */
 export interface Beginning {

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { excessIn } from '../registry/json-gauge.ts';
 
 /** The deepest nesting of a message. Code that walks over a message could follow far deeper ones. */
-const DEEPEST = 100;
+export const DEEPEST = 100;
 /** The most names and array items of a message. */
-const MOST_MEMBERS = 150_000;
+export const MOST_MEMBERS = 150_000;
 
 /** Why a message of a server is not passed on. */
 export type Fault = 'too_large' | 'broken';

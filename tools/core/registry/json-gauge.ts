@@ -9,7 +9,7 @@ export interface JsonBounds {
 /** Of what a caller sends, at every door: more than any input needs but those of tools that take bulk data. */
 export const INPUT_BOUNDS: JsonBounds = { members: 10_000, levels: 64 };
 /** Of the input of a tool that takes bulk data. */
-const BULK_BOUNDS: JsonBounds = { ...INPUT_BOUNDS, members: 600_000 };
+export const BULK_BOUNDS: JsonBounds = { ...INPUT_BOUNDS, members: 600_000 };
 
 /** What the input of a tool may hold. */
 export function boundsOf({ bulk }: { readonly bulk?: true | undefined }): JsonBounds {

@@ -10,7 +10,7 @@ export function prometheusText(all: readonly Measured[]): string {
 
 function familyText(measured: Measured): string {
   const { measure, kind } = measured;
-  const name = nameOf(measured);
+  const name = prometheusName(measured);
   const lines =
     measured.kind === 'histogram'
       ? measured.points.flatMap((point) => histogramLines(name, measure, measured.bounds, point))
@@ -36,21 +36,27 @@ function line(
   value: number,
   ...more: readonly (readonly [string, string])[]
 ): string {
-  const own = names.map((label, at) => [plain(label), values[at] ?? ''] as const).filter(([, text]) => text !== '');
+  const own = names
+    .map((label, at) => [prometheusLabel(label), values[at] ?? ''] as const)
+    .filter(([, text]) => text !== '');
   const pairs = [...own, ...more].map(([label, text]) => `${label}="${quoted(text)}"`);
   return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${numberText(value)}\n`;
 }
 
 /** As OpenTelemetry's rules turn a name and a unit into a name of Prometheus. */
-function nameOf({ measure: { name, unit, prometheus }, kind }: Measured): string {
+export function prometheusName({
+  measure: { name, unit, prometheus },
+  kind,
+}: Pick<Measured, 'measure' | 'kind'>): string {
   if (prometheus !== undefined) return prometheus;
-  const ended = `${plain(name)}${UNITS[unit] ?? ''}`;
+  const ended = `${prometheusLabel(name)}${UNITS[unit] ?? ''}`;
   return kind === 'counter' ? `${ended}_total` : ended;
 }
 
 const UNITS: Readonly<Record<string, string>> = { s: '_seconds', By: '_bytes' };
 
-function plain(name: string): string {
+/** A dotted name as Prometheus takes it. */
+export function prometheusLabel(name: string): string {
   return name.replaceAll('.', '_');
 }
 

@@ -1,5 +1,5 @@
 import type { Store } from '../../../store/port.ts';
-import { gauge, type Measured, type Meter } from './meter.ts';
+import { gauge, type Measure, type Measured, type Meter } from './meter.ts';
 
 /** What the store says of itself when somebody asks. Where several processes share it, all of them answer the same of runs and jobs. */
 export function measureStore(meter: Meter, store: Store): void {
@@ -36,3 +36,8 @@ const RUNS = {
   help: 'Runs of flows that have not ended.',
   labels: ['agent_admin.flow_run.status'],
 };
+
+/** What is read of the store, for the reference. */
+export const STORE_GAUGES = [WRITABLE, DROPPED, FLUSH, JOBS, RUNS].map(
+  (measure: Measure) => ({ measure, kind: 'gauge' }) as const,
+);

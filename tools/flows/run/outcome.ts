@@ -84,8 +84,8 @@ export function repeatProblem(name: string, tool: Tool | undefined, ageMs: numbe
 }
 
 /** The largest stored output of a step, and of all steps of a run, in characters of JSON. */
-const LARGEST_OUTPUT = 256 * 1024;
-const LARGEST_RUN = 2 * 1024 * 1024;
+export const LARGEST_OUTPUT = 256 * 1024;
+export const LARGEST_RUN = 2 * 1024 * 1024;
 
 /** Why the output is not stored with those of the other steps. Undefined where it is. */
 export function sizeProblem(tool: string, output: object, steps: readonly FlowRunStep[]): StepFailure | undefined {

@@ -1,7 +1,7 @@
 /** The number of runs that can be active at once. A run that waits is not active. */
-const MOST_AT_ONCE = 16;
+export const MOST_AT_ONCE = 16;
 /** Up to this number, an owner without a place gets one beyond `MOST_AT_ONCE`, so that nobody waits for the runs of others. */
-const MOST_IN_ALL = 48;
+export const MOST_IN_ALL = 48;
 
 /** Gives places to owners who want one: first to the owner with the fewest, equal owners in turn. */
 export class FlowPlaces {

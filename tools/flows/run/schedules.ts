@@ -4,7 +4,7 @@ import { flowProblem } from '../queue.ts';
 import type { Clock } from './clock.ts';
 
 /** A scheduled time that is further in the past is skipped: after a stop or a change of the clock, missed runs are not made up for. */
-const LATEST_MS = 60_000;
+export const LATEST_MS = 60_000;
 /** The longest wait before the clock is read again, because somebody may set the clock. */
 const LONGEST_SLEEP_MS = 600_000;
 

@@ -19,7 +19,7 @@ import { Schedules } from './schedules.ts';
 const SEE_AFTER_MS = 5_000;
 const SEE_WITHIN_MS = 15_000;
 /** The largest number of events that wait. Further events are dropped. */
-const MOST_PENDING = 5000;
+export const MOST_PENDING = 5000;
 /** So many events are looked at with one question about each of their flows, and begin their runs together. */
 const AT_ONCE = 100;
 

@@ -2,7 +2,7 @@ import type { FlowDelivery, FlowDeliveryRecord } from '../../../resources/flow-d
 import type { Readers } from '../../../store/port.ts';
 
 /** For so long a delivery is listed, and a repeat of it known. */
-const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+export const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
 export function expiryOf(now: Date): string {
   return new Date(now.getTime() + KEPT_MS).toISOString();

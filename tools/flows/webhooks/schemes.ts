@@ -78,7 +78,7 @@ export const SIGNATURE_HEADERS: readonly SignatureHeader[] = [
 ];
 
 /** How far the signed time may be from now. */
-const TOLERANCE_MS = 5 * 60_000;
+export const TOLERANCE_MS = 5 * 60_000;
 
 export interface Verdict {
   readonly result: 'good' | 'bad_signature' | 'late';

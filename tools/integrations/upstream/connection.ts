@@ -28,7 +28,7 @@ export const MOST_BYTES = 1024 * 1024;
 /** Long enough for a program that must be downloaded before it runs. */
 const CONNECT_MS = 60_000;
 /** The longest call, also where the server keeps reporting progress. */
-const LONGEST_CALL_MS = 15 * 60_000;
+export const LONGEST_CALL_MS = 15 * 60_000;
 
 interface HttpTarget {
   readonly url: string;

@@ -26,7 +26,7 @@ interface Limits {
 }
 
 const TOO_MANY = 'Too many people use this integration now; try again in a moment.';
-const LIMITS: Limits = { most: 50, idleMs: 5 * 60_000 };
+export const LIMITS: Limits = { most: 50, idleMs: 5 * 60_000 };
 
 interface Entry {
   readonly opening: Promise<Line>;

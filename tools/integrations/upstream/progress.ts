@@ -1,7 +1,7 @@
 import type { Progress } from '../../core/registry/call.ts';
 
-const FREELY = 20;
-const EVERY_MS = 100;
+export const FREELY = 20;
+export const EVERY_MS = 100;
 
 /** Passes on the first reports of progress, then a few each second. */
 export function sparing(report: (progress: Progress) => void): (progress: Progress) => void {

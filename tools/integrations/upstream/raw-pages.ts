@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 
-const MOST_PAGES = 20;
+export const MOST_PAGES = 20;
 const MOST_LISTED = 1000;
 
 /** The lists of a server: the method, and the member of its answer that holds the items. */

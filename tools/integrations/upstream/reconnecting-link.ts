@@ -2,8 +2,8 @@ import { AccountWanted } from '../accounts/account-wanted.ts';
 import type { Connection, ConnectOptions } from './connection.ts';
 import { WantsOAuth } from './oauth.ts';
 
-const FIRST_RETRY_MS = 1000;
-const LONGEST_RETRY_MS = 60_000;
+export const FIRST_RETRY_MS = 1000;
+export const LONGEST_RETRY_MS = 60_000;
 /** A connection that lasted this long counts as good: after it, the waits between tries start short again. */
 const STEADY_MS = 30_000;
 const CHECK_EVERY_MS = 60_000;

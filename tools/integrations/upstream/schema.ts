@@ -6,8 +6,8 @@ import { cleanText } from './text.ts';
 /** Why a schema cannot be shown and checked. */
 export class SchemaProblem extends Error {}
 
-const MOST_BYTES = 64 * 1024;
-const DEEPEST = 32;
+export const MOST_BYTES = 64 * 1024;
+export const DEEPEST = 32;
 const LONGEST_TEXT = 1000;
 const LONGEST_PATTERN = 1000;
 

@@ -8,11 +8,11 @@ import { isSchemaObject } from './schema-references.ts';
 import { cleanText, type Scrubber } from './text.ts';
 
 /** The longest name of a tool on this server. Model providers accept no longer names. */
-const LONGEST_NAME = 64;
+export const LONGEST_NAME = 64;
 const LONGEST_TITLE = 120;
-const LONGEST_DESCRIPTION = 2000;
-const MOST_TOOLS = 250;
-const MOST_BYTES = 1024 * 1024;
+export const LONGEST_DESCRIPTION = 2000;
+export const MOST_TOOLS = 250;
+export const MOST_BYTES = 1024 * 1024;
 
 /** A tool that cannot be offered, with the reason. */
 export interface LeftOut {

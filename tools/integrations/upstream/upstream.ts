@@ -22,7 +22,7 @@ import { labelOf, shownName } from './tool-definitions.ts';
 import { CallsUnderWay } from './under-way.ts';
 import { type LineServices, UpstreamLines } from './upstream-lines.ts';
 
-const MOST_CALLS = 64;
+export const MOST_CALLS = 64;
 
 /** What an integration needs from the server. */
 interface UpstreamServices extends LineServices {
