@@ -36,7 +36,7 @@ describe('the documents', () => {
   });
 
   it('name files and folders that are there', () => {
-    for (const [path, text] of [['tools/README.md', textOf('tools/README.md')] as const]) {
+    for (const [path, text] of readmes.filter(([each]) => /^(README|tools.README|facade.README)/.test(each))) {
       for (const line of proseOf(text).split('\n')) {
         for (const { named, found } of pathsIn(line, dirname(path)))
           assert.ok(found !== undefined, `${path}: there is no ${named}`);
