@@ -292,8 +292,8 @@ export interface Tally {
   readonly calls: number;
   /** Those whose outcome is not `ok`. */
   readonly failed: number;
-  /** Milliseconds, or the number of a bucket, and how many calls took so long. */
-  readonly durations: readonly (readonly [duration: number, calls: number])[];
+  /** Milliseconds, or numbers of buckets, each followed by how many calls took so long. */
+  readonly durations: readonly number[];
 }
 
 export interface AuditQuery extends AuditFilter {

@@ -74,18 +74,24 @@ const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
 };
 
 /**
- * Has the server end the statement of a connection that was closed without waiting for its answer, for example because its process was killed. Else
- * it keeps its locks until it ends by itself, 30 s at most, and a start waits for them.
+ * What every connection is told first. Compiling statements (`jit`) takes longer than it saves. The server ends the statement of a connection that
+ * was closed without waiting for its answer, for example because its process was killed; else it keeps its locks until it ends by itself, 30 s at
+ * most, and a start waits for them.
  */
-export async function endAbandoned(client: pg.ClientBase): Promise<void> {
-  await client.query(ABANDONED).catch(() => {}); // a server on a system that cannot
+export async function prepareConnection(client: pg.ClientBase): Promise<void> {
+  // Each by itself: the server may be on a system that cannot.
+  for (const setting of ['jit = off', "client_connection_check_interval = '2s'"])
+    await client.query({ ...QUESTION, text: `set ${setting}` }).catch(() => {});
 }
-
-const ABANDONED = { ...QUESTION, text: `set client_connection_check_interval = '2s'` };
 
 /** A pool whose connections end no process when they are lost, whoever has them then. */
 export function createPool(config: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
-  const pool = new pg.Pool({ ...config, onConnect: endAbandoned, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true });
+  const pool = new pg.Pool({
+    ...config,
+    onConnect: prepareConnection,
+    idleTimeoutMillis: IDLE_MS,
+    allowExitOnIdle: true,
+  });
   // One that is lost while nobody uses it. The pool has removed it already.
   pool.on('error', onError);
   // One that is lost before its caller has it.

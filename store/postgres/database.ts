@@ -2,7 +2,7 @@ import pg from 'pg';
 import { StoreUnavailable } from '../errors.ts';
 import { withRetries } from './attempts.ts';
 import { ClientStatements } from './client-statements.ts';
-import { ConnectionPool, createPool, endAbandoned } from './connection-pool.ts';
+import { ConnectionPool, createPool, prepareConnection } from './connection-pool.ts';
 import {
   asStoreError,
   isAnswerLate,
@@ -152,7 +152,7 @@ export class Database implements Session {
     client.on('error', () => {}); // the statement that runs then fails too
     try {
       await client.connect();
-      await endAbandoned(client);
+      await prepareConnection(client);
     } catch (cause) {
       throw asStoreError(cause, 'the database cannot be reached');
     }

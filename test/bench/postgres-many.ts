@@ -14,6 +14,7 @@ import { startBenchPostgres } from './analytics-postgres.ts';
  */
 const SIZES = (process.env.BENCH_MESSAGES ?? '10000,10000000').split(',').map(Number);
 const TIMES = 5;
+const DAY_MS = 86_400_000;
 const NOW = Date.parse('2026-06-10T12:00:00Z');
 
 /** So many texts are different. More would only take longer to fill. */
@@ -80,7 +81,7 @@ async function fill(messages: number) {
     const filling = FILL.replaceAll('{threads}', String(messages / 10)).replaceAll('{messages}', String(messages));
     for (const text of filling.split(';\n').flatMap((part) => part.trim() || [])) await session.query({ text });
     for (const { made } of indexed) await session.query({ text: made });
-    const days = Array.from({ length: 41 }, (_, day) => new Date(NOW - day * 86_400_000).toISOString());
+    const days = Array.from({ length: 41 }, (_, day) => new Date(NOW - day * DAY_MS).toISOString());
     await new AuditPartitions(database).ensure(days, new Date(NOW));
     await session.query({ text: 'truncate audit_entries' });
     const calls = Number(process.env.BENCH_ENTRIES ?? messages / 10);
@@ -118,7 +119,12 @@ async function measure(messages: number) {
     ['search a title', 'search', { q: 'Thread 500', types: ['thread'] }],
     ['search all kinds', 'search', { q: rare }],
     ['stats', 'get_thread_stats', {}],
-    ['usage', 'get_usage', { by: 'tool', from: new Date(NOW - 40 * 86_400_000).toISOString() }],
+    ['usage', 'get_usage', { by: 'tool', from: new Date(NOW - 40 * DAY_MS).toISOString() }],
+    [
+      'usage by the hour',
+      'get_usage',
+      { by: 'tool', interval: 'hour', from: new Date(NOW - 40 * DAY_MS).toISOString() },
+    ],
   ];
   const found = new Map<string, { ms: number; cpu: number }>();
   for (const [what, tool, input] of questions) {

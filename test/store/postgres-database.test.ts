@@ -41,6 +41,21 @@ describe('the database', { skip: withoutPostgres }, () => {
     });
   });
 
+  it('compiles no statements, which takes longer than it saves', async () => {
+    const { url } = await testDatabase();
+    const owner = new Database({ url });
+    closedAtEnd(() => owner.close());
+    const [{ name } = { name: '' }] = await owner.query<{ name: string }>({
+      text: 'select current_database() as name',
+    });
+    await owner.query({ text: `alter database "${name}" set jit = on` });
+    const database = new Database({ url });
+    closedAtEnd(() => database.close());
+    const asked = { text: `select current_setting('jit') as jit` };
+    assert.deepEqual(await database.query(asked), [{ jit: 'off' }]);
+    assert.deepEqual(await database.patiently((session) => session.query(asked)), [{ jit: 'off' }]);
+  });
+
   it('is opened while an import of another process holds the rows', async () => {
     const { url } = await testDatabase();
     const importing = new Database({ url });

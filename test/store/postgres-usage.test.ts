@@ -6,7 +6,7 @@ import { openPostgresStore } from '../../store/postgres/open.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
-import { usageIn } from '../../tools/usage/figures.ts';
+import { type HourOfUsage, usageIn } from '../../tools/usage/figures.ts';
 import { closedAtEnd } from '../support/at-end.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { fc } from '../support/property.ts';
@@ -18,13 +18,19 @@ const admin = principalOf({ type: 'session', id: 'usr_ann', scopes: ['*'] });
 
 const assertFew = (statements: readonly string[]) => {
   const about = statements.filter((text) => /audit_entries|agent_runs|usage_hours/.test(text));
-  assert.ok(about.length <= 6, about.join('\n\n'));
+  assert.ok(about.length <= 7, about.join('\n\n'));
 };
 
 const withoutTally = ({ audit }: Store) => ({
   find: audit.find.bind(audit),
   count: audit.count.bind(audit),
 });
+
+async function all(hours: AsyncIterable<HourOfUsage>): Promise<HourOfUsage[]> {
+  const found: HourOfUsage[] = [];
+  for await (const hour of hours) found.push(hour);
+  return found;
+}
 
 const sumOf = (tallied: Record<string, number>, having = '') =>
   Object.entries(tallied).reduce((sum, [key, each]) => sum + (key.includes(having) ? each : 0), 0);
@@ -48,9 +54,17 @@ describe('usage on PostgreSQL', { skip: withoutPostgres }, () => {
       assert.deepEqual(asked.result, plain);
       assertFew(asked.texts);
       const question = { labels: ['tool', 'agent'], where: { agent: 'agt_one' }, periods } as const;
-      const short = await proxy.during(() => tally(usageIn(figures, span, question, most)));
-      assert.equal(sumOf(short.result), sumOf(plain, '"agent","agt_one"'));
+      const short = await proxy.during(() => all(usageIn(figures, span, question, most)));
       assertFew(short.texts);
+      // Where there are many, durations of each row in each period would be about as many as the calls.
+      assert.deepEqual(
+        [...new Set(short.result.map(({ of }) => of))].sort(),
+        most === 0 ? ['periods', 'rows'] : [undefined],
+      );
+      for (const other of ['rows', 'periods']) {
+        const counted = short.result.filter(({ of }) => of !== other);
+        assert.equal(sumOf(await tally(counted)), sumOf(plain, '"agent","agt_one"'));
+      }
     }
     await store.audit.flush();
     const database = new Database({ url: proxy.url });

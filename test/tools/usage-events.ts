@@ -98,7 +98,9 @@ export const figuresOf = (store: Store) => ({
 });
 
 /** All figures of the source, added up by label. */
-export async function tally(hours: AsyncIterable<HourOfUsage>): Promise<Record<string, number>> {
+export async function tally(
+  hours: AsyncIterable<HourOfUsage> | Iterable<HourOfUsage>,
+): Promise<Record<string, number>> {
   const all: Record<string, number> = {};
   for await (const { source, hour, cells } of hours) {
     for (const { labels, calls, errors, inputTokens, outputTokens } of cells.all) {

@@ -8,7 +8,7 @@ import {
   callersOf,
 } from '../../resources/audit-entry.ts';
 import type { Tally, TallyKey } from '../../store/port.ts';
-import { type Bucket, Spread } from './spread.ts';
+import { Spread } from './spread.ts';
 
 /** What figures are kept by. The order is that of packed cells. */
 export const LABELS = ['agent', 'model', 'key', 'capsule', 'app', 'user', 'flow', 'tool'] as const;
@@ -67,7 +67,9 @@ export class Cells {
     cell.calls += calls;
     cell.errors += failed;
     if (inBuckets) cell.spread.addBuckets(durations);
-    else for (const [ms, count] of durations) for (let n = 0; n < count; n += 1) cell.spread.add(ms);
+    else
+      for (let at = 0; at + 1 < durations.length; at += 2)
+        for (let n = durations[at + 1] ?? 0; n > 0; n -= 1) cell.spread.add(durations[at] ?? 0);
   }
 
   addRun(run: AgentRun): void {
@@ -89,7 +91,7 @@ export class Cells {
     const cells = [...this.all].map(({ labels, calls, errors, inputTokens, outputTokens, spread }) => [
       ...LABELS.map((label) => numberOf(labels[label] ?? '')),
       ...[calls, errors, inputTokens, outputTokens],
-      ...spread.buckets.flat(),
+      ...spread.buckets,
     ]);
     const packed: Packed = { format: 1, texts: [...texts.keys()], cells };
     return deflateRawSync(JSON.stringify(packed)).toString('base64');
@@ -106,15 +108,15 @@ export class Cells {
     const known = new Map<string, Cell>();
     for (const numbers of cells) {
       if (!wanted.every(({ place, number }) => numbers[place] === number)) continue;
-      const alike = places.map((place) => numbers[place]).join();
+      let alike = '';
+      for (const place of places) alike += `${numbers[place]},`;
       const cell = known.get(alike) ?? unpacked.#at(labelsAt(places, numbers, texts));
       known.set(alike, cell);
-      const [calls = 0, errors = 0, inputTokens = 0, outputTokens = 0] = numbers.slice(LABELS.length, FIRST_BUCKET);
-      cell.calls += calls;
-      cell.errors += errors;
-      cell.inputTokens += inputTokens;
-      cell.outputTokens += outputTokens;
-      cell.spread.addBuckets(pairsOf(numbers.slice(FIRST_BUCKET)));
+      cell.calls += numbers[FIRST_SUM] ?? 0;
+      cell.errors += numbers[FIRST_SUM + 1] ?? 0;
+      cell.inputTokens += numbers[FIRST_SUM + 2] ?? 0;
+      cell.outputTokens += numbers[FIRST_SUM + 3] ?? 0;
+      cell.spread.addBuckets(numbers, FIRST_BUCKET);
     }
     return unpacked;
   }
@@ -137,8 +139,9 @@ export interface ToldApart {
   readonly where?: Labels;
 }
 
-/** In a packed cell, behind its labels and sums. */
-const FIRST_BUCKET = LABELS.length + 4;
+/** In a packed cell its labels come first, then its sums, then its buckets. */
+const FIRST_SUM = LABELS.length;
+const FIRST_BUCKET = FIRST_SUM + 4;
 
 interface Packed {
   readonly format: 1;
@@ -162,10 +165,4 @@ function addTokens(cell: Cell, { inputTokens, outputTokens }: TokenUsage, turns:
   cell.calls += turns;
   cell.inputTokens += inputTokens;
   cell.outputTokens += outputTokens;
-}
-
-function pairsOf(numbers: readonly number[]): Bucket[] {
-  const pairs: Bucket[] = [];
-  for (let at = 0; at + 1 < numbers.length; at += 2) pairs.push([numbers[at] ?? 0, numbers[at + 1] ?? 0]);
-  return pairs;
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { UsageHour, UsageSource } from '../../resources/usage.ts';
 import type { Readers } from '../../store/port.ts';
-import { Cells } from './cells.ts';
+import { Cells, type Label } from './cells.ts';
 import { keptHours } from './roll-ups.ts';
 import { type Counted, hoursIn, type Question, type Source, type Span, sourcesOf } from './sources.ts';
 
@@ -23,14 +23,18 @@ export interface HourOfUsage {
   /** When it begins. */
   readonly hour: number;
   readonly cells: Cells;
+  /** Where given, they count for these alone: what the store adds up does not tell the calls of rows apart by periods. */
+  readonly of?: 'periods' | 'rows';
 }
 
 /** What is asked of the figures. Whoever asks for less is answered sooner; an answer may tell more apart. */
 export interface UsageQuestion extends Omit<Question, 'isExact'> {
   /** Leaves out the calls of tools. */
   readonly onlyRuns?: boolean;
-  /** Periods in order. Default: hours. */
+  /** Periods in order. Default: hours, with all labels told apart in each. */
   readonly periods?: readonly Span[];
+  /** What is told apart in each period. Default: nothing. */
+  readonly periodLabels?: readonly Label[];
 }
 
 export interface Figures extends Counted, Pick<Readers, 'usageHours'> {}
@@ -86,12 +90,25 @@ async function* counted(source: Source, span: Span): AsyncGenerator<HourOfUsage,
 async function* tallied(
   { name, tally }: Source,
   spans: readonly Span[],
-  { periods, ...question }: UsageQuestion,
+  { periods, periodLabels = [], ...question }: UsageQuestion,
   isExact: boolean,
 ): AsyncGenerator<HourOfUsage, void> {
   const pieces = spans.flatMap((span) => (periods ? piecesOf(span, periods) : hoursIn(span)));
-  for (const [hour, cells] of (await tally?.(pieces, { ...question, isExact })) ?? [])
-    yield { source: name, hour, cells };
+  // Many calls by period and row have about as many durations as there are calls.
+  const asked =
+    periods && !isExact
+      ? ([
+          ['periods', pieces, periodLabels],
+          ['rows', spans, question.labels],
+        ] as const)
+      : ([[undefined, pieces, question.labels]] as const);
+  const found = await Promise.all(
+    asked.map(async ([of, parts, labels]) => ({
+      ...(of && { of }),
+      parts: (await tally?.(parts, { ...question, ...(labels && { labels }), isExact })) ?? new Map<number, Cells>(),
+    })),
+  );
+  for (const { parts, ...of } of found) for (const [hour, cells] of parts) yield { source: name, hour, cells, ...of };
 }
 
 function piecesOf(span: Span, periods: readonly Span[]): Span[] {

@@ -5,7 +5,7 @@ import type { Settings } from '../../resources/settings.ts';
 import { defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { foreignCursor, seal, unseal } from '../core/registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
-import type { Cell } from './cells.ts';
+import type { Cell, Label } from './cells.ts';
 import { DEFINITION } from './definition.ts';
 import { type HourOfUsage, type UsageQuestion, usageIn } from './figures.ts';
 import { namesOf } from './names.ts';
@@ -155,17 +155,18 @@ class Added {
   /** An integration is known by its tools. Prices are those of models. */
   get question(): UsageQuestion {
     const { integration: _, ...where } = Object.fromEntries(this.#filter);
-    const named = [this.#by, ...this.#filter.map(([label]) => label), 'model' as const];
-    const labels = new Set(named.map((label) => (label === 'integration' ? 'tool' : label)));
-    return { labels: [...labels], where, onlyRuns: this.#ofModels };
+    const periodLabels = this.#filter.map(([label]) => keptAs(label));
+    const labels = new Set([keptAs(this.#by), ...periodLabels, 'model' as const]);
+    return { labels: [...labels], periodLabels, where, onlyRuns: this.#ofModels };
   }
 
-  add({ source, hour, cells }: HourOfUsage): void {
+  add({ source, hour, cells, of }: HourOfUsage): void {
     const period = this.series[this.#periods.findLastIndex(({ from }) => from <= hour)];
+    const whole = of === 'rows' ? [] : [this.totals, period];
     const date = new Date(hour).toISOString().slice(0, 10);
     for (const cell of cells.all) {
       if (!this.#filter.every(([label, wanted]) => labelOf(cell, label) === wanted)) continue;
-      for (const sum of [this.totals, period, this.#row(labelOf(cell, this.#by))]) {
+      for (const sum of of === 'periods' ? whole : [...whole, this.#row(labelOf(cell, this.#by))]) {
         if ((source === 'runs') === this.#ofModels) sum?.addCalls(cell);
         sum?.addTokens(cell, date);
       }
@@ -181,6 +182,11 @@ class Added {
 }
 
 const PREFIX = /^(.+?)__/;
+
+/** Figures are kept by tools, not by integrations. */
+function keptAs(label: Grouping): Label {
+  return label === 'integration' ? 'tool' : label;
+}
 
 /** A tool of an integration has the prefix of it in its name. */
 function labelOf({ labels }: Cell, label: Grouping): string | undefined {

@@ -5,13 +5,14 @@ export const SMALLEST = 0.001;
 /** A spread of more values than this keeps only how many are in each bucket. */
 const MOST_EXACT = 20_000;
 
-/** How many values lie in the bucket of this number. */
-export type Bucket = readonly [bucket: number, count: number];
+/** Numbers of buckets, each followed by how many values lie in it. */
+export type Buckets = readonly number[];
 
 /** How long calls took: exactly for a few, in buckets for many. */
 export class Spread {
   #values: number[] | undefined = [];
-  #buckets = new Map<number, number>();
+  /** How many values lie in each bucket, by its number. */
+  #counts: number[] = [];
 
   add(ms: number): void {
     if (this.#values && this.#values.length >= MOST_EXACT) this.#toBuckets();
@@ -19,36 +20,44 @@ export class Spread {
     else this.#count(bucketOf(ms), 1);
   }
 
-  addBuckets(buckets: Iterable<Bucket>): void {
+  /** `from`: the place where they begin in the list. */
+  addBuckets(buckets: Buckets, from = 0): void {
     this.#toBuckets();
-    for (const [bucket, count] of buckets) this.#count(bucket, count);
+    for (let at = from; at + 1 < buckets.length; at += 2) this.#count(buckets[at] ?? 0, buckets[at + 1] ?? 0);
   }
 
   merge(other: Spread): void {
-    if (other.#values) for (const ms of other.#values) this.add(ms);
-    else this.addBuckets(other.#buckets);
+    if (other.#values) {
+      for (const ms of other.#values) this.add(ms);
+      return;
+    }
+    this.#toBuckets();
+    for (let bucket = 0; bucket < other.#counts.length; bucket += 1) {
+      const count = other.#counts[bucket];
+      if (count) this.#count(bucket, count);
+    }
   }
 
-  get buckets(): readonly Bucket[] {
+  /** In their order. */
+  get buckets(): Buckets {
     const copy = new Spread();
-    copy.addBuckets(this.#buckets);
-    for (const ms of this.#values ?? []) copy.add(ms);
-    return [...copy.#buckets].sort(([one], [other]) => one - other);
+    copy.merge(this);
+    copy.#toBuckets();
+    return copy.#counts.flatMap((count, bucket) => [bucket, count]);
   }
 
   /** The values that at least these parts of all values do not exceed, in milliseconds. Null where there are no values. */
   percentiles(parts: readonly number[]): (number | null)[] {
     const sorted = this.#values?.toSorted((one, other) => one - other);
     if (sorted) return parts.map((part) => sorted[rankOf(part, sorted.length)] ?? null);
-    const { buckets } = this;
-    const all = buckets.reduce((sum, [, count]) => sum + count, 0);
+    const all = this.#counts.reduce((sum, count) => sum + count, 0);
     return parts.map((part) => {
       let left = rankOf(part, all);
-      const found = buckets.find(([, count]) => {
+      const found = this.#counts.findIndex((count = 0) => {
         left -= count;
         return left < 0;
       });
-      return found ? middleOf(found[0]) : null;
+      return found < 0 ? null : middleOf(found);
     });
   }
 
@@ -59,7 +68,7 @@ export class Spread {
   }
 
   #count(bucket: number, count: number): void {
-    this.#buckets.set(bucket, (this.#buckets.get(bucket) ?? 0) + count);
+    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + count;
   }
 }
 

@@ -29,7 +29,12 @@ export async function tallyCalls(session: Session, query: TallyQuery): Promise<T
   return found.map((row) => ({
     callers: callersIn(row, query.by),
     ...(row.tool && { tool: row.tool }),
-    ...{ span: row.span, calls: row.calls, failed: row.failed, durations: pairsIn(row.durations) },
+    ...{
+      span: row.span,
+      calls: row.calls,
+      failed: row.failed,
+      durations: JSON.parse(`[${row.durations}]`) as number[],
+    },
   }));
 }
 
@@ -48,14 +53,14 @@ function statement({ spans, by, where = {}, buckets }: TallyQuery, values: Value
   // One span after the other, so that what is added up at a time fits into memory.
   return `select span.place::integer - 1 as span, alike.* from unnest(${begins}::text[], ${ends}::text[])
       with ordinality as span (begins, ends, place) cross join lateral (
-    select ${listed}sum(calls)::integer as calls, coalesce(sum(calls) filter (where failed), 0)::integer as failed,
-      string_agg(duration || ' ' || calls, ' ') as durations
+    select ${listed}sum(calls)::integer as calls, sum(failed)::integer as failed,
+      string_agg(duration || ',' || calls, ',') as durations
     from (
-      select ${listed}outcome <> 'ok' as failed, ${durationIn(buckets, values)} as duration, count(*) as calls from (
+      select ${listed}${durationIn(buckets, values)} as duration, count(*) as calls, count(*) filter (where outcome <> 'ok') as failed from (
         ${entries((key) => COLUMNS[key], 'duration_ms', 'duration_ms is not null')}
         union all
         ${entries(readFromEntry, "(entry ->> 'durationMs')::float8", 'duration_ms is null')}
-      ) as entries group by ${listed}failed, duration
+      ) as entries group by ${listed}duration
     ) as counted ${names.length > 0 ? `group by ${names.join(', ')}` : 'having count(*) > 0'}
   ) as alike`;
 }
@@ -74,11 +79,4 @@ function durationIn(buckets: TallyQuery['buckets'], values: Values): string {
 
 function callersIn(row: Found, by: readonly TallyKey[]): Callers {
   return Object.fromEntries(by.flatMap((key) => (key === 'tool' || row[key] === null ? [] : [[key, row[key]]])));
-}
-
-function pairsIn(text: string): [number, number][] {
-  const numbers = text.split(' ').map(Number);
-  const pairs: [number, number][] = [];
-  for (let at = 0; at + 1 < numbers.length; at += 2) pairs.push([numbers[at] ?? 0, numbers[at + 1] ?? 0]);
-  return pairs;
 }

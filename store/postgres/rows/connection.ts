@@ -54,11 +54,8 @@ const CORRUPT = /^XX00[12]$/;
 /** The schema of imported rows. Temporary tables come first. */
 const SCHEMA = 'imported';
 
-/**
- * What statements about imported rows need, until the end of the transaction. `jit` takes longer than it saves, and a question may use so much
- * memory in each of its sorts and joins.
- */
-const SETTINGS = `set local search_path = ${SCHEMA}; set local jit = off; set local work_mem = '64MB'; set local enable_seqscan = on; set local client_min_messages = warning`;
+/** What statements about imported rows need, until the end of the transaction. A question may use so much memory in each of its sorts and joins. */
+const SETTINGS = `set local search_path = ${SCHEMA}; set local work_mem = '64MB'; set local enable_seqscan = on; set local client_min_messages = warning`;
 
 /** Begins a transaction that sees one state of all rows. Returns the number of the backend. */
 export async function beginReading(session: Session): Promise<number> {
