@@ -1,7 +1,7 @@
+import { backoffMs } from '../backoff.ts';
 import type { JobOptions, JobPayload, Jobs, JobTable } from '../jobs-port.ts';
 
-const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 3_600_000;
+const BACKOFF = { firstMs: 1000, longestMs: 3_600_000 };
 
 interface Job {
   readonly name: string;
@@ -66,7 +66,7 @@ export class OwnJobs implements Jobs {
     for (const { work, onFailure, underWay } of this.#served) {
       const ended = work[job.name]?.(job.payload).catch((cause) => {
         onFailure(cause);
-        this.#plan({ ...job, tries: job.tries + 1 }, Math.min(FIRST_PAUSE_MS * 2 ** job.tries, LONGEST_PAUSE_MS));
+        this.#plan({ ...job, tries: job.tries + 1 }, backoffMs(job.tries, BACKOFF));
       });
       if (!ended) continue;
       underWay.add(ended);

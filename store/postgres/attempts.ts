@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../backoff.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { isConflict } from './failures.ts';
 
 const ATTEMPTS = 8;
-const PAUSE_MS = 5;
+const BACKOFF = { firstMs: 10, longestMs: 80 };
 
 /**
  * Runs a whole transaction again where another one was in its way.
@@ -21,6 +22,6 @@ export async function withRetries<Result>(
       if (attempt === ATTEMPTS) throw new StoreUnavailable('others kept changing the same records', { cause });
     }
     // Random, so that those that met each other do not meet again.
-    await sleep(Math.random() * PAUSE_MS * 2 ** Math.min(attempt, 4));
+    await sleep(Math.random() * backoffMs(attempt - 1, BACKOFF));
   }
 }

@@ -190,7 +190,7 @@ export const toolLimits: Limits = {
     ['link to connect an account', `${time(links.LINK_MS)}, once`],
     [
       'unreachable server',
-      `tried again after ${time(reconnecting.FIRST_RETRY_MS)}, later after ${time(reconnecting.LONGEST_RETRY_MS)} at most`,
+      `tried again after ${time(reconnecting.BACKOFF.firstMs)}, later after ${time(reconnecting.BACKOFF.longestMs)} at most`,
     ],
     ['not supported', 'sampling, the HTTP+SSE transport of 2024, output schemas'],
   ],

@@ -3,7 +3,8 @@ import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:ht
 import { after, before, describe, it } from 'node:test';
 import { DirectPath } from '../../facade/mcp/fast-path.ts';
 import { rounds } from '../support/full.ts';
-import { type RandomRequest, RandomRequests, randomFrom } from './mcp-random-requests.ts';
+import { randomFrom } from '../support/random.ts';
+import { type RandomRequest, RandomRequests } from './mcp-random-requests.ts';
 import { eventsIn, legacy, post } from './mcp-requests.ts';
 import { type McpTestServer, startMcpServer } from './mcp-server.ts';
 

@@ -19,6 +19,9 @@ export interface RunOptions {
   readonly input?: string;
 }
 
+/** What the launcher says where it takes long to bundle new sources: not what the program says. */
+const BUNDLING = /^Starting: bundling .*\n/m;
+
 /** Runs a file of the project, as its npm script does, to its end. */
 export async function runFile(file: string, { args = [], env = {}, input = '' }: RunOptions = {}): Promise<Finished> {
   const child = spawnFile(file, args, { ...(await envOfFolder(env.DATA_DIR)), ...env });
@@ -31,7 +34,7 @@ export async function runFile(file: string, { args = [], env = {}, input = '' }:
   });
   child.stdin?.end(input);
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code, stdout, stderr };
+  return { code, stdout, stderr: stderr.replace(BUNDLING, '') };
 }
 
 /** A server in a process of its own, on a free port. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../../store/backoff.ts';
 import { carriedTrace } from '../core/telemetry/span.ts';
 
-/** The number of attempts, and how long to wait between them. */
 export const ATTEMPTS = 3;
-const FIRST_WAIT_MS = 500;
 /** The longest wait that a provider may ask for with `Retry-After`. If it asks for more, there is no further attempt. */
 export const LONGEST_WAIT_MS = 20_000;
+const BACKOFF = { firstMs: 500, longestMs: LONGEST_WAIT_MS };
 
 type Fetch = typeof globalThis.fetch;
 
@@ -18,7 +18,7 @@ export const providerFetch: Fetch = async (resource, init = {}) => {
   for (let attempt = 1; ; attempt++) {
     const last = attempt === ATTEMPTS;
     const answer = await ask(resource, init, last);
-    const wait = answer ? waitFor(answer, attempt) : FIRST_WAIT_MS * 2 ** (attempt - 1);
+    const wait = answer ? waitFor(answer, attempt) : backoffMs(attempt - 1, BACKOFF);
     if (answer && (last || wait === undefined)) return answer;
     await answer?.body?.cancel();
     await sleep(wait, undefined, init.signal ? { signal: init.signal } : undefined);
@@ -45,7 +45,7 @@ function traced(headers: RequestInit['headers']): Headers {
 function waitFor({ status, headers }: Response, attempt: number): number | undefined {
   if (status !== 408 && status !== 429 && status < 500) return undefined;
   const asked = headers.get('retry-after');
-  if (asked === null) return FIRST_WAIT_MS * 2 ** (attempt - 1);
+  if (asked === null) return backoffMs(attempt - 1, BACKOFF);
   const seconds = Number(asked);
   const wait = Number.isNaN(seconds) ? Date.parse(asked) - Date.now() : seconds * 1000;
   return wait <= LONGEST_WAIT_MS ? Math.max(0, wait) : undefined;

@@ -1,7 +1,7 @@
+import { backoffMs } from '../../../store/backoff.ts';
 import type { Answer } from './call.ts';
 
-const FIRST_MS = 250;
-const LONGEST_MS = 30_000;
+const BACKOFF = { firstMs: 250, longestMs: 30_000 };
 
 /** What is known of calls that were not made: how many there were, and how long ago the first was. */
 interface Unmade {
@@ -14,7 +14,6 @@ interface Unmade {
 /** How long to wait before a call that was certainly not made is made again. Undefined where it is not to be. */
 export function repeatDelay(answer: Answer, { count, sinceMs, withinMs }: Unmade): number | undefined {
   if (answer.ok || !answer.notMade) return undefined;
-  const ms = Math.min(FIRST_MS * 2 ** Math.min(count, 20), LONGEST_MS);
-  const delay = Math.max(ms, (answer.retryAfterSeconds ?? 0) * 1000);
+  const delay = Math.max(backoffMs(count, BACKOFF), (answer.retryAfterSeconds ?? 0) * 1000);
   return sinceMs + delay <= withinMs ? delay : undefined;
 }

@@ -1,5 +1,6 @@
 import type { FlowStep } from '../../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts';
+import { backoffMs } from '../../../store/backoff.ts';
 import { repeatDelay } from '../../core/registry/repeat-delay.ts';
 import { STEP_MS, type StepFailure } from './outcome.ts';
 
@@ -60,5 +61,5 @@ const LONGEST_DELAY_MS = 3_600_000;
 
 /** How long to wait after this failed attempt. */
 function retryDelay({ retry }: FlowStep, attempt: number): number {
-  return Math.min(retry.delayMs * 2 ** (attempt - 1), LONGEST_DELAY_MS);
+  return backoffMs(attempt - 1, { firstMs: retry.delayMs, longestMs: LONGEST_DELAY_MS });
 }

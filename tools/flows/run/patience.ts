@@ -1,7 +1,7 @@
+import { backoffMs } from '../../../store/backoff.ts';
 import type { Clock } from './clock.ts';
 
-const FIRST_MS = 200;
-const LONGEST_MS = 30_000;
+const BACKOFF = { firstMs: 200, longestMs: 30_000 };
 
 /**
  * How long to wait before the store is tried again: a moment at first, as a lost connection is soon replaced, and longer each time that it
@@ -19,9 +19,9 @@ export class Patience {
   /** Called after each refusal. Returns milliseconds. */
   next(): number {
     const now = this.#clock.now().getTime();
-    if (now < this.#endsAt) return Math.min(this.#endsAt - now, LONGEST_MS); // the clock may have been set back
-    this.#pauses = now - this.#endsAt > LONGEST_MS ? 0 : this.#pauses + 1;
-    const ms = Math.min(FIRST_MS * 2 ** this.#pauses, LONGEST_MS);
+    if (now < this.#endsAt) return Math.min(this.#endsAt - now, BACKOFF.longestMs); // the clock may have been set back
+    this.#pauses = now - this.#endsAt > BACKOFF.longestMs ? 0 : this.#pauses + 1;
+    const ms = backoffMs(this.#pauses, BACKOFF);
     this.#endsAt = now + ms;
     return ms;
   }

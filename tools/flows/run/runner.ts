@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Flow } from '../../../resources/flow.ts';
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
+import { backoffMs } from '../../../store/backoff.ts';
 import type { JobTable } from '../../../store/jobs-port.ts';
 import { nextQueued } from '../queue.ts';
 import { RunLost } from './claim.ts';
@@ -19,8 +20,7 @@ const LEAVE_MS = 8_000;
 /** How often the runs of this process are looked up for a wish to end them, which another process may have stored. */
 const ASK_MS = 1000;
 /** How soon another process is asked to begin a run for which this one has no place: at first, and at most. */
-const FIRST_PASS_MS = 1000;
-const LONGEST_PASS_MS = 30_000;
+const PASS = { firstMs: 1000, longestMs: 30_000 };
 
 export interface FlowRunnerParts extends ExecutionParts {
   onFailure(cause: unknown): void;
@@ -158,7 +158,7 @@ export class FlowRunner {
     const isFull = !this.#places.hasRoom(ownerOf(run));
     this.#enter(run);
     if (!isFull || !this.#isShared) return;
-    const afterMs = Math.min(FIRST_PASS_MS * 2 ** turn, LONGEST_PASS_MS);
+    const afterMs = backoffMs(turn, PASS);
     await this.#parts.store.jobs.add('look_at_flow', { flowId, turn: turn + 1 }, { key: flowId, afterMs });
   }
 

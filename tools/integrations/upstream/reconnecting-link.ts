@@ -1,9 +1,10 @@
+import { backoffMs } from '../../../store/backoff.ts';
 import { AccountWanted } from '../accounts/account-wanted.ts';
 import type { Connection, ConnectOptions } from './connection.ts';
 import { WantsOAuth } from './oauth.ts';
 
-export const FIRST_RETRY_MS = 1000;
-export const LONGEST_RETRY_MS = 60_000;
+/** The first wait before it is tried again, and the longest. */
+export const BACKOFF = { firstMs: 1000, longestMs: 60_000 };
 /** A connection that lasted this long counts as good: after it, the waits between tries start short again. */
 const STEADY_MS = 30_000;
 const CHECK_EVERY_MS = 60_000;
@@ -157,7 +158,7 @@ export class ReconnectingLink {
       this.#parts.onAway(why, undefined);
       return;
     }
-    const longest = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LONGEST_RETRY_MS);
+    const longest = backoffMs(this.#failures, BACKOFF);
     const delay = longest * (0.5 + Math.random() / 2);
     this.#failures += 1;
     this.#parts.onAway(why, new Date(Date.now() + delay));
