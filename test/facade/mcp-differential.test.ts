@@ -86,7 +86,7 @@ describe('the direct path', () => {
     return new Promise((resolve, reject) => {
       const request = httpRequest(
         url + query,
-        { method: 'POST', agent, headers: sent, timeout: 10_000 },
+        { method: 'POST', agent, headers: sent, timeout: 60_000 },
         (response) => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
