@@ -19,7 +19,7 @@ export const budgetFields = {
   subject: z
     .strictObject({
       type: budgetSubjectType,
-      id: orAgentName(recordId, { member: 'type', is: 'agent' }).describe(
+      id: orAgentName(recordId, 'type').describe(
         'Id of the API key, capsule, connected app or agent; an agent also by name.',
       ),
     })

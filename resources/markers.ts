@@ -19,28 +19,23 @@ export function address<T extends z.ZodType>(schema: T): T {
 }
 
 /**
- * Members that take a record's id or its name, an agent's while it is not deleted. Handlers receive the id. With `beside`, the member is
- * one only where another member of the same object has the value `is`.
+ * Members that take the id or the name of a record of one of these types, an agent's name while it is not deleted. Handlers receive the id.
+ * `beside` names the member of the same object that says which type it is.
  */
-export const recordNames = z.registry<{ names: NamedType; beside?: NamedBeside }>();
+export const recordNames = z.registry<{ names: readonly NamedType[]; beside?: string }>();
 
 /** The types of records that inputs take by name. */
 export type NamedType = 'agent' | 'skill' | 'flow';
 
-export interface NamedBeside {
-  readonly member: string;
-  readonly is: string;
-}
-
 /** Marks a field that takes an agent's id or name. Returns the field. */
-export function orAgentName<T extends z.ZodType>(schema: T, beside?: NamedBeside): T {
+export function orAgentName<T extends z.ZodType>(schema: T, beside?: string): T {
   return orNameOf('agent', schema, beside);
 }
 
 /** Marks a field that takes the id or the name of such a record. Returns the field. */
-export function orNameOf<T extends z.ZodType>(names: NamedType, schema: T, beside?: NamedBeside): T {
+export function orNameOf<T extends z.ZodType>(names: NamedType | readonly NamedType[], schema: T, beside?: string): T {
   const marked = schema.clone() as T; // a clone, because schemas such as `recordId` are shared
-  recordNames.add(marked, { names, ...(beside && { beside }) });
+  recordNames.add(marked, { names: [names].flat(), ...(beside !== undefined && { beside }) });
   return marked;
 }
 

@@ -21,10 +21,7 @@ export const threadFields = {
 
 export const accessPrincipal = z.object({
   type: z.enum(['user', 'api-key', 'capsule', 'agent']),
-  id: orAgentName(recordId.describe('Of an admin user, API key, capsule or agent; of an agent also the name.'), {
-    member: 'type',
-    is: 'agent',
-  }),
+  id: orAgentName(recordId.describe('Of an admin user, API key, capsule or agent; of an agent also the name.'), 'type'),
 });
 export type AccessPrincipal = z.infer<typeof accessPrincipal>;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { auditEntry, door, outcome } from '../resources/audit-entry.ts';
 import { instant, pageOf, paging, recordId, time } from '../resources/fields.ts';
-import { orAgentName, refTo } from '../resources/markers.ts';
+import { orNameOf, refTo } from '../resources/markers.ts';
 import { withheldFrom } from './core/history/withheld.ts';
 import type { Catalog } from './core/registry/catalog-index.ts';
 import { defineTool, READS } from './core/registry/define-tool.ts';
@@ -15,7 +15,9 @@ export const listAuditEntries = defineTool({
   annotations: READS,
   input: z.strictObject({
     id: refTo('audit-entry', recordId).optional().describe('Id of one entry.'),
-    principal: orAgentName(z.string().max(200)).optional().describe('Principal id, or name of an agent.'),
+    principal: orNameOf(['agent', 'flow'], z.string().max(200))
+      .optional()
+      .describe('Principal id, or name of an agent or flow.'),
     tool: refTo('tool', z.string().max(200)).optional(),
     changes: z.boolean().optional().describe('True: without the calls of tools that only read.'),
     outcome: outcome.optional(),

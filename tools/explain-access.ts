@@ -88,14 +88,31 @@ async function explainKey(id: string, tool: Tool, given: object | undefined, con
   const key = await store.apiKeys.get(id);
   if (!key) throw fail('not_found', `There is no API key ${id}; see list_api_keys.`);
   const principal = principalOf(key, await store.adminUsers.get(key.ownerId));
-  const parsed = tool.input.safeParse(given ?? {});
-  const input = parsed.success ? parsed.data : (given ?? {});
-  const right = await explainRight(principal, tool, input, parsed.success, subjectsIn(store, server.kinds));
-  const handed = right.verdict === 'allowed' && parsed.success ? await handing(principal, tool, input, context) : [];
+  const input = await inputOf(principal, tool, given ?? {}, context);
+  const isKnown = input !== undefined;
+  const right = await explainRight(principal, tool, input ?? given ?? {}, isKnown, subjectsIn(store, server.kinds));
+  const handed = right.verdict === 'allowed' && isKnown ? await handing(principal, tool, input, context) : [];
   return {
     principal,
     checks: [credential(await keyProblem(store, key, server.now())), { check: 'right', ...right }, ...handed],
   };
+}
+
+/** The arguments as the handler would get them. Undefined where they do not fit, or do not say which record is meant. */
+async function inputOf(
+  principal: Principal,
+  tool: Tool,
+  given: unknown,
+  { store, server: { catalog } }: Explaining,
+): Promise<object | undefined> {
+  const parsed = tool.input.safeParse(given);
+  if (!parsed.success) return undefined;
+  try {
+    return await withRecordIds(tool.input, parsed.data, { store, catalog, principal });
+  } catch (thrown) {
+    if (thrown instanceof ToolError) return undefined;
+    throw thrown;
+  }
 }
 
 /** What the call would let others do, where that is more than the principal may do itself. */
@@ -107,8 +124,7 @@ async function handing(
 ): Promise<Check[]> {
   if (!tool.handsOut) return [];
   try {
-    const naming = { store, catalog: server.catalog, principal };
-    await tool.handsOut(await withRecordIds(tool.input, input, naming), { store, principal, server });
+    await tool.handsOut(input, { store, principal, server });
     return [];
   } catch (thrown) {
     if (!(thrown instanceof ToolError) || thrown.code !== 'forbidden') return []; // what else is wrong is no matter of access
@@ -138,9 +154,9 @@ async function explainCapsule(id: string, tool: Tool, given: object | undefined,
   const checks = [credential(problem), lists];
   if (!deciding?.served) return { principal, checks };
   try {
-    const input = tool.input.safeParse(withFixed(principal, tool, given ?? {}));
-    const narrowed = await narrowing(principal, tool, input.data, subjectsIn(store, server.kinds));
-    const handed = input.success ? await handing(principal, tool, input.data, context) : [];
+    const input = await inputOf(principal, tool, withFixed(principal, tool, given ?? {}), context);
+    const narrowed = await narrowing(principal, tool, input, subjectsIn(store, server.kinds));
+    const handed = input ? await handing(principal, tool, input, context) : [];
     return { principal, checks: [...checks, ...narrowed, ...handed] };
   } catch (thrown) {
     if (!(thrown instanceof ToolError)) throw thrown;

@@ -180,6 +180,29 @@ describe('an agent by its name', () => {
     assert.ok(!JSON.stringify(refused).includes(id));
   });
 
+  it('is as if there were none for whoever may do nothing to the agent', async () => {
+    const scopes = ['threads:write', 'flows:write', 'memory:write', 'tasks:write'];
+    const key = await makeKey(server, { scopes });
+    for (const [tool, input] of [
+      ['create_thread', (agent: string) => ({ title: 'T', agentIds: [agent] })],
+      ['create_flow', (agentId: string) => ({ name: 'f', agentId })],
+      ['create_memory', (agentId: string) => ({ content: 'x', scope: 'agent', agentId })],
+      ['create_task', (assigneeAgentId: string) => ({ title: 't', assigneeAgentId })],
+    ] as const) {
+      const [there, absent] = await Promise.all(
+        [NAME, 'Nobody'].map(async (agent) => {
+          const answer = await callTool(server, key, tool, input(agent));
+          assert.ok('error' in answer, `${tool}: ${JSON.stringify(answer)}`);
+          return JSON.stringify({ ...answer.error, requestId: '' }).replaceAll(agent, 'Nobody');
+        }),
+      );
+      assert.equal(there, absent);
+      assert.ok(!there?.includes(id), there);
+    }
+    const invoking = await makeKey(server, { scopes: ['flows:write', 'chat:write'] });
+    assert.equal((await mustCall(server, invoking, 'create_flow', { name: 'f', agentId: NAME })).agentId, id);
+  });
+
   it('is found by list_agents, deleted ones only where asked for', async () => {
     const names = async (input: object) =>
       (await must('list_agents', input)).data.map((agent: { name: string }) => agent.name);

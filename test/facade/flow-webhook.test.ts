@@ -98,6 +98,15 @@ describe('a signed delivery', () => {
     assert.deepEqual(JSON.parse((await post(hook.id, asked)).text), { challenge: 'say this' });
   });
 
+  it('takes the name of the flow, unless several flows have it', async () => {
+    const named = await flowFor(github, { name: 'by name / 1' });
+    const sent = github.sign('{"n": 1}', seconds());
+    assert.equal((await post(encodeURIComponent('by name / 1'), sent)).status, 202);
+    assert.equal((await ask('list_flow_deliveries', { id: named.id })).data[0].outcome, 'run');
+    await flowFor(github, { name: 'by name / 1' });
+    assert.equal((await post(encodeURIComponent('by name / 1'), sent)).status, 401);
+  });
+
   it('is answered the same where the signature is bad, the flow unknown, gone, or takes none', async () => {
     const { id } = await flowFor(github);
     const gone = await flowFor(github);

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
 import type { FlowStep } from '../../resources/flow.ts';
 import { formHints, recordNames } from '../../resources/markers.ts';
+import { withoutAliases } from '../core/registry/aliases.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import type { Tool } from '../core/registry/define-tool.ts';
-import { looksLikeId } from '../core/registry/record-names.ts';
+import { looksLikeId, unknownNames } from '../core/registry/record-names.ts';
 import { missingRecord, type ReferenceCaller } from '../core/registry/references.ts';
 import { formatPath, objectAt, unknownMemberAt, unwrap } from '../core/registry/validate.ts';
 import { textsIn } from './definition-texts.ts';
@@ -33,17 +34,23 @@ interface RecordDeps extends ReferenceCaller {
   readonly server: Pick<ServerFacts, 'catalog' | 'kinds'>;
 }
 
-async function missingIn({ input }: Tool, step: FlowStep, caller: ReferenceCaller): Promise<Issue[]> {
+async function missingIn(tool: Tool, step: FlowStep, caller: RecordDeps): Promise<Issue[]> {
+  const { store, principal, server } = caller;
+  const given = withoutAliases(tool, step.arguments) as object; // stays an object
   const issues: Issue[] = [];
-  for (const [name, value] of Object.entries(step.arguments)) {
-    const schema = input.shape[name];
-    const type = hintOf(schema);
-    if (type === undefined) continue;
-    for (const id of [value].flat()) {
-      if (typeof id !== 'string' || isTemplate(id) || !(looksLikeId(id) || takesName(schema))) continue;
-      const message = await missingRecord(caller, type, id);
-      if (message !== undefined) issues.push({ path: formatPath(['arguments', name]), message });
-    }
+  const check = async (path: readonly PropertyKey[], type: string, text: string) => {
+    const message = await missingRecord(caller, type, text);
+    if (message !== undefined) issues.push({ path: formatPath(['arguments', ...path]), message });
+  };
+  for (const [name, value] of Object.entries(given)) {
+    const type = hintOf(tool.input.shape[name]);
+    const ids = type === undefined ? [] : [value].flat().filter((id) => typeof id === 'string' && looksLikeId(id));
+    for (const id of ids) await check([name], type ?? '', id);
+  }
+  for (const { path, name, types } of await unknownNames(tool.input, given, { store, principal, ...server })) {
+    // A member of several types may also name somebody who has no record.
+    const [type, ...others] = types;
+    if (type !== undefined && others.length === 0 && !isTemplate(name)) await check(path, type, name);
   }
   return issues;
 }
@@ -53,13 +60,13 @@ function hintOf(schema: unknown): string | undefined {
   const bare = unwrap(schema);
   const inner = bare instanceof z.ZodArray ? unwrap(bare.element) : undefined;
   const schemas = [schema, bare, inner].filter((one) => one instanceof z.ZodType);
-  const types = schemas.map((one) => formHints.get(one)?.ref ?? recordNames.get(one)?.names);
-  return types.find((type) => type !== undefined);
+  return schemas.map((one) => formHints.get(one)?.ref ?? typeNamedBy(one)).find((type) => type !== undefined);
 }
 
-/** A name that some agent has was made its id before. */
-function takesName(schema: unknown): boolean {
-  return [schema, unwrap(schema)].some((one) => one instanceof z.ZodType && recordNames.get(one)?.names === 'agent');
+/** Undefined where another member decides. */
+function typeNamedBy(schema: z.ZodType): string | undefined {
+  const { names, beside } = recordNames.get(schema) ?? {};
+  return beside === undefined && names?.length === 1 ? names[0] : undefined;
 }
 
 /** @throws Error where a template gave nothing, and the tool requires a value there */

@@ -3,6 +3,7 @@ import { apiKey } from '../../resources/api-key.ts';
 import { capsule } from '../../resources/capsule.ts';
 import { recordId } from '../../resources/fields.ts';
 import { flow } from '../../resources/flow.ts';
+import { orNameOf } from '../../resources/markers.ts';
 import { showCapsule } from '../capsules/capsules.ts';
 import { newToken } from '../capsules/tokens.ts';
 import { budgetSubjectsIn, keySubject } from '../core/access/budgets.ts';
@@ -26,7 +27,7 @@ const LEFT = 'The token was kept: anybody who knows it can still use the capsule
 
 const input = z.strictObject({
   type,
-  id: recordId.describe('See list_holdings.'),
+  id: orNameOf('flow', recordId.describe('See list_holdings; of a flow also its name.'), 'type'),
   expectedRevision: z.int().min(1).describe('Its current revision; another one is refused with `conflict`.'),
   token: z
     .enum(['keep', 'rotate'])

@@ -3,8 +3,8 @@ import { firstOf } from '../../store/first.ts';
 import type { Reader, Readers, Where } from '../../store/port.ts';
 import type { Limit } from '../core/access/limit.ts';
 import { onlyThese } from '../core/access/limit.ts';
+import { recordsNamed } from '../core/access/named-records.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { agentNamed } from '../core/access/subjects.ts';
 import { makerKeyOf, seenBy } from '../core/access/visibility.ts';
 import type { Fail } from '../core/errors.ts';
 
@@ -47,8 +47,8 @@ function threadsOf(principal: Principal): readonly Where<AgentRunRecord>[] | und
 /** The limit with the ids of the agents that grants name. */
 async function withIds(store: Readers, limit: Limit | undefined): Promise<Limit | undefined> {
   if (!limit?.names) return limit;
-  const agents = await Promise.all(limit.names.map((name) => agentNamed(store, name)));
-  return { ...limit, names: [...limit.names, ...agents.flatMap((agent) => agent?.id ?? [])] };
+  const agents = await Promise.all(limit.names.map((name) => recordsNamed('agent', name, store)));
+  return { ...limit, names: [...limit.names, ...agents.flat().map(({ id }) => id)] };
 }
 
 function joined<Kept>(some: readonly Where<Kept>[], others: readonly Where<Kept>[]): Where<Kept>[] {

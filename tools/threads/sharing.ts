@@ -89,7 +89,7 @@ const removeThreadAccess = defineTool({
     id: threadId,
     principals: z.array(principalInput).min(1).max(MOST_ENTRIES).optional(),
     principalType: accessPrincipal.shape.type.optional(),
-    principalId: orAgentName(accessPrincipal.shape.id, { member: 'principalType', is: 'agent' }).optional(),
+    principalId: orAgentName(accessPrincipal.shape.id, 'principalType').optional(),
     expectedRevision,
   }),
   output: threadAccess,

@@ -29,7 +29,7 @@ const listBudgets = defineTool({
     subject: z
       .strictObject({
         type: budgetSubjectType,
-        id: orAgentName(recordId, { member: 'type', is: 'agent' }).describe('Id; of an agent also its name.'),
+        id: orAgentName(recordId, 'type').describe('Id; of an agent also its name.'),
       })
       .optional()
       .describe('Budgets of this one only.'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { agentRef, instant, isNear, paging, recordId, time, timestamp } from '../../resources/fields.ts';
-import { A_MODEL, inForms, refTo } from '../../resources/markers.ts';
+import { A_MODEL, inForms, orNameOf, refTo } from '../../resources/markers.ts';
 import type { Settings } from '../../resources/settings.ts';
 import { defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { foreignCursor, seal, unseal } from '../core/registry/paging.ts';
@@ -24,7 +24,7 @@ const filter = z.strictObject({
   capsule: refTo('capsule', recordId).optional(),
   app: refTo('app', recordId).optional(),
   user: refTo('admin-user', recordId).optional().describe('Id of an admin user.'),
-  flow: refTo('flow', recordId).optional(),
+  flow: orNameOf('flow', refTo('flow', recordId)).optional(),
   tool: refTo('tool', text).optional(),
   integration: text.optional().describe('`toolPrefix` of an integration.'),
 });

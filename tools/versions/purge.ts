@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { recordId } from '../../resources/fields.ts';
-import { orAgentName } from '../../resources/markers.ts';
+import { orNameOf } from '../../resources/markers.ts';
 import type { CollectionName } from '../../store/collections.ts';
 import { fits } from '../core/access/limit.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
@@ -56,9 +56,12 @@ export function purgeTool(purgeable: readonly Purgeable[]): Tool {
 const TAKEN_ALONG =
   'A task takes its document along, a thread its messages, a user (of the product) all that was imported.';
 
-const recordName = orAgentName(
-  recordId.describe('Id of the record, or name of an agent; of a task document that of its task, of a user the uid.'),
-  { member: 'entityType', is: 'agent' },
+const recordName = orNameOf(
+  ['agent', 'skill', 'flow'],
+  recordId.describe(
+    'Id of the record, or name of an agent, skill or flow; of a task document that of its task, of a user the uid.',
+  ),
+  'entityType',
 );
 
 /** Whether fixed arguments keep the record from the caller, who then gets `not_found`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cursor, expectedRevision, includeTotal, limit, pageOf, recordId } from '../../resources/fields.ts';
-import { orAgentName, refTo } from '../../resources/markers.ts';
+import { orNameOf, refTo } from '../../resources/markers.ts';
 import { type EntityType, entityType, type VersionRecord, version, versionDiff } from '../../resources/version.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
 import { StaleRevision } from '../../store/errors.ts';
@@ -86,10 +86,11 @@ function onEntity({ scope, grant }: Access): Access {
   return { scope, grant: [grant].flat().map((text) => text.replace('{id}', '{entityId}')) };
 }
 
-const entityId = orAgentName(recordId.describe('Id of the record, e.g. `agt_…`; for an agent also its name.'), {
-  member: 'entityType',
-  is: 'agent',
-});
+const entityId = orNameOf(
+  ['agent', 'skill', 'flow'],
+  recordId.describe('Id of the record, e.g. `agt_…`; of an agent, skill or flow also its name.'),
+  'entityType',
+);
 const path = { entityType, entityId };
 const versionPath = {
   ...path,

@@ -31,7 +31,7 @@ export function subjectOf(resource: string, record: Found): Subject {
 
 async function agentSubject(store: Readers, value: string): Promise<Subject> {
   const run = value.startsWith('run_') ? await store.agentRuns.get(value) : undefined;
-  const agent = (await store.agents.get(run?.agentId ?? value)) ?? (run ? undefined : await agentNamed(store, value));
+  const agent = await store.agents.get(run?.agentId ?? value);
   const subject = agent ? subjectOf('agent', agent) : { names: [run?.agentId ?? value] };
   return run ? { ...subject, names: [value, ...subject.names] } : subject;
 }
@@ -56,12 +56,6 @@ async function webhookSubject(store: Readers, id: string): Promise<Subject> {
 async function integrationSubject(store: Readers, id: string): Promise<Subject> {
   const integration = id.startsWith('int_') ? await store.integrations.get(id) : undefined;
   return integration ? { names: [id, `${integration.toolPrefix || id}/*`] } : { names: [id] };
-}
-
-/** The agent of this name that is not deleted. Names are stored with composed characters. */
-export async function agentNamed(store: Pick<Readers, 'agents'>, text: string) {
-  const name = text.trim().normalize('NFC');
-  return store.agents.first({ where: { name, status: ['active', 'paused'] } });
 }
 
 /** A deleted record still belongs to its database, for callers who read its history. */

@@ -24,7 +24,7 @@ function mark(schema: z.core.$ZodType, node: z.core.JSONSchema.BaseSchema): void
   const named = recordNames.get(schema as z.ZodType);
   const isSecret = sensitive.get(schema as z.ZodType)?.part === 'all';
   const {
-    ref = named && !named.beside ? named.names : undefined,
+    ref = named?.beside === undefined ? named?.names[0] : undefined,
     control,
     title,
   } = formHints.get(schema as z.ZodType) ?? {};

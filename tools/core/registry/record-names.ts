@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import type { Flow } from '../../../resources/flow.ts';
-import { type NamedBeside, type NamedType, recordNames, toolArguments } from '../../../resources/markers.ts';
-import type { Skill } from '../../../resources/skill.ts';
-import type { Reader, Readers } from '../../../store/port.ts';
+import { type NamedType, recordNames, toolArguments } from '../../../resources/markers.ts';
+import type { Readers } from '../../../store/port.ts';
+import type { GuardedTool } from '../access/guarded-tool.ts';
 import { mayRead } from '../access/may-read.ts';
+import { recordsNamed } from '../access/named-records.ts';
 import type { Principal } from '../access/principal.ts';
-import { agentNamed } from '../access/subjects.ts';
+import { neededRights } from '../access/requirement.ts';
 import { ToolError } from '../errors.ts';
 import type { Catalog } from './catalog-index.ts';
-import { unwrap } from './validate.ts';
+import { formatPath, unwrap } from './validate.ts';
 
 /** Where in a value records are named. */
 interface Places {
   /** The members that hold arguments of tools: of the tools they are keyed by, or of the tool that another member names. */
   readonly calls?: { readonly byName: true } | { readonly tool: string; readonly arguments: string };
-  readonly named?: { readonly names: NamedType; readonly beside?: NamedBeside | undefined };
+  readonly named?: { readonly names: readonly NamedType[]; readonly beside?: string | undefined };
   readonly members?: readonly (readonly [name: string, inner: Places])[];
   readonly items?: Places;
 }
@@ -28,7 +28,7 @@ export function looksLikeId(text: string): boolean {
   return LOOKS_LIKE_AN_ID.test(text);
 }
 
-type Finding = Pick<Catalog, 'get'>;
+type Finding = Pick<Catalog, 'get' | 'entries'>;
 
 interface Naming {
   readonly store: Pick<Readers, 'agents' | 'skills' | 'flows'>;
@@ -48,45 +48,57 @@ export function withRecordIds(schema: z.ZodType, input: object, naming: Naming):
 
 /** Changes the input, which must be a copy. */
 async function withIds(places: Places, copy: object, naming: Naming) {
-  for (const { holder, member, name, type } of namesIn(places, copy, naming.catalog)) {
-    const found = type === 'agent' ? await agentNamed(naming.store, name) : await readableNamed(type, name, naming);
-    holder[member] = found?.id ?? name;
+  for (const named of namesIn(places, copy, naming.catalog)) {
+    const found = await recordNamed(named, naming);
+    named.holder[named.member] = found?.id ?? named.name;
   }
   return copy;
 }
 
-const READ_BY = {
-  skill: { collection: 'skills', tool: 'get_skill' },
-  flow: { collection: 'flows', tool: 'get_flow' },
-} as const;
-
-/** The record with this name that the principal may read: whoever may not does not learn that there is one. @throws ToolError for several */
-async function readableNamed(
-  type: keyof typeof READ_BY,
-  text: string,
-  { store, catalog, principal }: Naming,
-): Promise<{ readonly id: string } | undefined> {
-  const { collection, tool: name } = READ_BY[type];
-  const tool = catalog.get(name)?.tool;
-  if (!tool) return undefined;
-  const where = { name: text.trim().normalize('NFC') };
-  const reader: Pick<Reader<Skill | Flow>, 'find'> = store[collection];
-  const { records } = await reader.find({ where, limit: MOST_ALIKE });
-  const readable = await Promise.all(
-    records.map(async (record) => ((await mayRead(principal, tool, { id: record.id }, record)) ? [record] : [])),
-  );
-  const [found, ...others] = readable.flat();
-  if (found && others.length > 0) throw ambiguous(type, text, [found, ...others]);
-  return found;
+/** The names in the parsed input that no record has which the principal may know, with the types they could be of. */
+export async function unknownNames(schema: z.ZodType, input: object, naming: Naming): Promise<readonly Named[]> {
+  const names = namesIn(placesIn(schema), input, naming.catalog);
+  const found = await Promise.all(names.map((named) => recordNamed(named, naming)));
+  return names.filter((_, index) => found[index] === undefined);
 }
 
-/** Of so many records with one name, those that the caller may read are looked for. */
-const MOST_ALIKE = 100;
+/**
+ * The record of this name as far as the principal may know of it: for everybody else it is as if there were none.
+ * @throws ToolError (invalid_input) where there are several, with their ids
+ */
+async function recordNamed({ name, types, path }: Named, naming: Naming) {
+  const each = types.map(async (type) => {
+    const records = await recordsNamed(type, name, naming.store);
+    const known = await Promise.all(records.map((record) => mayKnow(type, record, naming)));
+    return records.filter((_, index) => known[index]);
+  });
+  const found = (await Promise.all(each)).flat();
+  if (found.length > 1) throw ambiguous(types, { name, path: formatPath(path) }, found);
+  return found[0];
+}
 
-function ambiguous(type: string, text: string, found: readonly { readonly id: string }[]): ToolError {
+type Kept = Parameters<typeof mayRead>[3];
+
+/** Whoever may read the record knows its name. Grants also name agents, so whatever may be done to an agent is enough. */
+async function mayKnow(type: NamedType, record: Kept, { catalog, principal }: Naming): Promise<boolean> {
+  const may = (tool: GuardedTool, member: string) => mayRead(principal, tool, { [member]: record.id }, record);
+  const read = catalog.get(`get_${type}`)?.tool;
+  if (read && (await may(read, 'id'))) return true;
+  if (type !== 'agent') return false;
+  for (const { tool } of catalog.entries) {
+    const about = neededRights(tool.access).find(({ resource, parameter }) => resource === type && parameter);
+    if (about?.parameter && (await may(tool, about.parameter))) return true;
+  }
+  return false;
+}
+
+type Place = Readonly<Record<'name' | 'path', string>>;
+
+function ambiguous(types: readonly NamedType[], { name, path }: Place, found: readonly Kept[]): ToolError {
   const ids = found.slice(0, 10).map(({ id }) => id);
-  const message = `Several ${type}s have the name ${JSON.stringify(text)}; give the id of one: ${ids.join(', ')}${found.length > ids.length ? ' or another' : ''}.`;
-  return new ToolError('invalid_input', message, { issues: [{ path: '', message }] });
+  const several = types.length === 1 ? `${types[0]}s` : 'records';
+  const message = `Several ${several} have the name ${JSON.stringify(name)}; give the id of one: ${ids.join(', ')}${found.length > ids.length ? ' or another' : ''}.`;
+  return new ToolError('invalid_input', message, { issues: [{ path, message }] });
 }
 
 function placesIn(schema: z.ZodType): Places {
@@ -121,29 +133,37 @@ type Holder = Record<PropertyKey, unknown>;
 interface Named {
   readonly holder: Holder;
   readonly member: PropertyKey;
+  readonly path: readonly PropertyKey[];
   readonly name: string;
-  readonly type: NamedType;
+  readonly types: readonly NamedType[];
 }
 
 /** The names in the input that stand where an id could. */
 function namesIn(places: Places, input: object, catalog: Finding): Named[] {
   const names: Named[] = [];
-  const walk = ({ named, items, members = [], calls }: Places, holder: Holder, member: PropertyKey, owner = holder) => {
+  const walk = (
+    { named, items, members = [], calls }: Places,
+    holder: Holder,
+    path: readonly PropertyKey[],
+    owner = holder,
+  ) => {
+    const member = path.at(-1) ?? '';
     const value = holder[member];
-    if (named) {
-      const isMeant = !named.beside || owner[named.beside.member] === named.beside.is;
-      if (isMeant && typeof value === 'string' && !looksLikeId(value)) {
-        names.push({ holder, member, name: value, type: named.names });
-      }
+    if (named && typeof value === 'string' && !looksLikeId(value)) {
+      const { names: all, beside } = named;
+      const types = beside === undefined ? all : all.filter((type) => owner[beside] === type);
+      if (types.length > 0) names.push({ holder, member, path: path.slice(1), name: value, types });
     }
     if (typeof value !== 'object' || value === null) return;
     const inside = value as Holder; // every object is one
-    if (items && Array.isArray(value)) for (const index of value.keys()) walk(items, inside, index, owner);
+    if (items && Array.isArray(value)) for (const index of value.keys()) walk(items, inside, [...path, index], owner);
     if (Array.isArray(value)) return;
-    for (const [name, inner] of members) walk(inner, inside, name);
-    if (calls) for (const [name, inner] of callsIn(calls, inside, catalog)) walk(inner, inside, name);
+    for (const [name, inner] of members) walk(inner, inside, [...path, name]);
+    if (calls) {
+      for (const [name, inner] of callsIn(calls, inside, catalog)) walk(inner, inside, [...path, name]);
+    }
   };
-  walk(places, { input }, 'input');
+  walk(places, { input }, ['input']);
   return names;
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { plainLine, recordId } from '../../../resources/fields.ts';
 import { webhookScheme } from '../../../resources/flow.ts';
 import { flowDelivery } from '../../../resources/flow-delivery.ts';
-import { refTo } from '../../../resources/markers.ts';
+import { orNameOf, refTo } from '../../../resources/markers.ts';
 import { authorOf } from '../../core/access/principal.ts';
 import { WEBHOOK_TOOL } from '../../core/access/webhook-principal.ts';
 import { CREATES, defineTool } from '../../core/registry/define-tool.ts';
@@ -20,7 +20,7 @@ export const receiveWebhook = defineTool({
   annotations: { ...CREATES, openWorldHint: true },
   doorOnly: true,
   input: z.strictObject({
-    id: refTo('flow', recordId).describe('Flow id (`flw_…`), see list_flows.'),
+    id: orNameOf('flow', refTo('flow', recordId)).describe('Flow id (`flw_…`) or name, see list_flows.'),
     scheme: webhookScheme,
     key: plainLine(z.string().min(1).max(100)).describe('Equal for repeats of one delivery.'),
     event: plainLine(z.string().min(1).max(200)).optional(),

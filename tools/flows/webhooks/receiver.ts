@@ -4,8 +4,10 @@ import type { Flow, WebhookScheme } from '../../../resources/flow.ts';
 import type { FlowDelivery } from '../../../resources/flow-delivery.ts';
 import type { FlowSecretRecord } from '../../../resources/flow-secret.ts';
 import type { Store } from '../../../store/port.ts';
+import { recordsNamed } from '../../core/access/named-records.ts';
 import { WEBHOOK_TOOL, webhookPrincipal } from '../../core/access/webhook-principal.ts';
 import { errorBodyOf, toToolError } from '../../core/errors.ts';
+import { looksLikeId } from '../../core/registry/record-names.ts';
 import type { Registry } from '../../core/registry/registry.ts';
 import { createSecretBox, type SecretBox, SecretsError } from '../../core/sealing/secrets.ts';
 import { flowSecretPlace, keyOf, signatureOf } from '../webhook-secret.ts';
@@ -16,6 +18,7 @@ import { type HeaderOf, SIGNATURE_HEADERS, verify } from './schemes.ts';
 
 /** A request that says it is signed, as it came. */
 export interface Came {
+  /** Or its name. */
   readonly flowId: string;
   readonly header: HeaderOf;
   readonly body: Buffer;
@@ -59,7 +62,7 @@ export class WebhookReceiver {
   /** Undefined where the signature does not fit, or there is no such flow, which look the same. */
   async receive(came: Came): Promise<Reply | undefined> {
     const { store, now } = this.#parts;
-    const { flowId } = came;
+    const flowId = await flowNamed(came.flowId, store);
     const [flow, kept] = await Promise.all([store.flows.get(flowId), store.flowSecrets.get(flowId)]);
     const key = flow && signatureOf(flow) && kept ? this.#keyOf(kept) : undefined;
     const { result, digest } = verify(came, typeof key === 'object' ? key : this.#decoys.keyFor(came), now());
@@ -70,7 +73,7 @@ export class WebhookReceiver {
       this.#notes.note({ flowId, scheme, outcome, ...(typeof key === 'string' && { reason: key }) });
       return undefined;
     }
-    return this.#answer({ ...came, flow, scheme, digest });
+    return this.#answer({ ...came, flowId, flow, scheme, digest });
   }
 
   /** The key, or why there is none. */
@@ -145,6 +148,12 @@ export class WebhookReceiver {
     await store.transaction((tx) => countAgain(tx, { id: first.id, more: 1, lastAt: now().toISOString() }));
     return true;
   }
+}
+
+/** The id of the flow. A name that several flows have is that of none, since nothing may be said of them. */
+async function flowNamed(named: string, store: Store): Promise<string> {
+  const [flow, ...others] = looksLikeId(named) ? [] : await recordsNamed('flow', named, store);
+  return flow && others.length === 0 ? flow.id : named;
 }
 
 function openedKey(box: SecretBox, { id, scheme, sealed }: Pick<FlowSecretRecord, 'id' | 'scheme' | 'sealed'>): Buffer {
