@@ -2,7 +2,6 @@ import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { StoreDamaged } from '../errors.ts';
 import { isNoRoom, refusalOf } from '../no-room.ts';
 import { eraseUsers } from '../sql/writing/erase-users.ts';
-import { type LoadedPart, loadRows } from '../sql/writing/load.ts';
 import { TouchedTables } from '../sql/writing/touched.ts';
 import type { Connection } from './connection.ts';
 import { Engine } from './engine.ts';
@@ -13,8 +12,6 @@ import { prepareTables, readFact, writeFact } from './schema.ts';
 
 /** What must be put right after a crash. */
 export interface RowRecovery {
-  /** Rows of an earlier version that are to be moved into the file, if there are any. */
-  former(): Former | undefined;
   /** The version that the rows had at least. A lower one says that rows are lost. */
   leastVersion(): number;
   /** Users whose rows were to be removed. */
@@ -23,15 +20,6 @@ export interface RowRecovery {
   confirm(entries: readonly AuditEntry[]): Promise<void>;
   /** Called when all of that is done. */
   recovered(): void;
-}
-
-/** Rows that an earlier version kept in another form. */
-export interface Former {
-  /** The part that was moved, from 0 to 1. */
-  readonly progress: number;
-  parts(): AsyncIterable<LoadedPart>;
-  /** The types whose rows in the tables are not those that should be there. */
-  differing(connection: Connection): Promise<readonly string[]>;
 }
 
 export interface RowsOptions {
@@ -149,8 +137,6 @@ async function factsOf(writer: Connection) {
 }
 
 async function recover(writer: Connection, recovery: RowRecovery, path: string): Promise<void> {
-  const former = recovery.former();
-  if (former && (await readFact(writer, 'origin')) === undefined) await move(writer, former, path);
   const version = Number((await readFact(writer, 'version')) ?? 0);
   const least = recovery.leastVersion();
   if (version < least)
@@ -168,17 +154,6 @@ async function recover(writer: Connection, recovery: RowRecovery, path: string):
     });
   }
   recovery.recovered();
-}
-
-/** Moves the rows of an earlier version into the tables: all of them, or none where they would differ. */
-async function move(writer: Connection, former: Former, path: string): Promise<void> {
-  let seq = 0;
-  await writer.transaction(async () => {
-    await loadRows(writer, former.parts(), () => seq++);
-    const types = await former.differing(writer);
-    if (types.length > 0) throw damaged(path, `moved rows are not those of the earlier version (${types.join(', ')})`);
-    await writeFact(writer, 'origin', 'log');
-  });
 }
 
 export function damaged(path: string, what: string, cause?: unknown): StoreDamaged {

@@ -68,7 +68,7 @@ export class DuckRowStore implements RowStore {
   async wake(): Promise<void> {
     const { folder, recovery } = this.#options;
     const hasRows = folder !== undefined && (currentRowsFile(folder) > 0 || (recovery?.leastVersion() ?? 0) > 0);
-    if (recovery?.former() || hasRows) await this.#rows.get();
+    if (hasRows) await this.#rows.get();
   }
 
   async ready(): Promise<void> {
@@ -234,7 +234,7 @@ export class DuckRowStore implements RowStore {
 
   /** Waits for the turn to write, and begins. */
   async #write(): Promise<WriteTurn> {
-    await this.#rows.unlessMoving();
+    await this.#rows.get();
     const endTurn = await this.#turns.take();
     try {
       const opened = await this.#rows.get();

@@ -1,9 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { StoreBusy, StoreDamaged, StoreUnavailable } from '../errors.ts';
+import { StoreDamaged, StoreUnavailable } from '../errors.ts';
 import { closeRows, type OpenedRows, openFile, openRows, type RowsOptions } from './open-rows.ts';
-
-/** How long a call waits while the rows of an earlier version are moved. */
-const PATIENCE_MS = 3000;
 
 /** The file of imported rows: opened at the first need, and again after an error from which the engine does not recover by itself. */
 export class RowsInUse {
@@ -25,20 +21,9 @@ export class RowsInUse {
     return this.#opening;
   }
 
-  /** Callers do not wait until the rows of an earlier version are moved. */
-  async unlessMoving(): Promise<OpenedRows> {
-    const opening = this.get();
-    const former = this.#options.recovery?.former();
-    if (!former) return opening;
-    const opened = await Promise.race([opening, delay(PATIENCE_MS, undefined, { ref: false })]);
-    if (opened) return opened;
-    const part = Math.floor(former.progress * 100);
-    throw new StoreBusy(`Imported rows are being moved into a new form (${part} % are); ask again in a minute.`);
-  }
-
   /** Runs the work, which may call others. @throws StoreUnavailable where the engine has failed, which is opened again then */
   async use<Result>(work: (opened: OpenedRows) => Promise<Result>): Promise<Result> {
-    const opened = await this.unlessMoving();
+    const opened = await this.get();
     try {
       return await work(opened);
     } catch (cause) {

@@ -22,8 +22,6 @@ export async function prepareTables(writer: Connection): Promise<void> {
   })) {
     await writer.run(createTable(name, columns));
   }
-  // Files of earlier versions have users without a plan.
-  await writer.run('alter table users add column if not exists plan text');
   await createBatchTables(writer);
   await createTouchedTables(writer);
   const derivation = hash('sha256', JSON.stringify(derivedTables));
@@ -38,7 +36,7 @@ export async function prepareTables(writer: Connection): Promise<void> {
   });
 }
 
-type Fact = 'derivation' | 'version' | 'rewrite' | 'origin';
+type Fact = 'derivation' | 'version' | 'rewrite';
 
 export async function readFact(connection: Connection, name: Fact): Promise<string | undefined> {
   const [found] = await connection.query<{ value: string }>(

@@ -4,7 +4,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeF
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Engine } from '../../store/duckdb/engine.ts';
-import { isRowsFile, rowsFile } from '../../store/duckdb/files.ts';
+import { isRowsFile } from '../../store/duckdb/files.ts';
 import { StoreDamaged } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
@@ -113,28 +113,6 @@ describe('the engine of imported rows', () => {
     const whole = await openLowdbStore({ folder });
     await whole.rows.check();
     await whole.close();
-  });
-
-  it('opens a file of before users had plans', async (test) => {
-    const folder = await testFolder(test);
-    const user = { uid: 'a', email: 'a@example.com', status: 'PRO', createdAt: AT };
-    const put = async (row: object) => {
-      const store = await openLowdbStore({ folder });
-      const staged = await store.rows.stage({ type: 'users', rows: [{ ...row }], at: AT });
-      await store.transaction(async (tx) => tx.rows.commit(staged));
-      const { created, updated, unchanged } = staged;
-      await store.close();
-      return [created, updated, unchanged];
-    };
-    assert.deepEqual(await put(user), [1, 0, 0]);
-    const engine = await Engine.open({ path: rowsFile(folder, 1), temporary: undefined, memoryMb: 128 });
-    const connection = await engine.connect();
-    await connection.run('alter table users drop column plan');
-    connection.close();
-    engine.close();
-    assert.deepEqual(await put(user), [0, 0, 1]);
-    assert.deepEqual(await put({ ...user, plan: 'Team' }), [0, 1, 0]);
-    assert.deepEqual(await put({ ...user, plan: 'Team' }), [0, 0, 1]);
   });
 
   it('is in a backup made while rows are imported, with whole imports and all that were acknowledged', async (test) => {

@@ -34,11 +34,6 @@ export function journalsIn(folder: string): number[] {
     .sort((a, b) => a - b);
 }
 
-/** The path of a log of imported rows of an earlier version. Numbers start at 1. */
-export function rowsPath(folder: string, file: number): string {
-  return join(folder, file === 1 ? 'rows.ndjson' : `rows-${file}.ndjson`);
-}
-
 const RESTORE = 'Stop the server and restore a backup made with `npm run backup`.';
 
 /** `place` names the file and line. `rescue` says what else the operator can do and what that loses. */

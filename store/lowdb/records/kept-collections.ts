@@ -3,29 +3,6 @@ import { recordId, timestamp } from '../../../resources/fields.ts';
 import type { CollectionDefinition } from '../../collection-definition.ts';
 import { collections } from '../../collections.ts';
 
-/**
- * The record that says which file of imported rows counts, and how many of its bytes. It is a record so that it commits with the
- * transaction that added the rows.
- */
-export const ROW_FILES = 'rowFiles';
-export const ROW_FILE_ID = 'rof_rows';
-
-const rowFiles: CollectionDefinition = {
-  schema: z.object({
-    id: recordId,
-    file: z.int().min(1).default(1),
-    end: z.int().min(0),
-    head: z.int().min(0).default(0),
-    shift: z.int().min(0).default(0),
-    createdAt: timestamp,
-    updatedAt: timestamp,
-    revision: z.int().min(1),
-  }),
-  idPrefix: 'rof',
-  unique: [],
-  indexes: [],
-};
-
 /** The record that says which version the tables of imported rows had at least. Tables of an earlier version have lost rows. */
 export const ROW_VERSIONS = 'rowVersions';
 export const ROW_VERSION_ID = 'rov_rows';
@@ -63,7 +40,6 @@ const rowErasures: CollectionDefinition = {
 export const keptCollections: ReadonlyMap<string, CollectionDefinition> = new Map<string, CollectionDefinition>([
   // A definition for one kind of record is read as one for any kind.
   ...(Object.entries(collections) as [string, CollectionDefinition][]),
-  [ROW_FILES, rowFiles],
   [ROW_VERSIONS, rowVersions],
   [ROW_ERASURES, rowErasures],
 ]);

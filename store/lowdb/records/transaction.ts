@@ -8,7 +8,7 @@ import { frozenCopy, type Row } from '../../row.ts';
 import type { TransactionBody } from '../journal/recovery.ts';
 import type { StoredChange } from '../journal/unwritten.ts';
 import type { Collection } from './collection.ts';
-import { ROW_ERASURES, ROW_FILE_ID, ROW_FILES, ROW_VERSION_ID, ROW_VERSIONS } from './kept-collections.ts';
+import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from './kept-collections.ts';
 import type { FindIn } from './query.ts';
 import { Staging } from './staging.ts';
 
@@ -52,11 +52,6 @@ export class StagedTransaction {
     const staging = new Staging(collection, { now, assertLive: () => this.assertLive(), find });
     this.#changes.set(name, staging.changes);
     return staging;
-  }
-
-  /** Forgets the log in which earlier versions kept imported rows. */
-  removeRowLog(): void {
-    this.#changes.set(ROW_FILES, new Map([[ROW_FILE_ID, undefined]]));
   }
 
   /** Notes that the tables of imported rows have this version at least. */

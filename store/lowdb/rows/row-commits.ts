@@ -1,14 +1,10 @@
-import { rm } from 'node:fs/promises';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
 import { DuckRowStore } from '../../duckdb/row-store.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { SegmentedAudit } from '../audit/log.ts';
-import { rowsPath } from '../files/folder.ts';
 import type { Collection } from '../records/collection.ts';
-import { ROW_ERASURES, ROW_FILE_ID, ROW_FILES, ROW_VERSION_ID, ROW_VERSIONS } from '../records/kept-collections.ts';
+import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from '../records/kept-collections.ts';
 import type { StagedTransaction } from '../records/transaction.ts';
-import { FormerRows } from './former-rows.ts';
-import { RowLog } from './row-log.ts';
 
 interface RowCommitsOptions {
   readonly folder: string;
@@ -29,23 +25,15 @@ export class RowCommits {
 
   constructor({ folder, memoryMb, collections, audit }: RowCommitsOptions) {
     this.#audit = audit;
-    const record = collections.get(ROW_FILES)?.get(ROW_FILE_ID);
-    const log = record && new RowLog(rowsPath(folder, Number(record.file)), Number(record.end));
-    let former = log && new FormerRows(log);
     const erasures = () => collections.get(ROW_ERASURES)?.rows() ?? [];
     this.rows = new DuckRowStore({
       folder,
       memoryMb,
       recovery: {
-        former: () => former,
         leastVersion: () => Number(collections.get(ROW_VERSIONS)?.get(ROW_VERSION_ID)?.version ?? 0),
         erased: () => erasures().map(({ uid }) => String(uid)),
         confirm: (entries) => this.#confirm(entries),
-        recovered: () => {
-          this.#forget(erasures().map(({ id }) => id));
-          if (log && former) this.#removeLog(log.path);
-          former = undefined;
-        },
+        recovered: () => this.#forget(erasures().map(({ id }) => id)),
       },
     });
   }
@@ -75,12 +63,6 @@ export class RowCommits {
       });
     }
     this.#forget(notes);
-  }
-
-  /** The rows of the log are in the tables. */
-  #removeLog(path: string): void {
-    const removed = this.transact?.((staged) => staged.removeRowLog());
-    removed?.then(() => rm(path, { force: true })).catch(() => {});
   }
 
   /** A note that stays is harmless: the next start removes the rows again. */

@@ -17,7 +17,6 @@ export type KeptAnswer = { readonly output: object } | { readonly error: ErrorBo
 /** A call that carries an idempotency key. */
 export interface Repeat {
   readonly key: string;
-  readonly input: object;
   /** Tells the input from others. */
   readonly inputHash: string;
   readonly principal: Principal;
@@ -73,7 +72,6 @@ export class Repeats {
     }
     return {
       key: sha256([principal.type, principal.id, operation, key]),
-      input,
       inputHash: this.#hashOf(input),
       principal,
       requestId,
@@ -146,12 +144,10 @@ export class Repeats {
    * The answer kept for an earlier call, or undefined for the first one.
    * @throws ToolError (conflict) for another input; (not_found) where the call was about what the caller may not see any more.
    */
-  async #find({ key, input, inputHash, limit, principal }: Repeat): Promise<KeptAnswer | undefined> {
+  async #find({ key, inputHash, limit, principal }: Repeat): Promise<KeptAnswer | undefined> {
     const kept = await this.#store.idempotency.first({ where: { key }, from: this.#oldest() });
     if (!kept) return undefined;
-    // Hashes without the secret, as older versions made them, are known too.
-    const same = kept.inputHash.startsWith(WITH_SECRET) ? inputHash : sha256(input);
-    if (kept.inputHash !== same) throw new OtherInput();
+    if (kept.inputHash !== inputHash) throw new OtherInput();
     if (kept.answer === undefined) throw new ToolError('conflict', NOT_KEPT);
     if (kept.limit !== undefined && kept.limit !== limit) throw new ToolError('conflict', OTHER_LIMIT);
     const guarded = await guardedAmong(this.#store, kept.guardedIds ?? []);
@@ -163,7 +159,7 @@ export class Repeats {
 
   /** Tells an input from others without keeping it. An input may hold secrets that are short. */
   #hashOf(input: object): string {
-    return `${WITH_SECRET}${createHmac('sha256', this.#secret).update(canonicalize(input)).digest('base64url')}`;
+    return createHmac('sha256', this.#secret).update(canonicalize(input)).digest('base64url');
   }
 
   #oldest(): string {
@@ -172,7 +168,6 @@ export class Repeats {
 }
 
 const STILL_RUNNING = 'The first call with this idempotency key is still running; repeat it later.';
-const WITH_SECRET = 'h.';
 const NOT_KEPT =
   'This call was made before and was not repeated; its answer is not kept: it held a secret, or showed a record that was purged or a restricted thread that was deleted.';
 const OTHER_LIMIT =
