@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import {
   createServer,
@@ -46,7 +47,7 @@ export function createNativeServer(
   });
   const serve: RequestListener = (request, response) => {
     try {
-      answer(request, response);
+      answered.run(requestIdOf(response), answer, request, response);
     } catch (error) {
       onUncaught(error, response);
     }
@@ -72,6 +73,13 @@ type HeadArguments = [reason?: string | undefined, headers?: Headers | undefined
 export function requestIdOf(response: ServerResponse): string {
   if ('requestId' in response && typeof response.requestId === 'string') return response.requestId;
   throw new Error('The response was not made by the server of createNativeServer.');
+}
+
+/** The request that the running code belongs to, also after its answer. */
+const answered = new AsyncLocalStorage<string>();
+
+export function currentRequestId(): string | undefined {
+  return answered.getStore();
 }
 
 /** The id of a request is kept if it is short and plain, so that it can be searched for in logs. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { toToolError } from '../../tools/core/errors.ts';
 import { failureOf } from '../../tools/core/telemetry/span.ts';
 import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
-import { requestIdOf } from './native-prototypes.ts';
+import { currentRequestId, requestIdOf } from './native-prototypes.ts';
 import { sendError } from './respond.ts';
 
 /** Takes an error that no code expected. `response`: of the request that failed by it, which is answered. */
@@ -13,7 +13,8 @@ export type OnUncaught = (error: unknown, response?: ServerResponse) => void;
 export function createOnUncaught(logger: Logger, { measures }: Pick<Telemetry, 'measures'>): OnUncaught {
   return (error, response) => {
     measures.uncaught.point(failureOf(error)).add(1);
-    logger.error({ ...(response && { requestId: requestIdOf(response) }), err: error }, 'uncaught error');
+    const requestId = response ? requestIdOf(response) : currentRequestId();
+    logger.error({ ...(requestId !== undefined && { requestId }), err: error }, 'uncaught error');
     if (response) answerFailure(response, error);
   };
 }

@@ -70,8 +70,8 @@ async function sayStarted(
 }
 
 /**
- * From now on, an error that a request or work in the background left to nobody ends nothing: it is logged and counted. What it belongs to is not known
- * any more. During the start such an error still ends the process.
+ * From now on, an error that a request or work in the background left to nobody ends nothing: it is logged, with the id of its request, and
+ * counted. During the start such an error still ends the process.
  */
 export function goOnAfterErrors({ onUncaught }: RunningServer): void {
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
