@@ -4,6 +4,7 @@ import { ToolError } from '../tools/core/errors.ts';
 import type { Registry } from '../tools/core/registry/registry.ts';
 import { PROMETHEUS_TYPE } from '../tools/core/telemetry/prometheus.ts';
 import type { Issuer } from '../tools/sign-in/issuer.ts';
+import type { GuidePages } from './guides/pages.ts';
 import { proxyTest } from './http/caller-address.ts';
 import { createDoor, type DoorOptions } from './http/door.ts';
 import type { ApiEndpoint, Endpoint, OpenEndpoint } from './http/endpoint.ts';
@@ -28,6 +29,7 @@ export interface AppOptions extends Omit<DoorOptions, 'endpoints'> {
   readonly readiness: Readiness;
   /** Serves paths that are no endpoint. Passes on unknown paths. */
   readonly pages: (request: IncomingMessage, response: ServerResponse, next: () => void) => Promise<void> | void;
+  readonly guides: GuidePages;
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
@@ -72,7 +74,8 @@ function createPagesApp({ pages, trustedProxies, onUncaught }: AppOptions): Expr
   return app;
 }
 
-function endpointsOf({ registry, mcp, cookies, readiness, baseUrl, signIn, authorization }: AppOptions): Endpoint[] {
+function endpointsOf(options: AppOptions): Endpoint[] {
+  const { registry, mcp, cookies, readiness, baseUrl, signIn, authorization, guides } = options;
   const rest = restEndpoints({ registry, cookies });
   const isMcpStatus = ({ path }: ApiEndpoint) => path === MCP_PATH;
   return [
@@ -82,6 +85,7 @@ function endpointsOf({ registry, mcp, cookies, readiness, baseUrl, signIn, autho
     metricsEndpoint(registry),
     keysEndpoint(signIn.issuer),
     readiness.endpoint,
+    ...guides.endpoints,
     ...(authorization?.endpoints ?? []),
   ];
 }

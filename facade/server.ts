@@ -23,6 +23,7 @@ import { type AppOptions, createApp } from './app.ts';
 import { createBackups } from './backups/backups.ts';
 import type { Config } from './config/config.ts';
 import { createDashboard, type Dashboard } from './dashboard/server/dashboard.ts';
+import { createGuidePages } from './guides/pages.ts';
 import { createAuthenticator } from './http/authenticate.ts';
 import { createGuards } from './http/guards.ts';
 import { Readiness } from './http/readiness.ts';
@@ -53,7 +54,7 @@ export interface RunningServer {
   readonly address: string;
   readonly baseUrl: string;
   readonly signIn: SignIn;
-  /** Builds the dashboard if it is not built yet. Otherwise the first page that is asked for waits for it. */
+  /** Builds the dashboard if it is not built yet, and renders the guides. Otherwise the first page that is asked for waits for it. */
   prepareDashboard(): Promise<void>;
   /** Takes an error that no code expected. */
   readonly onUncaught: OnUncaught;
@@ -170,7 +171,10 @@ async function openDoors(
     address: http.address,
     baseUrl,
     signIn: people.signIn,
-    prepareDashboard: () => dashboard.prepare(),
+    async prepareDashboard() {
+      await dashboard.prepare();
+      await doors.guides.prepare();
+    },
     onUncaught: base.onUncaught,
     ...endingOf(readiness, [http, mcp, flows], [...used, refused, ...upkeep, backups, watch]),
   };
@@ -282,6 +286,7 @@ function createDoors(
     webhooks,
     signIn,
     pages,
+    guides: createGuidePages({ dashboard, baseUrl }),
     authorization,
     showAddress: createAddressPage({ store, baseUrl, signsIn: oauth !== undefined }),
     onStepUp: (app) => authorization?.stepUps.note(app),

@@ -4,6 +4,7 @@ import type { Registry } from '../../tools/core/registry/registry.ts';
 import { type Address, addresses } from './addresses.ts';
 import { callTool, type DoorParts, type UnderWay } from './calls.ts';
 import { callGuest, guestPage, guestResources, guestTemplate, guestUri, parseGuestUri } from './guests.ts';
+import { guideResources, isGuideUri, readGuide } from './guide-resources.ts';
 import { RpcError } from './message.ts';
 import type { AskingVisit } from './questions.ts';
 import { hasVariables, parseUri, uriOf } from './resource-uri.ts';
@@ -55,22 +56,19 @@ interface Place {
   readonly cursor?: string | undefined;
 }
 
-/** `resources/list`: the answers of the list tools to this caller, and after them the resources of integrations. */
+/** `resources/list`: the answers of the list tools to this caller, and after them the guides and the resources of integrations. */
 export async function listResources({ registry }: RegistryOnly, visit: UnderWay, { cursor }: Members): Promise<Result> {
   const seen = visibleTools(registry, visit.exchange.principal);
   const resources: object[] = [];
   const guests = guestResources(registry, visit.exchange.principal, 'list');
-  const sources = [...addresses, ...guests];
+  const sources: Source[] = [...addresses, GUIDES, ...guests];
   let place: Place = cursor === undefined ? { at: 0 } : readCursor(cursor, sources);
   let calls = 0;
   for (let source = sources[place.at]; source && !visit.flight.aborted; source = sources[place.at]) {
     if (resources.length >= PAGE || calls >= MOST_CALLS) return { resources, nextCursor: cursorAt(place, sources) };
     const limit = Math.min(MOST_AT_ONCE, PAGE - resources.length);
     calls += 1;
-    const found =
-      'serves' in source
-        ? await guestPage(registry, visit, source, place.cursor)
-        : await ownPage(registry, visit, source, { seen, limit, cursor: place.cursor });
+    const found = await pageOf(registry, visit, source, { seen, limit, cursor: place.cursor });
     resources.push(...found.resources);
     place = found.cursor === null ? { at: place.at + 1 } : { at: place.at, cursor: found.cursor };
   }
@@ -78,12 +76,21 @@ export async function listResources({ registry }: RegistryOnly, visit: UnderWay,
 }
 
 const NONE = { resources: [], cursor: null };
+/** The pages of the folder of guides, which are no records. */
+const GUIDES = 'guides';
 
 interface Wanted {
   /** The tools in the caller's list. */
   readonly seen: ReadonlySet<string>;
   readonly limit: number;
   readonly cursor: string | undefined;
+}
+
+function pageOf(registry: Registry, visit: UnderWay, source: Source, wanted: Wanted) {
+  if (source === GUIDES) return { resources: guideResources(visit.exchange.principal), cursor: null };
+  return 'serves' in source
+    ? guestPage(registry, visit, source, wanted.cursor)
+    : ownPage(registry, visit, source, wanted);
 }
 
 async function ownPage(registry: Registry, visit: UnderWay, address: Address, { seen, limit, cursor }: Wanted) {
@@ -135,6 +142,7 @@ export async function readResource(parts: DoorParts, visit: AskingVisit, { uri }
   if (typeof uri !== 'string' || uri.length > LONGEST_URI) {
     throw new RpcError(INVALID_PARAMS, `Invalid params: uri is a text of at most ${LONGEST_URI} characters.`);
   }
+  if (isGuideUri(uri)) return readGuide(visit.exchange.principal, uri);
   if (uri.startsWith('ui://')) return readView(parts, visit.exchange, uri);
   const foreign = parseGuestUri(uri);
   if (foreign) return readGuest(registry, visit, { uri, prefix: foreign.prefix, own: foreign.uri });
@@ -193,10 +201,11 @@ export function visibleTools(registry: Registry, principal: UnderWay['exchange']
   return new Set(registry.list(principal).map(({ tool }) => tool.name));
 }
 
-type Source = Address | ReturnType<typeof guestResources>[number];
+type Source = Address | typeof GUIDES | ReturnType<typeof guestResources>[number];
 
 function keyOf(source: Source | undefined): string | undefined {
-  return source && ('serves' in source ? source.tool : source.uriTemplate);
+  if (source === undefined || source === GUIDES) return source;
+  return 'serves' in source ? source.tool : source.uriTemplate;
 }
 
 function cursorAt({ at, cursor }: Place, sources: readonly Source[]): string {

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { guides } from '../../facade/guides/guides.ts';
 import { addresses } from '../../facade/mcp/addresses.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { callTool, makeKey, mustCall } from '../support/calls.ts';
@@ -162,8 +163,9 @@ for (const era of ['legacy', 'modern'] as const) {
       }
       assert.ok(all.includes('bot-config://workspace'));
       for (const uri of all) assert.equal((await read(era, uri)).uri, uri);
-      assert.deepEqual(await listed(era, keys.limited), [`agent://${made.agent}`, `skill://${made.skill}`]);
-      assert.deepEqual(await listed(era, keys.nobody), []);
+      const open = guides.map(({ name }) => `guide://${name}`);
+      assert.deepEqual(await listed(era, keys.limited), [`agent://${made.agent}`, `skill://${made.skill}`, ...open]);
+      assert.deepEqual(await listed(era, keys.nobody), open);
     });
 
     it('have templates for what the caller may try to read', async () => {

@@ -137,6 +137,9 @@ function Person() {
         <a class="menu-item" href={at('/account')}>
           My account
         </a>
+        <a class="menu-item" href={at('/guides')} target="_blank" rel="noopener">
+          Help
+        </a>
         <ThemeChoice />
         <form method="post" action={at('/sign-out')}>
           <input type="hidden" name="form" value={boot.formToken} />

@@ -4,12 +4,14 @@ import { acceptedTypes } from '../../http/accept.ts';
 import { cookiesNamed } from '../../http/session-cookie.ts';
 import type { Boot } from '../boot-data.ts';
 import { usedTools } from '../views/used-tools.ts';
-import type { Asset, Built } from './build.ts';
+import type { Asset, Beginning, Built } from './build.ts';
 import { readBuild } from './kept-build.ts';
 import { type Asked, POLICY, shell } from './shell.ts';
 import { viewWith } from './views.ts';
 
 export type Booted = Omit<Boot, 'version'>;
+export type Theme = Asked['theme'];
+export type Looks = Pick<Beginning, 'style' | 'font' | 'icon'>;
 
 /** Serves the page and the files it is made of. */
 export interface Dashboard {
@@ -20,6 +22,10 @@ export interface Dashboard {
   viewPage(view: View, tools: ReadonlySet<string>): Promise<string>;
   /** The path of the script of the sign-in page. */
   signInScript(): Promise<string>;
+  /** The assets that give other pages the looks of the dashboard. */
+  looks(): Promise<Looks>;
+  /** The choice of light or dark that the dashboard keeps in a cookie. Undefined: as the system. */
+  themeOf(request: IncomingMessage): Theme;
   /** Serves `/assets/`. Passes on other paths and names of no file. */
   serveAssets(request: IncomingMessage, response: ServerResponse, next: () => void): Promise<void>;
 }
@@ -59,6 +65,11 @@ export function createDashboard(version: string, baseUrl: string): Dashboard {
       const { built } = await files();
       return `/assets/${built.beginning.signIn}`;
     },
+    async looks() {
+      const { built } = await files();
+      return built.beginning;
+    },
+    themeOf: themeIn,
     async serveAssets(request, response, next) {
       const path = pathOf(request);
       if (!path.startsWith('/assets/') || !/^(GET|HEAD)$/.test(request.method ?? '')) return next();

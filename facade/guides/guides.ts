@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A page about a job, or a page to look things up in, as it is written. */
+export interface Guide {
+  /** The name of its file, without `.md`. */
+  readonly name: string;
+  readonly title: string;
+  /** Its first paragraph, without marks. */
+  readonly summary: string;
+  readonly kind: 'guide' | 'reference';
+  readonly markdown: string;
+}
+
+/** The order in which a newcomer needs them. Others follow by their names. */
+const ORDER = [
+  'connect-a-client',
+  'connect-a-model',
+  'answer-from-documents',
+  'capsule-for-a-partner',
+  'colleague-with-less',
+  'import-from-stripe',
+  'flow-from-github',
+  'who-did-what',
+  'backup-restore-upgrade',
+  'run-on-postgresql',
+  'deploy',
+];
+
+/** Every `.md` file of this folder: the guides in their order, then the reference pages. */
+export const guides: readonly Guide[] = readGuides();
+
+const byName = new Map(guides.map((guide) => [guide.name, guide]));
+
+export function findGuide(name: string): Guide | undefined {
+  return byName.get(name);
+}
+
+function readGuides(): Guide[] {
+  const folder = new URL('./', import.meta.url);
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => guideOf(file.slice(0, -'.md'.length), readFileSync(new URL(file, folder), 'utf8')))
+    .sort((one, other) => positionOf(one) - positionOf(other) || one.name.localeCompare(other.name));
+}
+
+function guideOf(name: string, markdown: string): Guide {
+  const [, title = name, rest = ''] = /^# ([^\n]+)\n+(.*)$/s.exec(markdown) ?? [];
+  const [paragraph = ''] = rest.split(/\n\s*\n/);
+  const summary = paragraph
+    .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')
+    .replace(/[`*]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return { name, title, summary, kind: name.startsWith('reference-') ? 'reference' : 'guide', markdown };
+}
+
+function positionOf({ name, kind }: Guide): number {
+  const place = ORDER.indexOf(name);
+  if (place >= 0) return place;
+  return kind === 'guide' ? ORDER.length : ORDER.length + 1;
+}

@@ -1,0 +1,193 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Dashboard, Looks, Theme } from '../dashboard/server/dashboard.ts';
+import type { OpenEndpoint } from '../http/endpoint.ts';
+import { Html, html } from '../sign-in/html.ts';
+import { findGuide, type Guide, guides } from './guides.ts';
+
+interface PagesOptions {
+  readonly dashboard: Pick<Dashboard, 'looks' | 'themeOf'>;
+  readonly baseUrl: string;
+}
+
+/** The pages as browsers get them: one of the folder, or the index. */
+export interface GuidePages {
+  readonly endpoints: readonly OpenEndpoint[];
+  /** Renders all pages. Otherwise the first request does. */
+  prepare(): Promise<void>;
+}
+
+/** What the pages look like beside the style sheet of the dashboard. The policy allows it by its hash. */
+const style = readFileSync(new URL('style.css', import.meta.url), 'utf8');
+const STYLE_SOURCE = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
+
+const HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    `style-src 'self' ${STYLE_SOURCE}`,
+    "font-src 'self'",
+    "img-src 'self'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; '),
+  'Referrer-Policy': 'same-origin',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  // A browser keeps the page and asks whether it is still the same. The cookie says whether it is light or dark.
+  'Cache-Control': 'no-cache',
+  Vary: 'Cookie',
+};
+
+/** Open to everybody: they hold no data of a workspace. */
+export function createGuidePages({ dashboard, baseUrl }: PagesOptions): GuidePages {
+  const base = new URL(baseUrl).pathname.replace(/\/$/, '');
+  let rendering: Promise<Rendered> | undefined;
+  const rendered = (): Promise<Rendered> => {
+    rendering ??= renderAll(dashboard, base).catch((error) => {
+      rendering = undefined; // the next request tries again
+      throw error;
+    });
+    return rendering;
+  };
+
+  async function send(request: IncomingMessage, response: ServerResponse, name: string): Promise<void> {
+    const pages = await rendered();
+    const page = pages.get(name) ?? pages.get(NOT_FOUND);
+    const sent = page?.get(dashboard.themeOf(request));
+    if (!sent) throw new Error('Every page is rendered in every theme.');
+    const isFound = pages.has(name) && name !== NOT_FOUND;
+    if (isFound && request.headers['if-none-match'] === sent.etag) {
+      response.writeHead(304, { ...HEADERS, ETag: sent.etag }).end();
+      return;
+    }
+    response.writeHead(isFound ? 200 : 404, { ...HEADERS, 'Content-Length': sent.body.length, ETag: sent.etag });
+    response.end(sent.body);
+  }
+
+  return {
+    endpoints: [
+      { open: true, method: 'GET', path: '/guides', serve: (request, response) => send(request, response, INDEX) },
+      {
+        open: true,
+        method: 'GET',
+        path: '/guides/{name}',
+        serve: (request, response, { name = '' }) => send(request, response, findGuide(name) ? name : NOT_FOUND),
+      },
+    ],
+    async prepare() {
+      await rendered();
+    },
+  };
+}
+
+/** No names of files. */
+const INDEX = '/';
+const NOT_FOUND = '/404';
+const THEMES = [undefined, 'light', 'dark'] as const satisfies readonly Theme[];
+
+interface Sent {
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+/** By name and theme. */
+type Rendered = ReadonlyMap<string, ReadonlyMap<Theme, Sent>>;
+
+/** The library is loaded here alone: nothing waits for it at a start. */
+async function renderAll(dashboard: PagesOptions['dashboard'], base: string): Promise<Rendered> {
+  const [{ createRenderer }, looks] = await Promise.all([import('./render.ts'), dashboard.looks()]);
+  const render = createRenderer(base);
+  const index = indexOf(base);
+  const missing = html`<h1>There is no such page</h1>\n<p>These are here:</p>\n`;
+  const pages: readonly (readonly [string, Page])[] = [
+    [INDEX, { title: 'Guides', main: html`<h1>Guides</h1>\n${index}`, current: undefined }],
+    [NOT_FOUND, { title: 'Not found', main: html`${missing}${index}`, current: undefined }],
+    ...guides.map(
+      (guide) => [guide.name, { title: guide.title, main: render(guide.markdown), current: guide }] as const,
+    ),
+  ];
+  return new Map(pages.map(([name, page]) => [name, inThemes(page, { looks, base })]));
+}
+
+interface Page {
+  readonly title: string;
+  readonly main: Html;
+  readonly current: Guide | undefined;
+}
+
+interface Around {
+  readonly looks: Looks;
+  readonly base: string;
+}
+
+function inThemes(page: Page, around: Around): ReadonlyMap<Theme, Sent> {
+  return new Map(
+    THEMES.map((theme) => {
+      const body = Buffer.from(documentOf(page, theme, around).text);
+      return [theme, { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }];
+    }),
+  );
+}
+
+function documentOf({ title, main, current }: Page, theme: Theme, { looks, base }: Around): Html {
+  const asset = (name: string) => `${base}/assets/${name}`;
+  return html`<!doctype html>
+<html lang="en"${theme && html` data-theme="${theme}"`}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · agent-admin</title>
+<link rel="icon" type="image/svg+xml" href="${asset(looks.icon)}">
+<link rel="preload" as="font" type="font/woff2" href="${asset(looks.font)}" crossorigin>
+<link rel="stylesheet" href="${asset(looks.style)}">
+<style>${new Html(style)}</style>
+</head>
+<body>
+<header class="guides-bar">
+<a class="brand" href="${base}/guides"><span class="brand-mark">A</span><span class="brand-name">agent-admin guides</span></a>
+<a class="button" href="${base}/">Dashboard</a>
+</header>
+<div class="guides">
+<nav class="guides-nav" aria-label="All guides">
+${sections().map(
+  ([heading, listed]) => html`<div class="nav-group">
+<h2 class="nav-title">${heading}</h2>
+${listed.map(
+  ({ name, title }) =>
+    html`<a class="nav-link" href="${base}/guides/${name}"${name === current?.name && html` aria-current="page"`}>${title}</a>\n`,
+)}</div>\n`,
+)}</nav>
+<main class="prose guide">
+${main}
+</main>
+</div>
+</body>
+</html>
+`;
+}
+
+function sections(): (readonly [string, readonly Guide[]])[] {
+  const of = (kind: Guide['kind']) => guides.filter((guide) => guide.kind === kind);
+  return (
+    [
+      ['Guides', of('guide')],
+      ['Reference', of('reference')],
+    ] as const
+  ).filter(([, { length }]) => length > 0);
+}
+
+function indexOf(base: string): Html {
+  return html`${sections().map(
+    ([heading, listed]) => html`<h2>${heading}</h2>
+<ul class="guides-list">
+${listed.map(
+  ({ name, title, summary }) =>
+    html`<li><a href="${base}/guides/${name}"><strong>${title}</strong></a><span class="quiet">${summary}</span></li>\n`,
+)}</ul>\n`,
+  )}`;
+}
