@@ -78,7 +78,7 @@ function backupsOf({ server, fail }: Pick<Context<never, 'conflict'>, 'server' |
   if (server.backups) return server.backups;
   const why =
     server.storeKind === 'postgres'
-      ? 'The data is in a PostgreSQL database, which this server does not back up; use pg_dump, see facade/deploy/README.md.'
+      ? 'The data is in a PostgreSQL database, which this server does not back up; use pg_dump, see the guide "Run on PostgreSQL".'
       : 'This server makes no backups; start it with BACKUP_FOLDER set to a folder, best on another disk.';
   throw fail('conflict', why);
 }

@@ -11,7 +11,7 @@ const ABOUT = 'backups';
 export async function checkBackups({ backups, dataDir, databaseUrl }: Config): Promise<Finding[]> {
   if (databaseUrl !== undefined) {
     const unused = backups ? 'BACKUP_FOLDER has no effect with DATABASE_URL. ' : '';
-    const text = `${unused}Back the database up with pg_dump: see facade/deploy/README.md.`;
+    const text = `${unused}Back the database up with pg_dump: see the guide "Run on PostgreSQL".`;
     return [backups ? warn(ABOUT, text) : ok(ABOUT, text)];
   }
   if (!backups) return [warn(ABOUT, 'None are made: set BACKUP_FOLDER to a folder, best on another disk.')];

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { withFolder } from '../support/child.ts';
 import { serverForTests } from '../support/server.ts';
+import { blocksOf, commandFolder, isCommand, isRun, requireKnownMarks, runShown } from '../support/shown-commands.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const GUIDES = 'facade/guides';
@@ -21,6 +20,13 @@ const texts = new Map(['README.md', ...documents.sort()].map((path) => [path, re
 const textOf = (path: string) => texts.get(path) ?? assert.fail(`there is no ${path}`);
 const readmes = [...texts].filter(([path]) => path.endsWith('README.md'));
 const guides = [...texts].filter(([path]) => dirname(path) === GUIDES);
+
+/** The first line of each block that no test runs: it installs, or speaks to servers beyond this machine. */
+const NOT_RUN = [
+  'npm ci --omit=dev && npm start   # runs it; requires Node 20.19 or newer, nothing else',
+  `npm run tool -- create_integration '{"name": "Everything", "transport": "stdio", "command": "npx", "args": ["-y", "@modelcontextprotocol/server-everything"]}'`,
+  `npm run tool -- create_integration '{"name": "Notes", "transport": "http", "url": "https://notes.example/mcp", "auth": "oauth-per-person"}'`,
+];
 
 describe('the documents', () => {
   const server = serverForTests();
@@ -105,15 +111,12 @@ describe('the documents', () => {
     await withFolder(async (folder) => {
       const reference = guides.filter(([path]) => path.startsWith(`${GUIDES}/reference-`));
       const text = [...readmes, ...reference].map(([, each]) => each).join('\n');
-      const blocks = [...text.matchAll(/^```sh\n(.+?)^```$/gms)].map(([, block = '']) => block);
-      const pasted = blocks.filter((block) => !/npm ci|int_\.\.\./.test(block)).join('');
-      const script = pasted
-        .replace(/^export API_KEY=.*$/m, '')
-        .replaceAll('http://127.0.0.1:3000', server.baseUrl)
-        .replaceAll('users.csv', `${folder}/users.csv`);
-      const strict = 'set -euo pipefail; curl() { command curl --fail --silent --show-error "$@"; }\n';
-      const env = { ...process.env, API_KEY: server.adminKey, BASE_URL: server.baseUrl };
-      const { stdout } = await promisify(execFile)('bash', ['-c', strict + script], { cwd: root, env });
+      const blocks = blocksOf(text.replaceAll('http://127.0.0.1:3000', server.baseUrl));
+      requireKnownMarks(blocks);
+      const left = blocks.filter((block) => isCommand(block) && !isRun(block)).map(({ text }) => text.split('\n')[0]);
+      assert.deepEqual(left, NOT_RUN);
+      const env = { API_KEY: server.adminKey, BASE_URL: server.baseUrl };
+      const stdout = (await runShown(blocks.filter(isRun), { cwd: await commandFolder(folder), env })).join('');
       assert.match(stdout, /"name":"ada"/);
       assert.match(stdout, /event: final/);
       assert.match(stdout, /"status":"succeeded"/);

@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { describeEnvironment } from '../../facade/config/config.ts';
+import { findGuide } from '../../facade/guides/guides.ts';
 import { killedAtEnd } from '../support/at-end.ts';
 import { callsOf } from '../support/calls.ts';
 import { withFolder } from '../support/child.ts';
@@ -14,6 +15,7 @@ import { freePort } from '../support/free-port.ts';
 import { FULL } from '../support/full.ts';
 import { postgresPrograms, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { serverForTests } from '../support/server.ts';
+import { blocksOf, isCommand } from '../support/shown-commands.ts';
 import { carryOut, contextOf, copyOf, root, stagesOf, textsOf } from './dockerfile.ts';
 
 const deploy = (name: string) => readFileSync(join(root, 'facade/deploy', name), 'utf8');
@@ -114,17 +116,17 @@ describe('the other examples', () => {
   });
 });
 
-/** The commands of the README that stand in one block with this text. */
-function commandsWith(text: string): string {
-  const blocks = [...deploy('README.md').matchAll(/^```bash\n(.*?)^```$/gms)].map(([, block = '']) => block);
-  return blocks.find((block) => block.includes(text)) ?? assert.fail(`No block of the README has ${text}.`);
+/** The commands of the guide that stand in one block with this text. */
+function commandsWith(text: string, name: string): string {
+  const blocks = blocksOf(findGuide(name)?.markdown ?? '').filter(isCommand);
+  return blocks.find((block) => block.text.includes(text))?.text ?? assert.fail(`No block of ${name} has ${text}.`);
 }
 
 describe('several processes as documented', { skip: withoutPostgres }, () => {
-  it('start with the secrets that the README makes and compose.yaml hands on, and take the first key', async () => {
+  it('start with the secrets that the guide makes and compose.yaml hands on, and take the first key', async () => {
     await withFolder(async (folder) => {
       mkdirSync(join(folder, 'facade/deploy'), { recursive: true });
-      const [making = ''] = commandsWith('facade/deploy/.env').split(/^docker /m);
+      const making = commandsWith('facade/deploy/.env', 'deploy');
       await promisify(execFile)('bash', ['-euc', making], { cwd: folder });
       const made = readFileSync(join(folder, 'facade/deploy/.env'), 'utf8').matchAll(/^([A-Z_]+)=(.+)$/gm);
       const given = new Map([...made].map(([, name = '', value = '']) => [name, value]));
@@ -148,7 +150,7 @@ describe('several processes as documented', { skip: withoutPostgres }, () => {
   });
 
   if (FULL)
-    it('have their database restored by the commands of the README, with all records, metrics and entries', {
+    it('have their database restored by the commands of the guide, with all records, metrics and entries', {
       skip: lacksDump,
     }, async () => {
       const { url, drop } = await testDatabase();
@@ -163,7 +165,7 @@ describe('several processes as documented', { skip: withoutPostgres }, () => {
         const PATH = `${programs}${delimiter}${process.env.PATH}`;
         const env = { PATH, DATABASE_URL: url, PGHOST: hostname, PGPORT: port, PGUSER: username };
         const run = (command: string) => promisify(execFile)('bash', ['-euc', command], { cwd: folder, env });
-        await run(commandsWith('pg_dump'));
+        await run(commandsWith('pg_dump', 'run-on-postgresql'));
         const database = url.replace(/[^/]+$/, 'agent_admin_restored');
         const after = await startMember({ database });
         const restored = callsOf({ baseUrl: after.baseUrl, adminKey: before.adminKey });

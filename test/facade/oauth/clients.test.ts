@@ -18,53 +18,13 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { mustCall } from '../../support/calls.ts';
 import { freePort } from '../../support/free-port.ts';
-import { CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
+import { decided, OAuthClient, signedIn } from '../../support/oauth.ts';
+import { OAuthHost } from '../../support/oauth-host.ts';
 import { serverForTests, startTestServer, type TestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 
 const server = serverForTests({ TRUSTED_PROXIES: 'loopback' });
 const info = { name: 'test', version: '1' };
-
-/** What hosts keep, and what they show the person: both SDK lines ask for it in the same way. */
-class Host {
-  kept: Record<string, unknown> = {};
-  /** Where the host would send the browser. */
-  asked: URL[] = [];
-  readonly #at: TestServer;
-  readonly redirectUrl = CALLBACK;
-  readonly clientMetadata = { client_name: 'SDK host', redirect_uris: [CALLBACK] };
-
-  constructor(at: TestServer = server) {
-    this.#at = at;
-  }
-
-  state = () => 'state-of-host';
-  clientInformation = () => this.kept.client;
-  saveClientInformation = (client: unknown) => this.#keep('client', client);
-  tokens = () => this.kept.tokens;
-  saveTokens = (tokens: unknown) => this.#keep('tokens', tokens);
-  redirectToAuthorization = (url: URL) => void this.asked.push(url);
-  saveCodeVerifier = (verifier: string) => this.#keep('verifier', verifier);
-  codeVerifier = () => String(this.kept.verifier);
-  saveDiscoveryState = (state: unknown) => this.#keep('discovery', state);
-  discoveryState = () => this.kept.discovery;
-  invalidateCredentials = (what: string) => {
-    if (what === 'all' || what === 'client') delete this.kept.client;
-    if (what === 'all' || what === 'tokens') delete this.kept.tokens;
-  };
-
-  #keep(name: string, value: unknown): void {
-    this.kept[name] = value;
-  }
-
-  /** The person opens what the host shows, and agrees. */
-  async agree(give: Readonly<Record<string, string>>): Promise<URL> {
-    const url = this.asked.at(-1) ?? assert.fail('the host shows nothing');
-    const browser = await signedIn(this.#at);
-    await browser.open(url.href);
-    return decided(browser, { decision: 'allow', ...give });
-  }
-}
 
 interface Connected {
   listTools(): Promise<{ tools: { name: string }[] }>;
@@ -75,7 +35,7 @@ interface Connected {
 /** One SDK line: connects, with the person's help where that is needed. */
 type Line = (
   url: string,
-  host: Host,
+  host: OAuthHost,
   give: Readonly<Record<string, string>>,
 ) => Promise<{
   readonly client: Connected;
@@ -160,7 +120,7 @@ function serverNamed(name: string): Promise<TestServer> {
 for (const [name, connect] of Object.entries(lines)) {
   describe(`${name} with nothing but the address`, () => {
     it('connects to the unified endpoint, and refreshes', async () => {
-      const host = new Host();
+      const host = new OAuthHost(server);
       const { client } = await connect(`${server.baseUrl}/api/v1/mcp`, host, { give: 'read' });
       const names = await namesOf(client);
       assert.ok(names.includes('list_agents') && !names.includes('create_agent'));
@@ -174,7 +134,7 @@ for (const [name, connect] of Object.entries(lines)) {
 
     it('connects to a capsule', async () => {
       const { id } = await newCapsule();
-      const { client } = await connect(`${server.baseUrl}/api/capsules/${id}/mcp`, new Host(), {});
+      const { client } = await connect(`${server.baseUrl}/api/capsules/${id}/mcp`, new OAuthHost(server), {});
       assert.deepEqual(await namesOf(client), ['list_agents', 'list_skills']);
       await client.close();
     });
@@ -184,7 +144,7 @@ for (const [name, connect] of Object.entries(lines)) {
         const at = await serverNamed(own);
         const url = new URL('/api/v1/mcp', at.baseUrl);
         url.hostname = typed;
-        const host = new Host(at);
+        const host = new OAuthHost(at);
         const { client } = await connect(url.href, host, { give: 'read' });
         assert.equal(host.asked[0]?.searchParams.get('resource'), url.href);
         const names = await namesOf(client);
@@ -197,7 +157,7 @@ for (const [name, connect] of Object.entries(lines)) {
     }
 
     it('asks the person for more when a call needs it', async () => {
-      const host = new Host();
+      const host = new OAuthHost(server);
       const { client, finish } = await connect(`${server.baseUrl}/api/v1/mcp`, host, { give: 'read' });
       const call = () => client.callTool({ name: 'create_project', arguments: { name: `Made by ${name}` } });
       await assert.rejects(call());
@@ -210,7 +170,7 @@ for (const [name, connect] of Object.entries(lines)) {
     });
 
     it('registers again where the server forgot it', async () => {
-      const host = new Host();
+      const host = new OAuthHost(server);
       const { client } = await connect(`${server.baseUrl}/api/v1/mcp`, host, { give: 'read' });
       const before = host.kept.client as { client_id: string };
       const { records } = await server.store.oauthClients.find({ where: { clientId: before.client_id }, limit: 1 });

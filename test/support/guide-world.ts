@@ -1,0 +1,71 @@
+import { writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { freePort } from './free-port.ts';
+import { hostsModule, startGitHub, startVendors } from './guide-upstreams.ts';
+import { postgresPrograms, startPostgres } from './postgres.ts';
+import { startTestServer } from './server.ts';
+import { blocksOf } from './shown-commands.ts';
+
+/** Where the commands of a guide are run. */
+export interface GuideWorld {
+  readonly env: Readonly<Record<string, string>>;
+  /** What stands in for addresses of the text. */
+  readonly addresses: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+const KEY = `ak_${'0a'.repeat(4)}_${'1b'.repeat(20)}`;
+
+/** A running server, or the surroundings in which the guide starts one, and what it speaks of beyond this machine. */
+export async function guideWorld(name: string, markdown: string, folder: string): Promise<GuideWorld> {
+  const base = blocksOf(markdown).some(({ info }) => info.includes('start')) ? await surroundings() : await running();
+  if (name === 'flow-from-github') {
+    return withMore(base, {
+      env: { GITHUB_TOKEN: 'ghp_...' },
+      addresses: { 'https://api.github.com': await startGitHub() },
+    });
+  }
+  if (name === 'connect-a-model') {
+    const { ollama, openAi, anthropic } = await startVendors();
+    const module = join(folder, 'hosts.mjs');
+    await writeFile(module, hostsModule({ 'https://api.openai.com': openAi, 'https://api.anthropic.com': anthropic }));
+    const env = { NODE_OPTIONS: `--import=${pathToFileURL(module)}` };
+    return withMore(base, { env, addresses: { 'http://localhost:11434': ollama } });
+  }
+  if (name === 'run-on-postgresql') {
+    const postgres = await startPostgres();
+    const { hostname, port, username } = new URL(postgres.url);
+    const PATH = `${postgresPrograms()}${delimiter}${process.env.PATH}`;
+    const env = { PATH, PGHOST: hostname, PGPORT: port, PGUSER: username };
+    const addresses = { 'postgres://user:password@localhost:5432': postgres.url.replace(/\/\w+$/, '') };
+    return withMore(base, { env, addresses, close: postgres.stop });
+  }
+  return base;
+}
+
+async function running(): Promise<GuideWorld> {
+  const { baseUrl, adminKey, close } = await startTestServer();
+  return { env: { BASE_URL: baseUrl, API_KEY: adminKey }, addresses: {}, close };
+}
+
+async function surroundings(): Promise<GuideWorld> {
+  const PORT = String(await freePort());
+  const BASE_URL = `http://127.0.0.1:${PORT}`;
+  const env = { PORT, BASE_URL, API_KEY: KEY, BOOTSTRAP_API_KEY: KEY, LOG_LEVEL: 'warn' };
+  return { env, addresses: {}, close: async () => {} };
+}
+
+function withMore(
+  base: GuideWorld,
+  { env, addresses, close = async () => {} }: Pick<GuideWorld, 'env' | 'addresses'> & Partial<GuideWorld>,
+): GuideWorld {
+  return {
+    env: { ...base.env, ...env },
+    addresses,
+    async close() {
+      await base.close();
+      await close();
+    },
+  };
+}
