@@ -1,9 +1,5 @@
 /** A call that `begin.ts` made while the scripts of the page were on their way. */
-export interface BegunCall {
-  readonly tool: string;
-  readonly input: object;
-  readonly result: Promise<unknown>;
-}
+export type BegunCall = Readonly<{ tool: string; input: object; result: Promise<unknown> }>;
 
 declare global {
   var begunCalls: readonly BegunCall[] | undefined;

@@ -27,12 +27,7 @@ export class CallError extends Error {
   }
 }
 
-interface Required {
-  readonly scope?: string;
-  readonly grant?: string;
-  readonly role?: string;
-  readonly freshSignIn?: true;
-}
+type Required = Readonly<{ scope?: string; grant?: string; role?: string; freshSignIn?: true }>;
 
 export interface ErrorBody {
   readonly error: string;

@@ -1,21 +1,27 @@
 /**
- * What nearly every page is made of. The build adds an import of it to every page, so that all of it comes as one file: esbuild otherwise
- * makes a file of its own for each set of pages that share something, and a browser would load a dozen of them first.
+ * What nearly every page is made of, in one import. Pages share it as one file: esbuild otherwise makes a file of its own for each set of pages
+ * that share something, and a browser would load a dozen of them first.
  */
-import './components/button.tsx';
-import './components/error-box.tsx';
-import './components/icon.tsx';
-import './components/menu.tsx';
-import './components/modal.ts';
-import './components/shown-dialog.tsx';
-import './components/small.tsx';
-import './components/table.tsx';
-import './components/tabs.tsx';
-import './components/toasts.tsx';
-import './components/waiting.tsx';
-import './format.ts';
-import './lazy.tsx';
-import './live.ts';
-import './pages-of.ts';
-import './refs.ts';
-import './title.ts';
+export * from './boot.ts';
+export * from './client.ts';
+export * from './components/button.tsx';
+export * from './components/code.tsx';
+export * from './components/dialog.tsx';
+export * from './components/error-box.tsx';
+export * from './components/icon.tsx';
+export * from './components/menu.tsx';
+export * from './components/shown-dialog.tsx';
+export * from './components/small.tsx';
+export * from './components/table.tsx';
+export * from './components/tabs.tsx';
+export * from './components/toasts.tsx';
+export * from './components/value.tsx';
+export * from './components/waiting.tsx';
+export * from './format.ts';
+export * from './pages-of.ts';
+export * from './refs.ts';
+export * from './router.ts';
+export * from './store.ts';
+export * from './text.ts';
+export * from './title.ts';
+export * from './tools.ts';

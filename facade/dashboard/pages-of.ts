@@ -3,11 +3,7 @@ import { type CallError, call } from './client.ts';
 import { useAnswer } from './store.ts';
 
 /** What the list tools answer. */
-export interface ListAnswer<Row> {
-  readonly data: readonly Row[];
-  readonly nextCursor: string | null;
-  readonly total?: number;
-}
+export type ListAnswer<Row> = Readonly<{ data: readonly Row[]; nextCursor: string | null; total?: number }>;
 
 export interface Pages<Row> {
   readonly rows: readonly Row[];
@@ -22,10 +18,7 @@ export interface Pages<Row> {
 }
 
 /** A page after the first one, by the cursor it was asked with. */
-interface Further<Row> {
-  readonly cursor: string;
-  readonly rows: readonly Row[];
-}
+type Further<Row> = Readonly<{ cursor: string; rows: readonly Row[] }>;
 
 interface Loaded<Row> {
   readonly key: string;

@@ -12,15 +12,10 @@ export interface Records {
   readonly more: (() => void) | undefined;
 }
 
-interface RecordOption {
-  readonly value: string;
-  readonly label: string;
-}
+type RecordOption = Readonly<{ value: string; label: string }>;
 
 type Row = Readonly<Record<string, unknown>>;
-interface Hits {
-  readonly data: readonly { readonly id: string; readonly title: string }[];
-}
+type Hits = Readonly<{ data: readonly { readonly id: string; readonly title: string }[] }>;
 
 /** So many records are looked through where no tool searches them. */
 const MOST_LOOKED_AT = 1000;

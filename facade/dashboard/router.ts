@@ -2,11 +2,7 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 import { boot } from './boot.ts';
 
 /** Where we are: the segments of the path, and what the address says of the state of the page. */
-export interface Place {
-  readonly path: string;
-  readonly parts: readonly string[];
-  readonly query: URLSearchParams;
-}
+export type Place = Readonly<{ path: string; parts: readonly string[]; query: URLSearchParams }>;
 
 function placeNow(): Place {
   const path = location.pathname.slice(boot.base.length) || '/';

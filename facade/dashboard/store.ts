@@ -4,11 +4,7 @@ import { CallError, call, outputIn, type ToolResult } from './client.ts';
 import { hearTabs, tellTabs } from './tabs.ts';
 
 /** What is known of the answer to a reading call. An old answer stays while a new one is fetched. */
-export interface Answer<Output> {
-  readonly data?: Output | undefined;
-  readonly error?: CallError | undefined;
-  readonly loading: boolean;
-}
+export type Answer<Output> = Readonly<{ data?: Output | undefined; error?: CallError | undefined; loading: boolean }>;
 
 interface Entry {
   readonly tool: string;

@@ -45,10 +45,7 @@ export async function loadTools(): Promise<void> {
   for (const listener of listeners) listener();
 }
 
-interface Page {
-  readonly tools: readonly ListedTool[];
-  readonly nextCursor?: string;
-}
+type Page = Readonly<{ tools: readonly ListedTool[]; nextCursor?: string }>;
 
 /** Undefined until the list is there. @throws what reading the list threw, so that the page shows it */
 export function useTools(): Tools | undefined {

@@ -26,10 +26,7 @@ export interface RequestOptions extends CallOptions {
   readonly onNotification?: (notification: Notification) => void;
 }
 
-export interface Notification {
-  readonly method: string;
-  readonly params?: Readonly<Record<string, unknown>>;
-}
+export type Notification = Readonly<{ method: string; params?: Readonly<Record<string, unknown>> }>;
 
 let lastId = 0;
 

@@ -3,11 +3,11 @@ import { at } from '../router.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 export interface ButtonProps {
-  readonly children?: ComponentChildren;
+  /** What it says. Without it, the button is its icon. */
+  readonly text?: ComponentChildren;
   readonly icon?: IconName;
   /** `primary`: the one thing to do here; `alarm`: something is lost; `quiet`: without a frame. */
   readonly look?: 'primary' | 'alarm' | 'quiet';
-  /** Needed where there is no text. */
   readonly label?: string;
   readonly busy?: boolean;
   readonly disabled?: boolean;
@@ -18,7 +18,7 @@ export interface ButtonProps {
 }
 
 export function Button({
-  children,
+  text,
   icon,
   look,
   label,
@@ -27,7 +27,7 @@ export function Button({
   type = 'button',
   ...rest
 }: ButtonProps) {
-  const only = children === undefined;
+  const only = text === undefined;
   return (
     <button
       type={type}
@@ -39,22 +39,22 @@ export function Button({
       {...rest}
     >
       {busy ? <span class="spinner" /> : icon && <Icon name={icon} />}
-      {children}
+      {text}
     </button>
   );
 }
 
-export interface LinkButtonProps extends Pick<ButtonProps, 'children' | 'icon' | 'look' | 'label'> {
+export interface LinkButtonProps extends Pick<ButtonProps, 'text' | 'icon' | 'look' | 'label'> {
   /** A path of the dashboard. */
   readonly to: string;
 }
 
-export function LinkButton({ to, children, icon, look, label }: LinkButtonProps) {
-  const only = children === undefined;
+export function LinkButton({ to, text, icon, look, label }: LinkButtonProps) {
+  const only = text === undefined;
   return (
     <a class={classOf(look, only)} href={at(to)} aria-label={label} title={only ? label : undefined}>
       {icon && <Icon name={icon} />}
-      {children}
+      {text}
     </a>
   );
 }

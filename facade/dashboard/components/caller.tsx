@@ -2,11 +2,7 @@ import { pathOf } from '../refs.ts';
 import { Link } from './small.tsx';
 
 /** Who called, as the audit log and runs name them. */
-export interface CallerRef {
-  readonly type: string;
-  readonly id: string;
-  readonly name: string;
-}
+export type CallerRef = Readonly<{ type: string; id: string; name: string }>;
 
 /** A caller by the name of then, leading to its page where there is one. */
 export function Caller({ caller: { type, id, name } }: { readonly caller: CallerRef }) {

@@ -19,9 +19,7 @@ export function CancelRun({ tool, id, children }: CancelRunProps) {
   if (!may) return null;
   return (
     <>
-      <Button icon="stop" onClick={() => setAsks(true)}>
-        Cancel
-      </Button>
+      <Button text="Cancel" icon="stop" onClick={() => setAsks(true)} />
       {asks && (
         <ConfirmDialog
           title="Cancel this run?"

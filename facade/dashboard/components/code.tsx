@@ -35,9 +35,7 @@ export function CopyButton({
   return (
     <>
       {words ? (
-        <Button icon={icon} onClick={copy}>
-          {said}
-        </Button>
+        <Button text={said} icon={icon} onClick={copy} />
       ) : (
         <Button look="quiet" icon={icon} label={said} onClick={copy} />
       )}

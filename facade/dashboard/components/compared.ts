@@ -1,7 +1,4 @@
-export interface DiffLine {
-  readonly op: 'equal' | 'add' | 'remove';
-  readonly value: string;
-}
+export type DiffLine = Readonly<{ op: 'equal' | 'add' | 'remove'; value: string }>;
 
 const MOST_COMPARED = 2000;
 

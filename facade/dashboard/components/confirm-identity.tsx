@@ -49,7 +49,7 @@ export function ConfirmIdentity({ onAnswer }: { readonly onAnswer: (confirmed: b
         </p>
       )}
       <div class="actions end">
-        <Button onClick={() => onAnswer(false)}>{text.cancel}</Button>
+        <Button text={text.cancel} onClick={() => onAnswer(false)} />
         <a
           class={hasPasskey ? 'button' : 'button primary'}
           href={at('/sign-in/again')}
@@ -60,9 +60,7 @@ export function ConfirmIdentity({ onAnswer }: { readonly onAnswer: (confirmed: b
           Sign in again
         </a>
         {hasPasskey && (
-          <Button look="primary" icon="key" onClick={() => void attempt(confirmWithPasskey)}>
-            Use a passkey
-          </Button>
+          <Button text="Use a passkey" look="primary" icon="key" onClick={() => void attempt(confirmWithPasskey)} />
         )}
       </div>
       <p class="hint">{HOW}</p>

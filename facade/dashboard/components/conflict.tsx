@@ -32,10 +32,8 @@ export function ConflictDialog({ mine, theirs, onKeepMine, onTakeTheirs, onClose
         ))}
       </div>
       <div class="actions end">
-        <Button onClick={onTakeTheirs}>Discard my changes</Button>
-        <Button look="primary" onClick={onKeepMine}>
-          Overwrite with mine
-        </Button>
+        <Button text="Drop my changes" onClick={onTakeTheirs} />
+        <Button text="Save mine over it" look="primary" onClick={onKeepMine} />
       </div>
     </Dialog>
   );

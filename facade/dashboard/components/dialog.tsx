@@ -89,11 +89,9 @@ export function ConfirmDialog({ title, children, action, look = 'alarm', typed, 
         )}
         {error !== undefined && <ErrorBox error={error} />}
         <div class="actions end">
-          <Button onClick={onClose}>{text.cancel}</Button>
+          <Button text={text.cancel} onClick={onClose} />
           {/* No submit button: inside a host (MCP Apps) forms submit nothing. */}
-          <Button look={look} busy={busy} disabled={!isReady} onClick={submit}>
-            {action}
-          </Button>
+          <Button text={action} look={look} busy={busy} disabled={!isReady} onClick={submit} />
         </div>
       </form>
     </Dialog>
@@ -121,9 +119,7 @@ export function SecretOnce({
       </div>
       {children}
       <div class="actions end">
-        <Button look="primary" onClick={onClose}>
-          I have it
-        </Button>
+        <Button text="I have it" look="primary" onClick={onClose} />
       </div>
     </Dialog>
   );

@@ -98,11 +98,7 @@ function nameOf(pointer: string): string {
   return parts.map(worded).join(' › ') || 'Record';
 }
 
-interface SideRow {
-  readonly left?: string | undefined;
-  readonly right?: string | undefined;
-  readonly changed: boolean;
-}
+type SideRow = Readonly<{ left?: string | undefined; right?: string | undefined; changed: boolean }>;
 
 interface SidesProps {
   readonly rows: readonly SideRow[];

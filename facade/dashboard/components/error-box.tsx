@@ -29,7 +29,7 @@ export function ErrorBox({ error, shownElsewhere = () => false, onRetry }: Error
         ))}
         {said?.required && <Missing required={said.required} />}
         {said?.requestId !== undefined && <Request id={said.requestId} />}
-        {onRetry && <Button onClick={onRetry}>{text.retry}</Button>}
+        {onRetry && <Button text={text.retry} onClick={onRetry} />}
       </div>
     </div>
   );

@@ -15,13 +15,7 @@ export interface MenuItem {
 }
 
 /** Further actions in a native popover. Nothing where there are none. */
-export function Menu({
-  items: all,
-  label = text.more,
-}: {
-  readonly items: readonly MenuItem[];
-  readonly label?: string;
-}) {
+export function Menu({ items: all, label = text.more }: Readonly<{ items: readonly MenuItem[]; label?: string }>) {
   const id = useId();
   const ref = useRef<HTMLDivElement>(null);
   const anchor = useRef<HTMLSpanElement>(null);

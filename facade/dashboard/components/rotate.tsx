@@ -36,9 +36,7 @@ export function RotateButton({ of }: { readonly of: Rotating }) {
   if (!useMay(of.tool)) return null;
   return (
     <>
-      <Button icon="refresh" onClick={() => setAsks(true)}>
-        {`New ${of.word}`}
-      </Button>
+      <Button text={`New ${of.word}`} icon="refresh" onClick={() => setAsks(true)} />
       {asks && <RotateDialog of={of} onClose={() => setAsks(false)} />}
     </>
   );
@@ -70,10 +68,7 @@ function RotateDialog({ of, onClose }: { readonly of: Rotating; readonly onClose
 }
 
 /** A secret that was replaced and still works. */
-export interface Earlier {
-  readonly prefix: string;
-  readonly until: string;
-}
+export type Earlier = Readonly<{ prefix: string; until: string }>;
 
 export interface EarlierProps {
   /** As the tools answer them. */
@@ -108,7 +103,7 @@ export function EarlierSecrets({ earlier, word, end }: EarlierProps) {
           </p>
         ))}
       </div>
-      {may && <Button onClick={() => setAsks(true)}>{good.length === 1 ? 'End it now' : 'End them now'}</Button>}
+      {may && <Button text={good.length === 1 ? 'End it now' : 'End them now'} onClick={() => setAsks(true)} />}
       {asks && (
         <ConfirmDialog
           title={`End the old ${word}${good.length === 1 ? '' : 's'}?`}

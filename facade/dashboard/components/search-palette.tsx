@@ -18,13 +18,7 @@ interface Hit {
   readonly parent?: { readonly type: string; readonly id: string };
 }
 
-interface Found {
-  readonly key: string;
-  readonly icon: IconName;
-  readonly title: string;
-  readonly more: string;
-  readonly path: string;
-}
+type Found = Readonly<{ key: string; icon: IconName; title: string; more: string; path: string }>;
 
 /** Pages and records by a few letters. Arrows choose, Enter opens. */
 export function SearchPalette({ onClose }: { readonly onClose: () => void }) {

@@ -1,11 +1,5 @@
 /** A course of numbers as a small line, for the eye alone: the number itself stands beside it. */
-export function Sparkline({
-  values,
-  tone = 1,
-}: {
-  readonly values: readonly number[];
-  readonly tone?: 1 | 2 | 3 | 4 | 5;
-}) {
+export function Sparkline({ values, tone = 1 }: Readonly<{ values: readonly number[]; tone?: 1 | 2 | 3 | 4 | 5 }>) {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const span = most - least || 1;
   const points = values.map((value, index) => {

@@ -159,9 +159,7 @@ function More({ onMore, loading, count }: MoreProps) {
   }, [loading, count]);
   return (
     <div class="load-more" ref={ref}>
-      <Button busy={loading} onClick={onMore}>
-        {text.loadMore}
-      </Button>
+      <Button text={text.loadMore} busy={loading} onClick={onMore} />
     </div>
   );
 }

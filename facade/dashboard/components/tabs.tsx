@@ -1,23 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { setQuery, usePlace } from '../router.ts';
 
-export interface Tab {
-  readonly id: string;
-  readonly label: string;
-  readonly count?: number | undefined;
-  readonly content: () => ComponentChildren;
-}
+export type Tab = Readonly<{ id: string; label: string; count?: number | undefined; content: () => ComponentChildren }>;
 
 /** Tabs of a page; which one is open stands in the address. */
-export function Tabs({
-  tabs,
-  name = 'tab',
-  label,
-}: {
-  readonly tabs: readonly Tab[];
-  readonly name?: string;
-  readonly label: string;
-}) {
+export function Tabs({ tabs, name = 'tab', label }: Readonly<{ tabs: readonly Tab[]; name?: string; label: string }>) {
   const { query } = usePlace();
   const open = tabs.find(({ id }) => id === query.get(name)) ?? tabs[0];
   const move = (event: KeyboardEvent) => {

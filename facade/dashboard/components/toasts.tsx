@@ -4,10 +4,7 @@ import { text } from '../text.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
-interface Toast {
-  readonly id: number;
-  readonly content: ComponentChildren;
-}
+type Toast = Readonly<{ id: number; content: ComponentChildren }>;
 
 let toasts: readonly Toast[] = [];
 let lastId = 0;

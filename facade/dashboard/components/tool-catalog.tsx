@@ -5,10 +5,7 @@ import { type ListedTool, type Tools, useMay, useTools } from '../tools.ts';
 import { FindInput } from './find-input.tsx';
 import { Badge } from './small.tsx';
 
-interface Category {
-  readonly category: string;
-  readonly tools: readonly { readonly name: string }[];
-}
+type Category = Readonly<{ category: string; tools: readonly { readonly name: string }[] }>;
 
 export interface ToolCatalogProps {
   /** Which tools are there to pick from. Default: all that the person may call. */

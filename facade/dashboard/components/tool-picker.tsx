@@ -46,7 +46,7 @@ export function ToolPicker({ name, issue, needed = false, isOffered, onPick }: T
       ) : (
         <div class="picked-tool" ref={folded}>
           <PickedTool name={name} />
-          <Button onClick={() => setAgain(true)}>Pick another tool</Button>
+          <Button text="Pick another tool" onClick={() => setAgain(true)} />
         </div>
       )}
       {issue && (
@@ -58,11 +58,7 @@ export function ToolPicker({ name, issue, needed = false, isOffered, onPick }: T
   );
 }
 
-interface ToolChoiceProps {
-  readonly tool: ListedTool;
-  readonly isPicked: boolean;
-  readonly onPick: (name: string) => void;
-}
+type ToolChoiceProps = Readonly<{ tool: ListedTool; isPicked: boolean; onPick: (name: string) => void }>;
 
 function ToolChoice({ tool, isPicked, onPick }: ToolChoiceProps) {
   return (

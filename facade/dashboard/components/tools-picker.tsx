@@ -61,11 +61,7 @@ function escaped(words: string): string {
   return words.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
 }
 
-interface EntriesProps {
-  readonly entries: readonly string[];
-  readonly matched: Matched;
-  readonly onRemove: (entry: string) => void;
-}
+type EntriesProps = Readonly<{ entries: readonly string[]; matched: Matched; onRemove: (entry: string) => void }>;
 
 function Entries({ entries, matched, onRemove }: EntriesProps) {
   if (entries.length === 0) return <p class="quiet">No tools yet: pick some below, or add a pattern such as list_*.</p>;
@@ -99,7 +95,7 @@ function AddPattern({ onAdd }: { readonly onAdd: (entry: string) => void }) {
       read={(typed) => typed.trim() || undefined}
       onAdd={onAdd}
     >
-      {(add) => <Button onClick={add}>{text.add}</Button>}
+      {(add) => <Button text={text.add} onClick={add} />}
     </AddTyped>
   );
 }

@@ -9,7 +9,7 @@ export function Unknown({ needs }: { readonly needs?: string }) {
       <h1 class="only-heard">{needs ? 'No access' : text.notFound}</h1>
       <Empty
         title={needs ? 'You have no access to this page' : text.notFound}
-        action={<LinkButton to="/">Home</LinkButton>}
+        action={<LinkButton text="Home" to="/" />}
       >
         {needs ? (
           <>

@@ -79,13 +79,7 @@ function isFlat(item: unknown): item is Members {
   return members.length <= MOST_MEMBERS && members.every(isPlain);
 }
 
-function Records({
-  records,
-  schema,
-}: {
-  readonly records: readonly Members[];
-  readonly schema: JsonSchema | undefined;
-}) {
+function Records({ records, schema }: Readonly<{ records: readonly Members[]; schema: JsonSchema | undefined }>) {
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const columns = names.map((name) => ({
     id: name,

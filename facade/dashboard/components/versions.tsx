@@ -63,7 +63,7 @@ export function VersionHistory({ entityType, entityId }: VersionHistoryProps) {
             </button>
           </li>
         ))}
-        {more && <Button onClick={more}>{text.loadMore}</Button>}
+        {more && <Button text={text.loadMore} onClick={more} />}
       </ol>
       {isFurther ? (
         <Skeleton lines={4} />
@@ -111,15 +111,12 @@ function VersionDetail({ version, latest, isOldest, entityType, entityId }: Vers
     <section class="version-detail" aria-label={`Revision ${version.revision}`}>
       <div class="actions">
         {(against !== 'previous' || !isLatest) && (
-          <Button onClick={() => setQuery({ against: against === 'previous' ? 'current' : undefined })}>
-            {against === 'previous' ? 'Compare with now' : 'Compare with the one before'}
-          </Button>
+          <Button
+            text={against === 'previous' ? 'Compare with now' : 'Compare with the one before'}
+            onClick={() => setQuery({ against: against === 'previous' ? 'current' : undefined })}
+          />
         )}
-        {mayRestore && (
-          <Button icon="refresh" onClick={() => setAsks(true)}>
-            {text.restore}
-          </Button>
-        )}
+        {mayRestore && <Button text={text.restore} icon="refresh" onClick={() => setAsks(true)} />}
       </div>
       {!USUAL.includes(against) && <p class="quiet">Compared with {against}.</p>}
       {version.changeDescription && <p class="quiet">{version.changeDescription}</p>}

@@ -1,11 +1,5 @@
-import { LinkButton } from '../components/button.tsx';
+import { act, go, LinkButton, text, toast, usePlace, useTitle, useTool } from '../commons.ts';
 import { Form } from '../components/form/form.tsx';
-import { toast } from '../components/toasts.tsx';
-import { go, usePlace } from '../router.ts';
-import { act } from '../store.ts';
-import { text } from '../text.ts';
-import { useTitle } from '../title.ts';
-import { useTool } from '../tools.ts';
 import { type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
 
 /** The form for a new record. */

@@ -1,29 +1,34 @@
 import { useState } from 'preact/hooks';
-import { LinkButton } from '../components/button.tsx';
-import { ConfirmDialog } from '../components/dialog.tsx';
-import { ErrorBox } from '../components/error-box.tsx';
-import { Menu } from '../components/menu.tsx';
-import { Avatar, Badge, Empty, Link, Mono } from '../components/small.tsx';
-import { Tabs } from '../components/tabs.tsx';
-import { toast } from '../components/toasts.tsx';
+import {
+  type Answer,
+  Avatar,
+  act,
+  Badge,
+  ConfirmDialog,
+  Empty,
+  ErrorBox,
+  go,
+  Link,
+  LinkButton,
+  Menu,
+  Mono,
+  Skeleton,
+  Tabs,
+  text,
+  toast,
+  useAnswer,
+  useNames,
+  usePages,
+  useTitle,
+  useTool,
+} from '../commons.ts';
 import { VersionHistory } from '../components/versions.tsx';
-import { Skeleton } from '../components/waiting.tsx';
 import { useLive } from '../live.ts';
-import { usePages } from '../pages-of.ts';
-import { go } from '../router.ts';
-import { type Answer, act, useAnswer } from '../store.ts';
-import { text } from '../text.ts';
-import { useTitle } from '../title.ts';
-import { useNames, useTool } from '../tools.ts';
 import { EditForm } from './edit-form.tsx';
 import { Overview } from './overview.tsx';
 import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';
 
-interface DetailProps {
-  readonly spec: KindSpec;
-  readonly id: string;
-  readonly edits: boolean;
-}
+type DetailProps = Readonly<{ spec: KindSpec; id: string; edits: boolean }>;
 
 /** One record: what it is, its versions, and what can be done with it. */
 export function DetailPane({ spec, id, edits }: DetailProps) {
@@ -66,7 +71,7 @@ function Gone({ spec, id }: { readonly spec: KindSpec; readonly id: string }) {
   return (
     <Empty
       title={`There is no such ${spec.words.one}`}
-      action={<LinkButton to={spec.path}>{`All ${spec.words.many}`}</LinkButton>}
+      action={<LinkButton text={`All ${spec.words.many}`} to={spec.path} />}
     >
       {id} was deleted, or you may not see it.
     </Empty>
@@ -94,7 +99,7 @@ function Detail({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
         <span class="page-actions">
           {Actions && <Actions row={row} />}
           {names.has(`update_${spec.one}`) && !isDeleted && (
-            <LinkButton to={`${pathOf(spec, row)}/edit`}>{text.edit}</LinkButton>
+            <LinkButton text={text.edit} to={`${pathOf(spec, row)}/edit`} />
           )}
           <Menu items={items} />
         </span>
@@ -133,15 +138,7 @@ function tabsOf(spec: KindSpec, row: Row, names: ReadonlySet<string>) {
 }
 
 /** Where there are versions, a link leads back; elsewhere the name is typed, unless it is quickly made anew. */
-function DeleteDialog({
-  spec,
-  row,
-  onClose,
-}: {
-  readonly spec: KindSpec;
-  readonly row: Row;
-  readonly onClose: () => void;
-}) {
+function DeleteDialog({ spec, row, onClose }: Readonly<{ spec: KindSpec; row: Row; onClose: () => void }>) {
   const title = titleOf(spec, row);
   const guarded = useTool(`delete_${spec.one}`)?.inputSchema.properties?.expectedRevision !== undefined;
   const run = async () => {

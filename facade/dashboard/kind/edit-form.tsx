@@ -1,13 +1,7 @@
 import { useState } from 'preact/hooks';
-import { CallError, call } from '../client.ts';
-import { LinkButton } from '../components/button.tsx';
+import { act, CallError, call, go, LinkButton, type ListAnswer, toast, useNames } from '../commons.ts';
 import { ConflictDialog } from '../components/conflict.tsx';
 import { Form } from '../components/form/form.tsx';
-import { toast } from '../components/toasts.tsx';
-import type { ListAnswer } from '../pages-of.ts';
-import { go } from '../router.ts';
-import { act } from '../store.ts';
-import { useNames } from '../tools.ts';
 import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';
 
 /** Changes a record. Who changed it meanwhile is not overwritten unseen: both states are shown. */

@@ -1,14 +1,24 @@
-import { Button, LinkButton } from '../components/button.tsx';
-import { ErrorBox } from '../components/error-box.tsx';
+import {
+  Avatar,
+  Badge,
+  Button,
+  type Column,
+  Empty,
+  ErrorBox,
+  LinkButton,
+  labelOf,
+  number,
+  Skeleton,
+  Table,
+  Time,
+  useMay,
+  usePlace,
+  useTool,
+  wordOf,
+} from '../commons.ts';
 import { FilterChoice, FilterText } from '../components/filters.tsx';
-import { Avatar, Badge, Empty, Time } from '../components/small.tsx';
-import { type Column, Table } from '../components/table.tsx';
-import { Skeleton } from '../components/waiting.tsx';
-import { labelOf, number, wordOf } from '../format.ts';
 import { useLive } from '../live.ts';
-import { usePlace } from '../router.ts';
 import type { JsonSchema } from '../schema.ts';
-import { useMay, useTool } from '../tools.ts';
 import { type Filter, filtersOf, useRows } from './list-rows.ts';
 import { idOf, type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
 
@@ -32,9 +42,7 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
         <span class="page-actions">
           {HeadControls && <HeadControls />}
           {mayCreate && (
-            <LinkButton look="primary" icon="plus" to={`${spec.path}/new`}>
-              {`New ${spec.words.one}`}
-            </LinkButton>
+            <LinkButton text={`New ${spec.words.one}`} look="primary" icon="plus" to={`${spec.path}/new`} />
           )}
         </span>
       </header>
@@ -64,18 +72,14 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
   );
 }
 
-interface LookedAtProps {
-  readonly count: number;
-  readonly words: string;
-  readonly onMore: () => void;
-}
+type LookedAtProps = Readonly<{ count: number; words: string; onMore: () => void }>;
 
 /** Says that a long list was looked through in part. */
 function LookedAt({ count, words, onMore }: LookedAtProps) {
   return (
     <p class="looked-at">
-      <span class="quiet">{`Searched the newest ${number(count)} ${words}. Press / to search everything.`}</span>
-      <Button onClick={onMore}>Search further</Button>
+      <span class="quiet">{`Looked through the newest ${number(count)} ${words}. Press / to search everything.`}</span>
+      <Button text="Look further" onClick={onMore} />
     </p>
   );
 }
@@ -101,13 +105,7 @@ export function NoneYet({ spec }: { readonly spec: KindSpec }) {
   return (
     <Empty
       title={`No ${words.many} yet`}
-      action={
-        first && (
-          <LinkButton icon={first.icon} to={first.to}>
-            {first.label}
-          </LinkButton>
-        )
-      }
+      action={first && <LinkButton text={first.label} icon={first.icon} to={first.to} />}
     >
       {empty}
     </Empty>

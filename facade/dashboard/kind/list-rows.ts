@@ -1,15 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
-import { usePages } from '../pages-of.ts';
+import { type ListedTool, usePages } from '../commons.ts';
 import { type JsonSchema, withoutNull } from '../schema.ts';
 import { useSettled } from '../settled.ts';
-import type { ListedTool } from '../tools.ts';
 import { type KindSpec, type Row, titleOf } from './spec.ts';
 
 /** A member of the input of a list tool that has few values. */
-export interface Filter {
-  readonly name: string;
-  readonly options: readonly string[];
-}
+export type Filter = Readonly<{ name: string; options: readonly string[] }>;
 
 export function filtersOf(schema: JsonSchema | undefined): Filter[] {
   return Object.entries(schema?.properties ?? {}).flatMap(([name, member]) => {

@@ -1,8 +1,5 @@
+import { Fields, labelOf, Time, useTool } from '../commons.ts';
 import { Prose } from '../components/prose.tsx';
-import { Time } from '../components/small.tsx';
-import { Fields } from '../components/value.tsx';
-import { labelOf } from '../format.ts';
-import { useTool } from '../tools.ts';
 import type { KindSpec, Row } from './spec.ts';
 
 const BOOKKEEPING = ['id', 'uid', 'createdAt', 'updatedAt', 'revision', 'status', 'warnings'];

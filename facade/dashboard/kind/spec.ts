@@ -1,7 +1,6 @@
 import type { ComponentChildren, ComponentType } from 'preact';
+import type { Column, MenuItem } from '../commons.ts';
 import type { Members, PartProps } from '../components/form/state.ts';
-import type { MenuItem } from '../components/menu.tsx';
-import type { Column } from '../components/table.tsx';
 
 /** Records as pages know them: which members there are, the output schema of the get tool says. */
 export type Row = Readonly<Record<string, unknown>>;

@@ -1,7 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { boot } from '../boot.ts';
-import { LinkButton } from '../components/button.tsx';
-import { Time } from '../components/small.tsx';
+import { boot, LinkButton, Time } from '../commons.ts';
 import { Passkeys } from './account/passkeys.tsx';
 
 /** What belongs to the person who is signed in. */
@@ -26,12 +24,8 @@ export function Page() {
           <h2 id="programs">Programs that act for you</h2>
         </header>
         <div class="actions">
-          <LinkButton to="/keys" icon="key">
-            Keys
-          </LinkButton>
-          <LinkButton to="/apps" icon="app">
-            Connected apps
-          </LinkButton>
+          <LinkButton text="Keys" to="/keys" icon="key" />
+          <LinkButton text="Connected apps" to="/apps" icon="app" />
         </div>
       </section>
     </div>

@@ -1,10 +1,7 @@
-import { LinkButton } from '../components/button.tsx';
-import { toast } from '../components/toasts.tsx';
+import { act, LinkButton, toast, useMay } from '../commons.ts';
 import { ToolsPicker } from '../components/tools-picker.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import { type Row, titleOf } from '../kind/spec.ts';
-import { act } from '../store.ts';
-import { useMay } from '../tools.ts';
 import { AllowedTools } from './agents/allowed-tools.tsx';
 import { Identity } from './agents/identity.tsx';
 import { budgetsTab } from './budgets/budgets-of.tsx';
@@ -56,9 +53,5 @@ async function setStatus(row: Row, status: 'active' | 'paused'): Promise<void> {
 function TalkButton({ row }: { readonly row: Row }) {
   const may = useMay('send_chat_message');
   if (!may || row.status !== 'active') return null;
-  return (
-    <LinkButton icon="chat" to={`/chat/new?agent=${encodeURIComponent(String(row.id))}`}>
-      Chat
-    </LinkButton>
-  );
+  return <LinkButton text="Chat" icon="chat" to={`/chat/new?agent=${encodeURIComponent(String(row.id))}`} />;
 }

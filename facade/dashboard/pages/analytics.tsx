@@ -1,12 +1,19 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { Button } from '../components/button.tsx';
-import { ErrorBox } from '../components/error-box.tsx';
-import { Empty, Link, Time } from '../components/small.tsx';
-import { Skeleton } from '../components/waiting.tsx';
+import {
+  at,
+  Button,
+  Empty,
+  ErrorBox,
+  Link,
+  Skeleton,
+  Time,
+  useAnswer,
+  useMay,
+  usePlace,
+  useTool,
+  useTools,
+} from '../commons.ts';
 import { csvOf, download } from '../csv.ts';
-import { at, usePlace } from '../router.ts';
-import { useAnswer } from '../store.ts';
-import { useMay, useTool, useTools } from '../tools.ts';
 import { METRICS, type Metric, type MetricAnswer } from './analytics/metrics.ts';
 import { inputOf, RangeControls } from './analytics/range.tsx';
 import { Charts, Rows, Totals } from './analytics/shown.tsx';
@@ -79,9 +86,7 @@ function OneMetric({ metric, query }: { readonly metric: Metric; readonly query:
         <h1>{metric.title}</h1>
         {data && (
           <span class="page-actions">
-            <Button icon="download" onClick={() => download(`${metric.tool.slice(4)}.csv`, asCsv(data))}>
-              CSV
-            </Button>
+            <Button text="CSV" icon="download" onClick={() => download(`${metric.tool.slice(4)}.csv`, asCsv(data))} />
           </span>
         )}
       </header>

@@ -1,9 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { boot } from '../boot.ts';
+import { boot, Empty, Skeleton, setQuery, usePlace } from '../commons.ts';
 import { Connect } from '../components/connect/connect.tsx';
-import { Empty } from '../components/small.tsx';
-import { Skeleton } from '../components/waiting.tsx';
-import { setQuery, usePlace } from '../router.ts';
 import { type OpenApi, type Operation, operationsOf } from './api-reference/open-api.ts';
 import { OperationRow } from './api-reference/operation.tsx';
 import { unifiedEndpoint } from './keys/endpoint.ts';

@@ -1,6 +1,4 @@
-import { Tabs } from '../components/tabs.tsx';
-import { usePlace } from '../router.ts';
-import { useMay } from '../tools.ts';
+import { Tabs, useMay, usePlace } from '../commons.ts';
 import { AppPane } from './apps/app-pane.tsx';
 import { Clients } from './apps/clients.tsx';
 import { Connections } from './apps/connections.tsx';

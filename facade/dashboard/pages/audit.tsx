@@ -1,11 +1,4 @@
-import { LinkButton } from '../components/button.tsx';
-import { ErrorBox } from '../components/error-box.tsx';
-import { Empty } from '../components/small.tsx';
-import { Table } from '../components/table.tsx';
-import { Skeleton } from '../components/waiting.tsx';
-import { usePages } from '../pages-of.ts';
-import { usePlace } from '../router.ts';
-import { useTool } from '../tools.ts';
+import { Empty, ErrorBox, LinkButton, Skeleton, Table, usePages, usePlace, useTool } from '../commons.ts';
 import { COLUMNS, type Entry } from './audit/entry.tsx';
 import { EntryPane } from './audit/entry-pane.tsx';
 import { AuditFilters, withoutReads } from './audit/filters.tsx';
@@ -27,7 +20,7 @@ export function Page() {
           <h1>Audit</h1>
           {given.length > 0 && (
             <span class="page-actions">
-              <LinkButton to="/audit">Clear filters</LinkButton>
+              <LinkButton text="Clear filters" to="/audit" />
             </span>
           )}
         </header>

@@ -1,15 +1,21 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../components/button.tsx';
-import { ErrorBox } from '../components/error-box.tsx';
-import { Badge, Empty, Mono, Time } from '../components/small.tsx';
-import { Table } from '../components/table.tsx';
-import { toast } from '../components/toasts.tsx';
-import { Skeleton } from '../components/waiting.tsx';
-import { number } from '../format.ts';
+import {
+  act,
+  Badge,
+  Button,
+  Empty,
+  ErrorBox,
+  Mono,
+  number,
+  Skeleton,
+  Table,
+  Time,
+  toast,
+  useAnswer,
+  useMay,
+  usePages,
+} from '../commons.ts';
 import { Warnings } from '../kind/overview.tsx';
-import { usePages } from '../pages-of.ts';
-import { act, useAnswer } from '../store.ts';
-import { useMay } from '../tools.ts';
 
 interface Backup {
   readonly name: string;
@@ -64,11 +70,7 @@ function BackUpNow() {
     }
     setBusy(false);
   };
-  return (
-    <Button look="primary" icon="archive" busy={busy} onClick={make}>
-      Back up now
-    </Button>
-  );
+  return <Button text="Back up now" look="primary" icon="archive" busy={busy} onClick={make} />;
 }
 
 function Kept() {

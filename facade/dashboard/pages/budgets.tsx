@@ -1,9 +1,6 @@
-import { toast } from '../components/toasts.tsx';
-import { wordOf } from '../format.ts';
+import { act, kindOfId, toast, wordOf } from '../commons.ts';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
-import { kindOfId } from '../refs.ts';
-import { act } from '../store.ts';
 import { type Budget, kindOf, nameOf, STATES, SUBJECTS, stateOf } from './budgets/budget.ts';
 import { Standing } from './budgets/standing.tsx';
 import { SubjectControl } from './budgets/subject-control.tsx';

@@ -1,7 +1,5 @@
+import { Badge, SecretOnce, showDialog, Time } from '../commons.ts';
 import { Connect, shortName } from '../components/connect/connect.tsx';
-import { SecretOnce } from '../components/dialog.tsx';
-import { showDialog } from '../components/shown-dialog.tsx';
-import { Badge, Time } from '../components/small.tsx';
 import { ToolsPicker } from '../components/tools-picker.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';

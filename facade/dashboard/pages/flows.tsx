@@ -1,9 +1,7 @@
-import { Badge } from '../components/small.tsx';
-import { toast } from '../components/toasts.tsx';
+import { act, Badge, toast } from '../commons.ts';
 import { kindPage } from '../kind/kind-page.tsx';
 import { timeColumn } from '../kind/list-pane.tsx';
 import { type Row, titleOf } from '../kind/spec.ts';
-import { act } from '../store.ts';
 import { Deliveries } from './flows/deliveries.tsx';
 import { RunNow } from './flows/run-now.tsx';
 import { Runs } from './flows/runs.tsx';

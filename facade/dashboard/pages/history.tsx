@@ -1,7 +1,5 @@
-import { Empty, Mono } from '../components/small.tsx';
+import { Empty, Mono, usePlace, wordOf } from '../commons.ts';
 import { VersionHistory } from '../components/versions.tsx';
-import { wordOf } from '../format.ts';
-import { usePlace } from '../router.ts';
 
 /** The versions of any record, also of deleted ones: `/history/<type>/<id>`. */
 export function Page() {

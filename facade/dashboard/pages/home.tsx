@@ -1,5 +1,4 @@
-import { Segments } from '../components/tabs.tsx';
-import { setQuery, usePlace } from '../router.ts';
+import { Segments, setQuery, usePlace } from '../commons.ts';
 import { Checklist } from './home/checklist.tsx';
 import { spanIn } from './home/first-calls.ts';
 import { Happened } from './home/happened.tsx';

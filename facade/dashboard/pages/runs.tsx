@@ -1,10 +1,6 @@
-import { LinkButton } from '../components/button.tsx';
+import { CALLERS, LinkButton, usePlace, useTool, wordOf } from '../commons.ts';
 import { FilterRecord } from '../components/filter-record.tsx';
 import { FilterChoice } from '../components/filters.tsx';
-import { wordOf } from '../format.ts';
-import { CALLERS } from '../refs.ts';
-import { usePlace } from '../router.ts';
-import { useTool } from '../tools.ts';
 import { RunList } from './runs/run-list.tsx';
 import { RunPane } from './runs/run-pane.tsx';
 
@@ -23,7 +19,7 @@ export function Page() {
           <h1>Agent runs</h1>
           {given.length > 0 && (
             <span class="page-actions">
-              <LinkButton to="/runs">Clear filters</LinkButton>
+              <LinkButton text="Clear filters" to="/runs" />
             </span>
           )}
         </header>

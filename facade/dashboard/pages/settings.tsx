@@ -1,6 +1,5 @@
-import { Tabs } from '../components/tabs.tsx';
+import { Tabs, useMay } from '../commons.ts';
 import { VersionHistory } from '../components/versions.tsx';
-import { useMay } from '../tools.ts';
 import { ModelsList } from './settings/models.tsx';
 import { PromptForm } from './settings/prompt-form.tsx';
 import { SettingsForm } from './settings/settings-form.tsx';

@@ -1,10 +1,6 @@
-import { LinkButton } from '../components/button.tsx';
+import { LinkButton, type ListAnswer, useAnswer, useMay, usePlace } from '../commons.ts';
 import { KindPage } from '../kind/kind-page.tsx';
 import { NoneYet } from '../kind/list-pane.tsx';
-import type { ListAnswer } from '../pages-of.ts';
-import { usePlace } from '../router.ts';
-import { useAnswer } from '../store.ts';
-import { useMay } from '../tools.ts';
 import { Board } from './tasks/board.tsx';
 import { taskSpec } from './tasks/spec.tsx';
 import { ViewChoice } from './tasks/view-choice.tsx';
@@ -22,11 +18,7 @@ export function Page() {
         <h1>Tasks</h1>
         <span class="page-actions">
           <ViewChoice />
-          {may && (
-            <LinkButton look="primary" icon="plus" to="/tasks/new">
-              New task
-            </LinkButton>
-          )}
+          {may && <LinkButton text="New task" look="primary" icon="plus" to="/tasks/new" />}
         </span>
       </header>
       {all?.data.length === 0 ? <NoneYet spec={taskSpec} /> : <Board />}

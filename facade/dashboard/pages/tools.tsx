@@ -1,12 +1,6 @@
-import { LinkButton } from '../components/button.tsx';
+import { at, Badge, Empty, LinkButton, Mono, Skeleton, useAnswer, usePlace, useTitle, useTool } from '../commons.ts';
 import { FilterText } from '../components/filters.tsx';
-import { Badge, Empty, Mono } from '../components/small.tsx';
 import { ToolRunner } from '../components/tool-runner.tsx';
-import { Skeleton } from '../components/waiting.tsx';
-import { at, usePlace } from '../router.ts';
-import { useAnswer } from '../store.ts';
-import { useTitle } from '../title.ts';
-import { useTool } from '../tools.ts';
 
 interface Category {
   readonly category: string;

@@ -1,5 +1,4 @@
-import { LinkButton } from '../components/button.tsx';
-import { useMay } from '../tools.ts';
+import { LinkButton, useMay } from '../commons.ts';
 import { Figures } from './usage/figures.tsx';
 
 /** What was used, by whom and at what cost. */
@@ -11,9 +10,7 @@ export function Page() {
         <h1>Usage</h1>
         {mayBudget && (
           <span class="page-actions">
-            <LinkButton icon="gauge" to="/budgets">
-              Budgets
-            </LinkButton>
+            <LinkButton text="Budgets" icon="gauge" to="/budgets" />
           </span>
         )}
       </header>

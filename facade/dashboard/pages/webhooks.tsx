@@ -1,6 +1,4 @@
-import { SecretOnce } from '../components/dialog.tsx';
-import { showDialog } from '../components/shown-dialog.tsx';
-import { Badge, Time } from '../components/small.tsx';
+import { Badge, SecretOnce, showDialog, Time } from '../commons.ts';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
 import { WebhookActions } from './webhooks/actions.tsx';

@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import type { Plugin } from 'esbuild';
 import { type BuiltViews, viewOptions, viewsOf } from './views.ts';
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -42,11 +40,7 @@ export interface Beginning {
   readonly pages: Readonly<Record<string, readonly string[]>>;
 }
 
-export interface Built {
-  readonly beginning: Beginning;
-  readonly assets: readonly Asset[];
-  readonly views: BuiltViews;
-}
+export type Built = Readonly<{ beginning: Beginning; assets: readonly Asset[]; views: BuiltViews }>;
 
 /** Bundles the dashboard and the pages for hosts. esbuild and its process are needed for this only, so they are loaded here and ended afterwards. */
 export async function buildDashboard(): Promise<Built> {
@@ -65,7 +59,6 @@ export async function buildDashboard(): Promise<Built> {
     const { outputFiles, metafile } = await build({
       ...OPTIONS,
       absWorkingDir: root,
-      plugins: [withCommons],
       entryPoints: { main: `${sources}main.tsx`, 'sign-in': `${sources}sign-in.ts`, icon: `${sources}style/icon.svg` },
       tsconfig,
     });
@@ -94,16 +87,6 @@ function checkInputs(inputs: readonly string[]): void {
   if (strange.length > 0) throw new Error(`SHARED in server/build.ts does not name ${strange.join(', ')}.`);
 }
 
-/** Every page begins with what all pages share. */
-const withCommons: Plugin = {
-  name: 'with-commons',
-  setup({ onLoad }) {
-    onLoad({ filter: /dashboard\/pages\/[^/]+\.tsx$/ }, async ({ path }) => {
-      return { loader: 'tsx', contents: `${await readFile(path, 'utf8')}\nimport '../commons.ts';\n` };
-    });
-  },
-};
-
 const OPTIONS = {
   outdir: 'assets',
   bundle: true,
@@ -121,10 +104,7 @@ const OPTIONS = {
   logLevel: 'error',
 } as const;
 
-interface Output {
-  readonly entryPoint?: string;
-  readonly imports: readonly { readonly path: string; readonly kind: string }[];
-}
+type Output = Readonly<{ entryPoint?: string; imports: readonly { readonly path: string; readonly kind: string }[] }>;
 
 function fileOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);

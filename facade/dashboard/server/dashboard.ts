@@ -85,10 +85,7 @@ function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?')[0] ?? '/';
 }
 
-interface Files {
-  readonly built: Built;
-  readonly byName: ReadonlyMap<string, Asset>;
-}
+type Files = Readonly<{ built: Built; byName: ReadonlyMap<string, Asset> }>;
 
 const PAGE_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',

@@ -17,10 +17,7 @@ export const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-export interface Asked {
-  readonly path: string;
-  readonly theme: 'light' | 'dark' | undefined;
-}
+export type Asked = Readonly<{ path: string; theme: 'light' | 'dark' | undefined }>;
 
 /** The page of every path. It shows its frame at once, and what is in it when the script has run. */
 export function shell(boot: Boot, beginning: Beginning, { path, theme }: Asked): string {

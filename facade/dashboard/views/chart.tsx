@@ -23,11 +23,7 @@ function ChartView({ tool, input, output: answer }: ShownCall<MetricAnswer>) {
   return <AnyRange tool={listed} input={input} first={answer} />;
 }
 
-interface AnyRangeProps {
-  readonly tool: ListedTool;
-  readonly input: Members;
-  readonly first: MetricAnswer;
-}
+type AnyRangeProps = Readonly<{ tool: ListedTool; input: Members; first: MetricAnswer }>;
 
 function AnyRange({ tool, input, first }: AnyRangeProps) {
   useState(() => beginWith(tool, input, first));
@@ -45,11 +41,7 @@ function AnyRange({ tool, input, first }: AnyRangeProps) {
   );
 }
 
-interface MetricProps {
-  readonly tool: string | undefined;
-  readonly answer: MetricAnswer;
-  readonly busy?: boolean;
-}
+type MetricProps = Readonly<{ tool: string | undefined; answer: MetricAnswer; busy?: boolean }>;
 
 function Metric({ tool, answer, busy = false }: MetricProps) {
   const metric = metricOf(tool, answer, host.context.toolInfo?.tool?.title);

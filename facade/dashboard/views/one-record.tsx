@@ -27,9 +27,7 @@ export function OneRecord({ hit, onBack }: { readonly hit: Hit; readonly onBack:
       {data && <Fields record={data} />}
       {path !== undefined && host.capabilities.openLinks && (
         <div class="actions">
-          <LinkButton to={path} icon="external">
-            Open in the dashboard
-          </LinkButton>
+          <LinkButton text="Open in the dashboard" to={path} icon="external" />
         </div>
       )}
     </>

@@ -50,14 +50,8 @@ export function PeriodSteps({ tool, asked, shown, query }: StepsProps) {
   return (
     <>
       <div class="actions">
-        <Button icon="back" busy={busy} onClick={back}>
-          Previous period
-        </Button>
-        {canReturn && (
-          <Button icon="next" onClick={forward}>
-            Next period
-          </Button>
-        )}
+        <Button text="Previous period" icon="back" busy={busy} onClick={back} />
+        {canReturn && <Button text="Next period" icon="next" onClick={forward} />}
       </div>
       {error !== undefined && <ErrorBox error={error} />}
     </>

@@ -27,9 +27,7 @@ function ReportView({ output }: ShownCall) {
       {(mayAsk || row.result !== undefined) && <Rendered row={row} />}
       {mayAsk && (
         <div class="actions">
-          <Button icon="refresh" onClick={() => invalidate()}>
-            Ask again
-          </Button>
+          <Button text="Ask again" icon="refresh" onClick={() => invalidate()} />
         </div>
       )}
     </>

@@ -19,9 +19,7 @@ export function RunAgain({ run: { flowId, input, runAs, status } }: { readonly r
   };
   return (
     <div class="actions">
-      <Button icon="play" onClick={() => setAsks(true)}>
-        Run again
-      </Button>
+      <Button text="Run again" icon="play" onClick={() => setAsks(true)} />
       {asks && (
         <ConfirmDialog
           title="Run the flow again?"

@@ -42,9 +42,7 @@ function SearchView({ tool, input, output }: ShownCall) {
       {error && <ErrorBox error={error} />}
       {more && names.has(name) && (
         <div class="actions">
-          <Button busy={loading} onClick={more}>
-            {text.loadMore}
-          </Button>
+          <Button text={text.loadMore} busy={loading} onClick={more} />
         </div>
       )}
     </>

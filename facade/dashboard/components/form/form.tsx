@@ -86,10 +86,8 @@ function FormOf(props: FormProps & { readonly schema: NonNullable<ReturnType<typ
       {below?.(value)}
       {error !== undefined && <ErrorBox error={error} shownElsewhere={(path) => isShown(schema, path, away)} />}
       <div class="actions form-actions">
-        <Button type="submit" look="primary" busy={busy}>
-          {action ?? text.save}
-        </Button>
-        {onCancel && <Button onClick={onCancel}>{text.cancel}</Button>}
+        <Button text={action ?? text.save} type="submit" look="primary" busy={busy} />
+        {onCancel && <Button text={text.cancel} onClick={onCancel} />}
       </div>
     </form>
   );

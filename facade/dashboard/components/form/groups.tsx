@@ -17,7 +17,7 @@ export function Group(props: NestedProps) {
   if (!isSet) {
     return (
       <div class="field">
-        <Button icon="plus" onClick={() => onChange(initial(schema) ?? {})}>{`Set ${inSentence(title)}`}</Button>
+        <Button text={`Set ${inSentence(title)}`} icon="plus" onClick={() => onChange(initial(schema) ?? {})} />
         {hintOf(schema) && <p class="hint">{hintOf(schema)}</p>}
       </div>
     );
@@ -147,11 +147,10 @@ export function Pairs(props: NestedProps) {
         </div>
       ))}
       <Button
+        text={text.add}
         icon="plus"
         onClick={() => give([...pairs, [freeName(pairs.map(([name]) => name)), initial(values) ?? '']])}
-      >
-        {text.add}
-      </Button>
+      />
     </Frame>
   );
 }

@@ -149,9 +149,7 @@ function Items(props: NestedProps) {
           />
         </div>
       ))}
-      <Button icon="plus" onClick={() => give([...list, initial(items) ?? {}])}>
-        {text.add}
-      </Button>
+      <Button text={text.add} icon="plus" onClick={() => give([...list, initial(items) ?? {}])} />
     </Frame>
   );
 }

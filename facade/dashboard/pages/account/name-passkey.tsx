@@ -1,11 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
+import { act, Button, Dialog, ErrorBox, text } from '../../commons.ts';
 import { problemWords } from '../../passkey-words.ts';
 import { addPasskey } from '../../passkeys.ts';
-import { act } from '../../store.ts';
-import { text } from '../../text.ts';
 
 interface Props {
   /** The one to rename. Without one, another is made. */
@@ -49,10 +45,8 @@ export function NamePasskey({ passkey, onClose }: Props) {
         )}
         {error !== undefined && <ErrorBox error={error} />}
         <div class="actions end">
-          <Button onClick={onClose}>{text.cancel}</Button>
-          <Button type="submit" look="primary" busy={busy}>
-            {passkey ? text.save : 'Add passkey'}
-          </Button>
+          <Button text={text.cancel} onClick={onClose} />
+          <Button text={passkey ? text.save : 'Add passkey'} type="submit" look="primary" busy={busy} />
         </div>
       </form>
     </Dialog>

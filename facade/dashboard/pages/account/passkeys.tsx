@@ -1,24 +1,22 @@
 import { useEffect, useState } from 'preact/hooks';
-import { boot } from '../../boot.ts';
-import { Button } from '../../components/button.tsx';
-import { ConfirmDialog } from '../../components/dialog.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Menu } from '../../components/menu.tsx';
-import { Badge, Empty, Time } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { usePages } from '../../pages-of.ts';
+import {
+  act,
+  Badge,
+  Button,
+  boot,
+  ConfirmDialog,
+  Empty,
+  ErrorBox,
+  Menu,
+  Skeleton,
+  Table,
+  Time,
+  usePages,
+} from '../../commons.ts';
 import { signedInNow } from '../../passkeys.ts';
-import { act } from '../../store.ts';
 import { NamePasskey } from './name-passkey.tsx';
 
-interface Passkey {
-  readonly id: string;
-  readonly name: string;
-  readonly isSynced: boolean;
-  readonly createdAt: string;
-  readonly lastUsedAt?: string;
-}
+type Passkey = Readonly<{ id: string; name: string; isSynced: boolean; createdAt: string; lastUsedAt?: string }>;
 
 type Asked = { readonly what: 'add' } | { readonly what: 'rename' | 'remove'; readonly passkey: Passkey };
 
@@ -34,9 +32,7 @@ export function Passkeys({ userId }: { readonly userId: string }) {
       <header class="section-head">
         <h2 id="passkeys">Passkeys</h2>
         {isOwn && problem === undefined && (
-          <Button icon="plus" onClick={() => setAsked({ what: 'add' })}>
-            Add a passkey
-          </Button>
+          <Button text="Add a passkey" icon="plus" onClick={() => setAsked({ what: 'add' })} />
         )}
       </header>
       {isOwn && <p class="quiet">{problem ?? WHAT}</p>}

@@ -1,10 +1,6 @@
-import { LinkButton } from '../../components/button.tsx';
-import { Badge, Empty, Mono } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
+import { at, Badge, Empty, LinkButton, type ListedTool, Mono, Table, useMay, useTools } from '../../commons.ts';
 import { patternTest } from '../../components/tools-picker.tsx';
 import { pathOf, type Row } from '../../kind/spec.ts';
-import { at } from '../../router.ts';
-import { type ListedTool, useMay, useTools } from '../../tools.ts';
 
 interface Allowed {
   readonly tool: ListedTool;
@@ -22,7 +18,7 @@ export function AllowedTools({ row }: { readonly row: Row }) {
     const found = tests.find(({ test }) => test(tool.name));
     return found ? [{ tool, by: found.entry }] : [];
   });
-  const edit = mayEdit && <LinkButton to={`${pathOf({ path: '/agents' }, row)}/edit`}>Pick tools</LinkButton>;
+  const edit = mayEdit && <LinkButton text="Pick tools" to={`${pathOf({ path: '/agents' }, row)}/edit`} />;
   if (allowed.length === 0) {
     return (
       <Empty title="It may use no tools" action={edit}>

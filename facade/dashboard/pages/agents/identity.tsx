@@ -1,13 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Button, LinkButton } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { act, Button, Dialog, Empty, Fields, LinkButton, toast, useMay, useTool } from '../../commons.ts';
 import { Form } from '../../components/form/form.tsx';
-import { Empty } from '../../components/small.tsx';
-import { toast } from '../../components/toasts.tsx';
-import { Fields } from '../../components/value.tsx';
 import { pathOf, type Row } from '../../kind/spec.ts';
-import { act } from '../../store.ts';
-import { useMay, useTool } from '../../tools.ts';
 
 /** How an agent appears to the outside, and the phone and card that were provided for it. */
 export function Identity({ row }: { readonly row: Row }) {
@@ -18,8 +12,8 @@ export function Identity({ row }: { readonly row: Row }) {
   const identity = row.identity as Row | undefined; // as the schema of an agent says
   const actions = (
     <div class="actions">
-      {mayEdit && <LinkButton to={`${pathOf({ path: '/agents' }, row)}/edit`}>Edit identity</LinkButton>}
-      {mayProvision && <Button onClick={() => setProvisions(true)}>Record phone or card</Button>}
+      {mayEdit && <LinkButton text="Edit identity" to={`${pathOf({ path: '/agents' }, row)}/edit`} />}
+      {mayProvision && <Button text="Record phone or card" onClick={() => setProvisions(true)} />}
     </div>
   );
   return (

@@ -1,7 +1,4 @@
-import { Segments } from '../../components/tabs.tsx';
-import { wordOf } from '../../format.ts';
-import { setQuery } from '../../router.ts';
-import type { ListedTool } from '../../tools.ts';
+import { type ListedTool, Segments, setQuery, wordOf } from '../../commons.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const SPANS = [
@@ -34,13 +31,7 @@ function intervalsOf(tool: ListedTool | undefined): readonly string[] {
 }
 
 /** The range and the interval, which stand in the address. */
-export function RangeControls({
-  query,
-  tool,
-}: {
-  readonly query: URLSearchParams;
-  readonly tool: ListedTool | undefined;
-}) {
+export function RangeControls({ query, tool }: Readonly<{ query: URLSearchParams; tool: ListedTool | undefined }>) {
   const span = SPANS.find(({ value }) => value === query.get('span'))?.value ?? '';
   const intervals = intervalsOf(tool);
   return (

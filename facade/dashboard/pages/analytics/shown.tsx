@@ -1,19 +1,13 @@
 import { useMemo } from 'preact/hooks';
+import { Badge, Table, useAnswer, wordOf } from '../../commons.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Growth } from '../../components/growth.tsx';
-import { Badge } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { wordOf } from '../../format.ts';
-import { useAnswer } from '../../store.ts';
 import { Cohorts } from './cohorts.tsx';
 import type { Metric, MetricAnswer } from './metrics.ts';
 import { changeOf, formatOf, periodOf, wordsOf, write } from './numbers.ts';
 import { SplitCharts } from './splits.tsx';
 
-interface Shown {
-  readonly metric: Metric;
-  readonly answer: MetricAnswer;
-}
+type Shown = Readonly<{ metric: Metric; answer: MetricAnswer }>;
 
 /** The totals of a metric, one tile each. */
 export function Totals({ metric, answer }: Shown) {
@@ -35,13 +29,7 @@ export function Totals({ metric, answer }: Shown) {
 }
 
 /** What the number was in the period before, and how it changed since. */
-function Before({
-  name,
-  answer: { totals, previous, currency },
-}: {
-  readonly name: string;
-  readonly answer: MetricAnswer;
-}) {
+function Before({ name, answer: { totals, previous, currency } }: Readonly<{ name: string; answer: MetricAnswer }>) {
   const before = previous?.totals[name];
   if (typeof before !== 'number') return null;
   const change = changeOf(name, totals[name], before);

@@ -12,12 +12,7 @@ interface RawOperation {
   readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
 }
 
-export interface Parameter {
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly description?: string;
-}
+export type Parameter = Readonly<{ name: string; in: string; required?: boolean; description?: string }>;
 
 export interface Operation {
   readonly method: string;

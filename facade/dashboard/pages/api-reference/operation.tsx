@@ -1,8 +1,5 @@
-import { boot } from '../../boot.ts';
-import { Code } from '../../components/code.tsx';
-import { Badge, Mono } from '../../components/small.tsx';
+import { Badge, boot, Code, Mono, useMay } from '../../commons.ts';
 import { ToolRunner } from '../../components/tool-runner.tsx';
-import { useMay } from '../../tools.ts';
 import type { Operation } from './open-api.ts';
 
 const TONES = { GET: 'good', DELETE: 'alarm' } as const;

@@ -1,11 +1,16 @@
-import { LinkButton } from '../../components/button.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Empty, Mono, NamedValue, Time } from '../../components/small.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { usePages } from '../../pages-of.ts';
-import { go } from '../../router.ts';
-import { useTitle } from '../../title.ts';
-import { useMay } from '../../tools.ts';
+import {
+  Empty,
+  ErrorBox,
+  go,
+  LinkButton,
+  Mono,
+  NamedValue,
+  Skeleton,
+  Time,
+  useMay,
+  usePages,
+  useTitle,
+} from '../../commons.ts';
 import { BudgetsOf } from '../budgets/budgets-of.tsx';
 import { type App, AppHost, For, May } from './app.tsx';
 import { Disconnect } from './disconnect.tsx';
@@ -67,7 +72,7 @@ function Shown({ app }: { readonly app: App }) {
 
 function Gone({ id }: { readonly id: string }) {
   return (
-    <Empty title="There is no such app" action={<LinkButton to="/apps">All connected apps</LinkButton>}>
+    <Empty title="There is no such app" action={<LinkButton text="All connected apps" to="/apps" />}>
       {id} was disconnected, or you may not see it.
     </Empty>
   );

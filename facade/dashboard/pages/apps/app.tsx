@@ -1,6 +1,4 @@
-import { Badge } from '../../components/small.tsx';
-import { Ref } from '../../components/value.tsx';
-import { wordOf } from '../../format.ts';
+import { Badge, Ref, wordOf } from '../../commons.ts';
 
 /** As `list_connected_apps` answers it. */
 export interface App {

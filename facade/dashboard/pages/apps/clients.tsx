@@ -1,15 +1,22 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { ConfirmDialog, Dialog, SecretOnce } from '../../components/dialog.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
+import {
+  act,
+  Badge,
+  Button,
+  ConfirmDialog,
+  Dialog,
+  Empty,
+  ErrorBox,
+  Mono,
+  SecretOnce,
+  Skeleton,
+  showDialog,
+  Table,
+  Time,
+  useMay,
+  usePages,
+} from '../../commons.ts';
 import { Form } from '../../components/form/form.tsx';
-import { showDialog } from '../../components/shown-dialog.tsx';
-import { Badge, Empty, Mono, Time } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { usePages } from '../../pages-of.ts';
-import { act } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 
 interface Client {
   readonly id: string;
@@ -40,7 +47,7 @@ export function Clients() {
           id: 'end',
           title: '',
           end: true,
-          cell: (client: Client) => <Button onClick={() => setDeletes(client)}>Forget</Button>,
+          cell: (client: Client) => <Button text="Forget" onClick={() => setDeletes(client)} />,
         },
       ]
     : COLUMNS;
@@ -48,11 +55,7 @@ export function Clients() {
     <div class="overview">
       <div class="section-head">
         <p class="quiet">Most clients make themselves known. Make one here for a program that cannot.</p>
-        {mayMake && (
-          <Button icon="plus" onClick={() => setMakes(true)}>
-            New client
-          </Button>
-        )}
+        {mayMake && <Button text="New client" icon="plus" onClick={() => setMakes(true)} />}
       </div>
       {error && <ErrorBox error={error} />}
       {rows.length > 0 ? (

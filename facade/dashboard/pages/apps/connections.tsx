@@ -1,10 +1,4 @@
-import { Code } from '../../components/code.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Empty, Time } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { usePages } from '../../pages-of.ts';
-import { useMay } from '../../tools.ts';
+import { Code, Empty, ErrorBox, Skeleton, Table, Time, useMay, usePages } from '../../commons.ts';
 import { unifiedEndpoint } from '../keys/endpoint.ts';
 import { type App, AppHost, For, May } from './app.tsx';
 import { Disconnect } from './disconnect.tsx';

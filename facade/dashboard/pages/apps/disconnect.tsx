@@ -1,13 +1,8 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { ConfirmDialog } from '../../components/dialog.tsx';
-import { act } from '../../store.ts';
+import { act, Button, ConfirmDialog } from '../../commons.ts';
 import type { App } from './app.tsx';
 
-interface DisconnectProps {
-  readonly app: App;
-  readonly onDone?: () => void;
-}
+type DisconnectProps = Readonly<{ app: App; onDone?: () => void }>;
 
 /** Ends the connection of an app, after a question. */
 export function Disconnect({ app, onDone }: DisconnectProps) {
@@ -18,7 +13,7 @@ export function Disconnect({ app, onDone }: DisconnectProps) {
   };
   return (
     <>
-      <Button onClick={() => setAsks(true)}>Disconnect</Button>
+      <Button text="Disconnect" onClick={() => setAsks(true)} />
       {asks && (
         <ConfirmDialog
           title={`Disconnect ${app.client.name}?`}

@@ -35,9 +35,11 @@ function Picture({ row, name }: { readonly row: Row; readonly name: string }) {
 
 export function DownloadButton({ row }: { readonly row: Row }) {
   return (
-    <Button icon="download" onClick={() => download(fileName(row), bytesOf(row), String(row.mimeType))}>
-      Download
-    </Button>
+    <Button
+      text="Download"
+      icon="download"
+      onClick={() => download(fileName(row), bytesOf(row), String(row.mimeType))}
+    />
   );
 }
 

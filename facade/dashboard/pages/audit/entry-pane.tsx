@@ -1,14 +1,20 @@
-import { LinkButton } from '../../components/button.tsx';
+import {
+  Badge,
+  Empty,
+  ErrorBox,
+  exactTime,
+  Json,
+  Link,
+  LinkButton,
+  type ListAnswer,
+  Mono,
+  Ref,
+  Skeleton,
+  Time,
+  useAnswer,
+  usePlace,
+} from '../../commons.ts';
 import { Caller } from '../../components/caller.tsx';
-import { Json } from '../../components/code.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Empty, Link, Mono, Time } from '../../components/small.tsx';
-import { Ref } from '../../components/value.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { exactTime } from '../../format.ts';
-import type { ListAnswer } from '../../pages-of.ts';
-import { usePlace } from '../../router.ts';
-import { useAnswer } from '../../store.ts';
 import type { Entry } from './entry.tsx';
 
 interface EntryPaneProps {
@@ -60,9 +66,10 @@ function WhyNotListed({ entry: { id }, asked }: { readonly entry: Entry; readonl
           ? 'The call only read, and the list leaves such calls out.'
           : 'The filters leave it out of the list.'}
       </p>
-      <LinkButton to={onlyReads ? `${path}?${query}` : `${path}?changes=false`}>
-        {onlyReads ? 'Show reads' : 'Clear filters'}
-      </LinkButton>
+      <LinkButton
+        text={onlyReads ? 'Show reads' : 'Clear filters'}
+        to={onlyReads ? `${path}?${query}` : `${path}?changes=false`}
+      />
     </div>
   );
 }

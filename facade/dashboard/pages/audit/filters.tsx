@@ -1,8 +1,6 @@
+import { CALLERS, labelOf, setQuery, wordOf } from '../../commons.ts';
 import { FilterRecord } from '../../components/filter-record.tsx';
 import { FilterChoice, FilterId } from '../../components/filters.tsx';
-import { labelOf, wordOf } from '../../format.ts';
-import { CALLERS } from '../../refs.ts';
-import { setQuery } from '../../router.ts';
 import type { JsonSchema } from '../../schema.ts';
 
 const TEXTS = ['tool', 'recordId', 'requestId', 'sessionId'] as const;
@@ -21,13 +19,7 @@ export function withoutReads(query: URLSearchParams): boolean {
 }
 
 /** The filters of the audit log. Each stands in the address, so that a view can be shared. */
-export function AuditFilters({
-  query,
-  schema,
-}: {
-  readonly query: URLSearchParams;
-  readonly schema: JsonSchema | undefined;
-}) {
+export function AuditFilters({ query, schema }: Readonly<{ query: URLSearchParams; schema: JsonSchema | undefined }>) {
   const choices = ['outcome', 'door'].filter((name) => schema?.properties?.[name]?.enum);
   return (
     <div class="filters">

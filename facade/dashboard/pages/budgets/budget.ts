@@ -1,5 +1,4 @@
-import type { Tone } from '../../components/small.tsx';
-import { number } from '../../format.ts';
+import { number, type Tone } from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
 import { cost } from '../usage/numbers.ts';
 
@@ -46,11 +45,7 @@ export function nameOf(budget: Budget): string {
   return `${limitWords(budget)} for ${budget.subject.name ?? budget.subject.id}`;
 }
 
-export interface State {
-  readonly value: string;
-  readonly label: string;
-  readonly tone: Tone;
-}
+export type State = Readonly<{ value: string; label: string; tone: Tone }>;
 
 const OFF: State = { value: 'off', label: 'Off', tone: 'plain' };
 const OK: State = { value: 'ok', label: 'OK', tone: 'good' };

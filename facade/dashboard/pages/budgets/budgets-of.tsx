@@ -1,18 +1,9 @@
-import { LinkButton } from '../../components/button.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Empty } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { usePages } from '../../pages-of.ts';
+import { Empty, ErrorBox, LinkButton, Skeleton, Table, useMay, usePages } from '../../commons.ts';
 import { useRenewed } from '../../renewed.ts';
-import { useMay } from '../../tools.ts';
 import type { Budget } from './budget.ts';
 import { Limit, Used } from './used.tsx';
 
-interface SubjectProps {
-  readonly type: 'agent' | 'key' | 'capsule' | 'app';
-  readonly id: string;
-}
+type SubjectProps = Readonly<{ type: 'agent' | 'key' | 'capsule' | 'app'; id: string }>;
 
 /** A tab of a record with the budgets that limit it. */
 export function budgetsTab(type: SubjectProps['type'], { id }: { readonly id?: unknown }) {
@@ -28,9 +19,7 @@ export function BudgetsOf({ type, id }: SubjectProps) {
   if (error) return <ErrorBox error={error} />;
   if (rows.length === 0 && loading) return <Skeleton lines={3} />;
   const make = mayMake && (
-    <LinkButton icon="plus" to={`/budgets/new?subject=${encodeURIComponent(id)}`}>
-      New budget
-    </LinkButton>
+    <LinkButton text="New budget" icon="plus" to={`/budgets/new?subject=${encodeURIComponent(id)}`} />
   );
   if (rows.length === 0) {
     return (

@@ -1,5 +1,4 @@
-import { NamedValue, Time } from '../../components/small.tsx';
-import { counted, percent } from '../../format.ts';
+import { counted, NamedValue, percent, Time } from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
 import { useRenewed } from '../../renewed.ts';
 import { amount, type Budget, kindOf, limitWords, stateOf } from './budget.ts';

@@ -1,6 +1,4 @@
-import { Badge, Link, Mono } from '../../components/small.tsx';
-import { clockTime, exactTime } from '../../format.ts';
-import { pathOf } from '../../refs.ts';
+import { Badge, clockTime, exactTime, Link, Mono, pathOf } from '../../commons.ts';
 import { amount, type Budget, limitWords, stateOf } from './budget.ts';
 
 /** How much of a budget is used: as a bar, in numbers, and in a word where somebody should know. */

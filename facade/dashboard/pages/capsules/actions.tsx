@@ -1,10 +1,7 @@
 import { useState } from 'preact/hooks';
-import { boot } from '../../boot.ts';
-import { Button } from '../../components/button.tsx';
+import { act, Button, boot, useMay } from '../../commons.ts';
 import { EarlierSecrets, RotateButton, type Rotating } from '../../components/rotate.tsx';
 import type { Row } from '../../kind/spec.ts';
-import { act } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 import { endpointOf } from './endpoint.ts';
 
 /** Serving it or not, and a new token. */
@@ -19,9 +16,7 @@ export function CapsuleActions({ row }: { readonly row: Row }) {
   return (
     <>
       {mayUpdate && (
-        <Button busy={busy} icon={isLive ? 'stop' : 'play'} onClick={toggle}>
-          {isLive ? 'Stop serving' : 'Serve'}
-        </Button>
+        <Button text={isLive ? 'Stop serving' : 'Serve'} busy={busy} icon={isLive ? 'stop' : 'play'} onClick={toggle} />
       )}
       {row.ownerId === boot.user.id && <RotateButton of={rotatingOf(row)} />}
     </>

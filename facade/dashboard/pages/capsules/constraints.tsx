@@ -1,15 +1,11 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
+import { Button, Mono, Segments, text, useTool, useTools } from '../../commons.ts';
 import { JsonText } from '../../components/form/json-text.tsx';
 import { Part } from '../../components/form/part.tsx';
 import { initial, issueAt, type Members, memberPath, type PartProps } from '../../components/form/state.ts';
 import { titleOf } from '../../components/form/state-words.ts';
-import { Mono } from '../../components/small.tsx';
-import { Segments } from '../../components/tabs.tsx';
 import { patternTest } from '../../components/tools-picker.tsx';
 import type { JsonSchema } from '../../schema.ts';
-import { text } from '../../text.ts';
-import { useTool, useTools } from '../../tools.ts';
 
 const VIEWS = [
   { value: 'form', label: 'Form' },

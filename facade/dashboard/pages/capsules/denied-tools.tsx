@@ -10,9 +10,7 @@ export function DeniedTools(props: PartProps) {
   if (!isEmpty || opened) return <ToolsPicker {...props} />;
   return (
     <div class="field">
-      <Button icon="minus" onClick={() => setOpened(true)}>
-        Deny some of them
-      </Button>
+      <Button text="Deny some of them" icon="minus" onClick={() => setOpened(true)} />
       <p class="hint">Names or patterns that beat the allowed ones.</p>
     </div>
   );

@@ -1,7 +1,6 @@
 import { useEffect } from 'preact/hooks';
-import { Icon } from '../../components/icon.tsx';
+import { Icon, invalidate, useAnswer } from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
-import { invalidate, useAnswer } from '../../store.ts';
 
 const LOOK_EVERY_MS = 2000;
 

@@ -1,10 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { CallError, call } from '../../client.ts';
-import { ErrorBox } from '../../components/error-box.tsx';
+import { Badge, CallError, call, counted, ErrorBox, Mono, number, Skeleton } from '../../commons.ts';
 import type { Members } from '../../components/form/state.ts';
-import { Badge, Mono } from '../../components/small.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { counted, number } from '../../format.ts';
 
 interface Preview {
   readonly tools: readonly {

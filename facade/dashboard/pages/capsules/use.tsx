@@ -1,19 +1,7 @@
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Empty, Link, Mono, Time } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { counted } from '../../format.ts';
+import { Badge, counted, Empty, ErrorBox, Link, Mono, Skeleton, Table, Time, useMay, usePages } from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
-import { usePages } from '../../pages-of.ts';
-import { useMay } from '../../tools.ts';
 
-interface Entry {
-  readonly id: string;
-  readonly at: string;
-  readonly tool: string;
-  readonly outcome: string;
-  readonly requestId: string;
-}
+type Entry = Readonly<{ id: string; at: string; tool: string; outcome: string; requestId: string }>;
 
 /** How much a capsule was used, and its newest calls, refused ones included. */
 export function CapsuleUse({ row }: { readonly row: Row }) {

@@ -1,25 +1,10 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
+import { act, Button, Dialog, ErrorBox, Ref, Skeleton, text, useAnswer, useMay, wordOf } from '../../commons.ts';
 import { Picker } from '../../components/form/picker.tsx';
-import { Ref } from '../../components/value.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { wordOf } from '../../format.ts';
-import { act, useAnswer } from '../../store.ts';
-import { text } from '../../text.ts';
-import { useMay } from '../../tools.ts';
 
-interface Entry {
-  readonly principal: { readonly type: string; readonly id: string };
-  readonly role: string;
-}
+type Entry = Readonly<{ principal: { readonly type: string; readonly id: string }; role: string }>;
 
-interface Access {
-  readonly visibility: 'workspace' | 'restricted';
-  readonly entries: readonly Entry[];
-  readonly revision: number;
-}
+type Access = Readonly<{ visibility: 'workspace' | 'restricted'; entries: readonly Entry[]; revision: number }>;
 
 const ROLES = ['viewer', 'editor', 'owner'];
 const TYPES: Readonly<Record<string, string>> = {
@@ -74,11 +59,7 @@ export function AccessDialog({ id, onClose }: { readonly id: string; readonly on
   );
 }
 
-interface EntryRowProps {
-  readonly entry: Entry;
-  readonly mayShare: boolean;
-  readonly change: (tool: string, input: object) => void;
-}
+type EntryRowProps = Readonly<{ entry: Entry; mayShare: boolean; change: (tool: string, input: object) => void }>;
 
 function EntryRow({ entry: { principal, role }, mayShare, change }: EntryRowProps) {
   return (
@@ -149,14 +130,13 @@ function AddEntry({ onAdd }: { readonly onAdd: (entry: Entry) => void }) {
         ))}
       </select>
       <Button
+        text={text.add}
         disabled={who === ''}
         onClick={() => {
           onAdd({ principal: { type, id: who }, role });
           setWho('');
         }}
-      >
-        {text.add}
-      </Button>
+      />
     </div>
   );
 }

@@ -1,14 +1,20 @@
 import type { ComponentChildren } from 'preact';
-import { boot } from '../../boot.ts';
-import { Json } from '../../components/code.tsx';
-import { Icon } from '../../components/icon.tsx';
-import { Menu, type MenuItem } from '../../components/menu.tsx';
+import {
+  Avatar,
+  Badge,
+  boot,
+  go,
+  Icon,
+  Json,
+  Menu,
+  type MenuItem,
+  Mono,
+  number,
+  Time,
+  useAnswer,
+  useMay,
+} from '../../commons.ts';
 import { Prose } from '../../components/prose.tsx';
-import { Avatar, Badge, Mono, Time } from '../../components/small.tsx';
-import { number } from '../../format.ts';
-import { go } from '../../router.ts';
-import { useAnswer } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 import type { MessageRow } from './records.ts';
 import type { Running } from './run.ts';
 
@@ -39,13 +45,7 @@ export function Messages({
   );
 }
 
-function Said({
-  message,
-  onFork,
-}: {
-  readonly message: MessageRow;
-  readonly onFork: ((id: string) => void) | undefined;
-}) {
+function Said({ message, onFork }: Readonly<{ message: MessageRow; onFork: ((id: string) => void) | undefined }>) {
   const { id, role, content, createdAt, usage, failed, runId } = message;
   const readsRuns = useMay('get_agent_run');
   const items: MenuItem[] = [

@@ -1,19 +1,10 @@
 import { useState } from 'preact/hooks';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Avatar, Empty, Link } from '../../components/small.tsx';
-import { usePages } from '../../pages-of.ts';
-import { go, setQuery, usePlace } from '../../router.ts';
-import { useMay, useNames } from '../../tools.ts';
+import { Avatar, Empty, ErrorBox, go, Link, setQuery, useMay, useNames, usePages, usePlace } from '../../commons.ts';
 import { Composer } from './composer.tsx';
 import { leave } from './pending.ts';
 import { beginThread } from './run.ts';
 
-interface AgentRow {
-  readonly id: string;
-  readonly displayName: string;
-  readonly description?: string;
-  readonly status: string;
-}
+type AgentRow = Readonly<{ id: string; displayName: string; description?: string; status: string }>;
 
 /** Picks an agent and says the first thing to it. */
 export function NewChat() {

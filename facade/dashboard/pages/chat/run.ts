@@ -1,13 +1,8 @@
 import { useRef, useState } from 'preact/hooks';
-import { call } from '../../client.ts';
-import { act, invalidate } from '../../store.ts';
+import { act, call, invalidate } from '../../commons.ts';
 
 /** An answer on its way: what was said so far, and the steps of the agent. */
-export interface Running {
-  readonly said: string;
-  readonly text: string;
-  readonly steps: readonly string[];
-}
+export type Running = Readonly<{ said: string; text: string; steps: readonly string[] }>;
 
 export interface Sent {
   readonly message: string;

@@ -1,14 +1,20 @@
-import { LinkButton } from '../../components/button.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
+import {
+  Badge,
+  type Column,
+  counted,
+  Empty,
+  ErrorBox,
+  LinkButton,
+  Skeleton,
+  setQuery,
+  Table,
+  Time,
+  useMay,
+  usePages,
+  usePlace,
+} from '../../commons.ts';
 import { FilterText } from '../../components/filters.tsx';
-import { Badge, Empty, Time } from '../../components/small.tsx';
-import { type Column, Table } from '../../components/table.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { counted } from '../../format.ts';
 import { useLive } from '../../live.ts';
-import { usePages } from '../../pages-of.ts';
-import { setQuery, usePlace } from '../../router.ts';
-import { useMay } from '../../tools.ts';
 import type { ThreadRow } from './records.ts';
 
 export function ThreadList({ open }: { readonly open: string | undefined }) {
@@ -26,9 +32,7 @@ export function ThreadList({ open }: { readonly open: string | undefined }) {
         <h1>Chat</h1>
         {maySend && (
           <span class="page-actions">
-            <LinkButton look="primary" icon="plus" to="/chat/new">
-              New chat
-            </LinkButton>
+            <LinkButton text="New chat" look="primary" icon="plus" to="/chat/new" />
           </span>
         )}
       </header>

@@ -1,21 +1,28 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Button, LinkButton } from '../../components/button.tsx';
-import { ConfirmDialog, Dialog } from '../../components/dialog.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
+import {
+  act,
+  Badge,
+  Button,
+  ConfirmDialog,
+  counted,
+  Dialog,
+  Empty,
+  ErrorBox,
+  go,
+  LinkButton,
+  Menu,
+  Ref,
+  Skeleton,
+  text,
+  toast,
+  useAnswer,
+  useMay,
+  useNames,
+  usePages,
+  useTitle,
+} from '../../commons.ts';
 import { Form } from '../../components/form/form.tsx';
-import { Menu } from '../../components/menu.tsx';
-import { Badge, Empty } from '../../components/small.tsx';
-import { toast } from '../../components/toasts.tsx';
-import { Ref } from '../../components/value.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { counted } from '../../format.ts';
 import { useLive } from '../../live.ts';
-import { usePages } from '../../pages-of.ts';
-import { go } from '../../router.ts';
-import { act, useAnswer } from '../../store.ts';
-import { text } from '../../text.ts';
-import { useTitle } from '../../title.ts';
-import { useMay, useNames } from '../../tools.ts';
 import { AccessDialog } from './access-dialog.tsx';
 import { Composer } from './composer.tsx';
 import { Answering, Messages } from './messages.tsx';
@@ -38,7 +45,7 @@ export function Thread({ id }: { readonly id: string }) {
   if (error && !thread) {
     return (
       <section class="detail-pane">
-        <Empty title="There is no such thread" action={<LinkButton to="/chat">All threads</LinkButton>}>
+        <Empty title="There is no such thread" action={<LinkButton text="All threads" to="/chat" />}>
           It was deleted, or you have no access to it.
         </Empty>
       </section>
@@ -80,7 +87,7 @@ function Conversation({ thread, run }: { readonly thread: ThreadRow; readonly ru
       <div class="conversation-scroll">
         {more && (
           <div class="load-more">
-            <Button onClick={more}>Earlier messages</Button>
+            <Button text="Earlier messages" onClick={more} />
           </div>
         )}
         {messages.length === 0 && !run.running && !loading && <Empty title="Nothing was said yet" />}
@@ -146,9 +153,11 @@ function ThreadBar({ thread }: { readonly thread: ThreadRow }) {
       </span>
       <span class="page-actions">
         {names.has('get_thread_access') && (
-          <Button onClick={() => setAsks('access')} icon={thread.visibility === 'restricted' ? 'shield' : 'users'}>
-            {thread.visibility === 'restricted' ? 'Restricted' : 'Workspace'}
-          </Button>
+          <Button
+            text={thread.visibility === 'restricted' ? 'Restricted' : 'Workspace'}
+            onClick={() => setAsks('access')}
+            icon={thread.visibility === 'restricted' ? 'shield' : 'users'}
+          />
         )}
         <Menu items={items} />
       </span>
@@ -157,15 +166,7 @@ function ThreadBar({ thread }: { readonly thread: ThreadRow }) {
   );
 }
 
-function Questions({
-  asks,
-  thread,
-  onClose,
-}: {
-  readonly asks: Asks;
-  readonly thread: ThreadRow;
-  readonly onClose: () => void;
-}) {
+function Questions({ asks, thread, onClose }: Readonly<{ asks: Asks; thread: ThreadRow; onClose: () => void }>) {
   const { id, title, messageCount, revision } = thread;
   if (asks === 'access') return <AccessDialog id={id} onClose={onClose} />;
   if (asks === 'rename') {

@@ -1,14 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
+import { Button, Empty, ErrorBox, Skeleton, Table, useMay, usePages, Value } from '../../commons.ts';
 import { inWords } from '../../components/in-words.ts';
-import { Empty } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Value } from '../../components/value.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
 import type { Row } from '../../kind/spec.ts';
-import { usePages } from '../../pages-of.ts';
-import { useMay } from '../../tools.ts';
 import { columnsOf, type GridRecord } from './record.ts';
 import { RecordDialog } from './record-dialog.tsx';
 
@@ -22,11 +15,7 @@ export function Grid({ row }: { readonly row: Row }) {
     <section class="overview" aria-label="Records">
       <header class="section-head">
         <h2>Records</h2>
-        {mayCreate && (
-          <Button icon="plus" onClick={() => setOpen('new')}>
-            New record
-          </Button>
-        )}
+        {mayCreate && <Button text="New record" icon="plus" onClick={() => setOpen('new')} />}
       </header>
       {error && <ErrorBox error={error} />}
       {rows.length > 0 ? (

@@ -1,16 +1,9 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { ConfirmDialog, Dialog } from '../../components/dialog.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
+import { act, Button, ConfirmDialog, Dialog, ErrorBox, Link, text, toast, useMay } from '../../commons.ts';
 import { MemberParts } from '../../components/form/groups.tsx';
 import { Part } from '../../components/form/part.tsx';
 import { changes, issuesOf, type Members, withoutEmpty } from '../../components/form/state.ts';
-import { Link } from '../../components/small.tsx';
-import { toast } from '../../components/toasts.tsx';
 import type { JsonSchema } from '../../schema.ts';
-import { act } from '../../store.ts';
-import { text } from '../../text.ts';
-import { useMay } from '../../tools.ts';
 import type { GridColumn, GridRecord } from './record.ts';
 
 const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
@@ -82,14 +75,10 @@ export function RecordDialog({
         />
         {error !== undefined && <ErrorBox error={error} />}
         <div class="actions form-actions">
-          <Button type="submit" look="primary" busy={busy}>
-            {record ? text.save : text.create}
-          </Button>
-          <Button onClick={onClose}>{text.cancel}</Button>
+          <Button text={record ? text.save : text.create} type="submit" look="primary" busy={busy} />
+          <Button text={text.cancel} onClick={onClose} />
           {record && mayDelete && (
-            <Button look="alarm" icon="trash" onClick={() => setDeletes(true)}>
-              {text.delete}
-            </Button>
+            <Button text={text.delete} look="alarm" icon="trash" onClick={() => setDeletes(true)} />
           )}
         </div>
       </form>

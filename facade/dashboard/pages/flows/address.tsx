@@ -1,5 +1,4 @@
-import { boot } from '../../boot.ts';
-import { CopyButton } from '../../components/code.tsx';
+import { boot, CopyButton } from '../../commons.ts';
 import type { Scheme } from './schemes.ts';
 
 /** Where senders post to. */

@@ -1,9 +1,4 @@
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Empty, Link, Time, type Tone } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { exactTime } from '../../format.ts';
-import { usePages } from '../../pages-of.ts';
+import { Badge, Empty, ErrorBox, exactTime, Link, Skeleton, Table, Time, type Tone, usePages } from '../../commons.ts';
 import { useRenewed } from '../../renewed.ts';
 import { pathOfRuns } from './runs.tsx';
 import { schemeNamed } from './schemes.ts';

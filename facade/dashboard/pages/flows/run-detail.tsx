@@ -1,16 +1,24 @@
 import { useState } from 'preact/hooks';
-import { Button, LinkButton } from '../../components/button.tsx';
+import {
+  act,
+  Badge,
+  Button,
+  ConfirmDialog,
+  duration,
+  ErrorBox,
+  go,
+  Json,
+  LinkButton,
+  labelOf,
+  Mono,
+  Skeleton,
+  Time,
+  useAnswer,
+  useMay,
+  useTools,
+} from '../../commons.ts';
 import { CancelRun } from '../../components/cancel-run.tsx';
-import { Json } from '../../components/code.tsx';
-import { ConfirmDialog } from '../../components/dialog.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Mono, Time } from '../../components/small.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { duration, labelOf } from '../../format.ts';
 import { useRenewed } from '../../renewed.ts';
-import { go } from '../../router.ts';
-import { act, useAnswer } from '../../store.ts';
-import { useMay, useTools } from '../../tools.ts';
 import type { Run, RunStep } from './run.ts';
 
 /** One run: its steps on a timeline, why one failed, what each got and gave. */
@@ -73,9 +81,7 @@ function RetryButton({ run: { id, flowId, steps } }: { readonly run: Run }) {
   };
   return (
     <>
-      <Button icon="refresh" onClick={() => setAsks(true)}>
-        Run again
-      </Button>
+      <Button text="Run again" icon="refresh" onClick={() => setAsks(true)} />
       {asks && (
         <ConfirmDialog
           title="Run this again?"

@@ -1,11 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { act, Button, Dialog, go, useMay } from '../../commons.ts';
 import { Form } from '../../components/form/form.tsx';
 import type { Row } from '../../kind/spec.ts';
-import { go } from '../../router.ts';
-import { act } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 
 /** Starts a run, with an input where the flow needs one, and shows it. */
 export function RunNow({ row }: { readonly row: Row }) {
@@ -19,9 +15,7 @@ export function RunNow({ row }: { readonly row: Row }) {
   };
   return (
     <>
-      <Button icon="play" look="primary" onClick={() => setAsks(true)}>
-        Run now
-      </Button>
+      <Button text="Run now" icon="play" look="primary" onClick={() => setAsks(true)} />
       {asks && (
         <Dialog title={`Run ${String(row.name)}`} size="m" onClose={() => setAsks(false)}>
           <Form

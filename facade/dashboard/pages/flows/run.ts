@@ -1,7 +1,4 @@
-interface Failure {
-  readonly code: string;
-  readonly message?: string;
-}
+type Failure = Readonly<{ code: string; message?: string }>;
 
 export interface RunStep {
   readonly id: string;

@@ -1,12 +1,5 @@
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Empty, Time } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Ref } from '../../components/value.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { duration } from '../../format.ts';
-import { usePages } from '../../pages-of.ts';
+import { Badge, duration, Empty, ErrorBox, Ref, Skeleton, Table, Time, usePages, usePlace } from '../../commons.ts';
 import { useRenewed } from '../../renewed.ts';
-import { usePlace } from '../../router.ts';
 import type { Run } from './run.ts';
 import { RunDetail } from './run-detail.tsx';
 
@@ -26,11 +19,7 @@ export function pathOfRuns(flowId: string): string {
 }
 
 /** The input of `list_flow_runs`. */
-export interface RunsAsked {
-  readonly id?: string | undefined;
-  readonly status?: string | undefined;
-  readonly limit?: number;
-}
+export type RunsAsked = Readonly<{ id?: string | undefined; status?: string | undefined; limit?: number }>;
 
 export function RunList({ asked }: { readonly asked: RunsAsked }) {
   const { rows, loading, error, more } = usePages<Run>('list_flow_runs', asked);

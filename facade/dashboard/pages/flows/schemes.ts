@@ -1,9 +1,5 @@
 /** How deliveries are signed, as the schema of a flow says. */
-export interface Signature {
-  readonly scheme: string;
-  readonly secret?: string;
-  readonly givenAt?: string;
-}
+export type Signature = Readonly<{ scheme: string; secret?: string; givenAt?: string }>;
 
 /** `webhook` and others. */
 export function kindOf(trigger: unknown): string | undefined {

@@ -1,21 +1,12 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
+import { act, Button, Dialog, ErrorBox, text, toast } from '../../commons.ts';
 import { issueAt, issuesOf } from '../../components/form/state.ts';
-import { toast } from '../../components/toasts.tsx';
 import type { Row } from '../../kind/spec.ts';
-import { act } from '../../store.ts';
-import { text } from '../../text.ts';
 import { Address, ConnectSteps } from './address.tsx';
 import { SCHEMES, type Signature, schemeNamed } from './schemes.ts';
 import { SchemeField, SecretField } from './secret-field.tsx';
 
-interface SecretDialogProps {
-  readonly row: Row;
-  readonly signature: Signature | undefined;
-  readonly onClose: () => void;
-}
+type SecretDialogProps = Readonly<{ row: Row; signature: Signature | undefined; onClose: () => void }>;
 
 const PATH = 'trigger.signature.secret';
 
@@ -44,10 +35,8 @@ export function SecretDialog({ row, signature, onClose }: SecretDialogProps) {
         <p class="quiet">Runs that the webhook starts have your rights from then on.</p>
         {error !== undefined && <ErrorBox error={error} shownElsewhere={(path) => path === PATH} />}
         <div class="actions form-actions">
-          <Button type="submit" look="primary" busy={busy}>
-            {text.save}
-          </Button>
-          <Button onClick={onClose}>{text.cancel}</Button>
+          <Button text={text.save} type="submit" look="primary" busy={busy} />
+          <Button text={text.cancel} onClick={onClose} />
         </div>
       </form>
     </Dialog>

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { CopyButton } from '../../components/code.tsx';
+import { Button, CopyButton } from '../../commons.ts';
 import { Field } from '../../components/form/field.tsx';
 import { newSecret, SCHEMES, type Scheme } from './schemes.ts';
 
@@ -65,7 +64,7 @@ export function SecretField({ scheme, value, hint = scheme.hint, needed = true, 
       {isMade && <p class="note">Copy it for the sender now. It is not shown again.</p>}
       {scheme.makes !== undefined && (
         <div class="actions">
-          <Button onClick={() => make(scheme.makes ?? '')}>{isMade ? 'Make another' : 'Make one'}</Button>
+          <Button text={isMade ? 'Make another' : 'Make one'} onClick={() => make(scheme.makes ?? '')} />
           {isMade && <CopyButton value={value} words />}
         </div>
       )}

@@ -1,9 +1,5 @@
-import { Json } from '../../components/code.tsx';
-import { Mono } from '../../components/small.tsx';
-import { Ref } from '../../components/value.tsx';
+import { at, Json, Mono, Ref, useTools } from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
-import { at } from '../../router.ts';
-import { useTools } from '../../tools.ts';
 import { stepsOf } from './step.ts';
 import { triggerWords } from './trigger.ts';
 

@@ -1,11 +1,9 @@
-import { Button } from '../../components/button.tsx';
+import { Button, text, useTool } from '../../commons.ts';
 import { Field } from '../../components/form/field.tsx';
 import { Frame } from '../../components/form/groups.tsx';
 import { JsonText } from '../../components/form/json-text.tsx';
 import { issueAt, type Members, type PartProps } from '../../components/form/state.ts';
 import { ToolPicker } from '../../components/tool-picker.tsx';
-import { text } from '../../text.ts';
-import { useTool } from '../../tools.ts';
 import { type Step, stepsOf } from './step.ts';
 
 /** The steps of a flow as a list that can be put in another order. */
@@ -57,9 +55,11 @@ export function StepsControl(props: PartProps) {
           />
         </fieldset>
       ))}
-      <Button icon="plus" onClick={() => give([...steps, { id: freeId(steps), tool: '', arguments: {} }])}>
-        Add step
-      </Button>
+      <Button
+        text="Add step"
+        icon="plus"
+        onClick={() => give([...steps, { id: freeId(steps), tool: '', arguments: {} }])}
+      />
     </Frame>
   );
 }

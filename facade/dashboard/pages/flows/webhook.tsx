@@ -1,8 +1,6 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { Time } from '../../components/small.tsx';
+import { Button, Time, useMay } from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
-import { useMay } from '../../tools.ts';
 import { Address, ConnectSteps } from './address.tsx';
 import { kindOf, type Signature, schemeNamed, signatureIn } from './schemes.ts';
 import { SecretDialog } from './secret-dialog.tsx';
@@ -29,7 +27,7 @@ function WebhookOf({ row, signature }: { readonly row: Row; readonly signature: 
       )}
       {may && (
         <div class="actions">
-          <Button onClick={() => setAsks(true)}>{labelFor(signature)}</Button>
+          <Button text={labelFor(signature)} onClick={() => setAsks(true)} />
         </div>
       )}
       {asks && <SecretDialog row={row} signature={signature} onClose={() => setAsks(false)} />}

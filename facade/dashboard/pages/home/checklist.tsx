@@ -1,8 +1,4 @@
-import { LinkButton } from '../../components/button.tsx';
-import { Icon } from '../../components/icon.tsx';
-import type { ListAnswer } from '../../pages-of.ts';
-import { useAnswer } from '../../store.ts';
-import { useNames } from '../../tools.ts';
+import { Icon, LinkButton, type ListAnswer, useAnswer, useNames } from '../../commons.ts';
 
 interface Item {
   readonly title: string;
@@ -78,7 +74,7 @@ export function Checklist() {
               <span class="checklist-title">{item.title}</span>
               {isDone ? <span class="only-heard">: done</span> : <span class="quiet"> · {item.hint}</span>}
             </span>
-            {!isDone && <LinkButton to={item.to}>Start</LinkButton>}
+            {!isDone && <LinkButton text="Start" to={item.to} />}
           </li>
         ))}
       </ul>

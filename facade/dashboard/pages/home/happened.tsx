@@ -1,9 +1,4 @@
-import { Avatar, Empty, Link, Time } from '../../components/small.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { shortWordsIn } from '../../format.ts';
-import { at } from '../../router.ts';
-import { useAnswer } from '../../store.ts';
-import { useMay } from '../../tools.ts';
+import { Avatar, at, Empty, Link, Skeleton, shortWordsIn, Time, useAnswer, useMay } from '../../commons.ts';
 import { HAPPENED } from './first-calls.ts';
 
 interface Entry {

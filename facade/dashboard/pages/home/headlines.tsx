@@ -1,13 +1,8 @@
 import { useMemo } from 'preact/hooks';
-import { LinkButton } from '../../components/button.tsx';
+import { at, Empty, LinkButton, money, number, Skeleton, useMay } from '../../commons.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Growth } from '../../components/growth.tsx';
-import { Empty } from '../../components/small.tsx';
 import { Sparkline } from '../../components/sparkline.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { money, number } from '../../format.ts';
-import { at } from '../../router.ts';
-import { useMay } from '../../tools.ts';
 import type { Span } from './first-calls.ts';
 import {
   type Headline,
@@ -120,7 +115,7 @@ export function RevenueChart({ span }: { readonly span: Span }) {
       <section class="card">
         <Empty
           title="No revenue yet"
-          action={mayImport && <LinkButton to="/import">Import users and subscriptions</LinkButton>}
+          action={mayImport && <LinkButton text="Import users and subscriptions" to="/import" />}
         >
           Import the users and subscriptions of your product to see its numbers here.
         </Empty>

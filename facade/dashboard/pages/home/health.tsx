@@ -1,6 +1,4 @@
-import { Badge, Link, type Tone } from '../../components/small.tsx';
-import { useAnswer } from '../../store.ts';
-import { useMay } from '../../tools.ts';
+import { Badge, Link, type Tone, useAnswer, useMay } from '../../commons.ts';
 
 interface SystemHealth {
   readonly overallStatus: 'ok' | 'degraded' | 'down';

@@ -1,12 +1,7 @@
-import { partsOf } from '../../format.ts';
-import { useAnswer } from '../../store.ts';
-import { useMay } from '../../tools.ts';
+import { partsOf, useAnswer, useMay } from '../../commons.ts';
 import { metricInput, type Span } from './first-calls.ts';
 
-interface Period {
-  readonly from: string;
-  readonly complete: boolean;
-}
+type Period = Readonly<{ from: string; complete: boolean }>;
 
 export interface Overview {
   readonly currency: string;
@@ -19,9 +14,7 @@ export interface Overview {
   })[];
 }
 
-export interface Visitors {
-  readonly series: readonly (Period & { readonly visitors: number })[];
-}
+export type Visitors = Readonly<{ series: readonly (Period & { readonly visitors: number })[] }>;
 
 export interface Mrr {
   readonly currency: string;

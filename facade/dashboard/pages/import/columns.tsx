@@ -1,5 +1,4 @@
-import { Badge, Mono } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
+import { Badge, Mono, Table } from '../../commons.ts';
 import type { Mapping, Member } from './mapping.ts';
 
 interface ColumnsProps {

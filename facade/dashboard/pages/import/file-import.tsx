@@ -1,10 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { presets } from '../../../import/presets.ts';
-import { Button } from '../../components/button.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
+import { Button, counted, ErrorBox, useTool, wordOf } from '../../commons.ts';
 import { Field } from '../../components/form/field.tsx';
-import { counted, wordOf } from '../../format.ts';
-import { useTool } from '../../tools.ts';
 import { Columns } from './columns.tsx';
 import { MadeBy } from './made-by.tsx';
 import { columnsOf, guessed, type Mapping, mappedRows, membersOf } from './mapping.ts';
@@ -14,15 +11,9 @@ import type { FileRow } from './rows.ts';
 import { importRows, type Progress } from './run.ts';
 
 /** A file whose rows are in the browser. */
-export interface ReadFile {
-  readonly name: string;
-  readonly rows: readonly FileRow[];
-}
+export type ReadFile = Readonly<{ name: string; rows: readonly FileRow[] }>;
 
-interface FileImportProps {
-  readonly file: ReadFile;
-  readonly onBusy: (busy: boolean) => void;
-}
+type FileImportProps = Readonly<{ file: ReadFile; onBusy: (busy: boolean) => void }>;
 
 /** What the rows of a file are, what its columns become, and how far their import is. */
 export function FileImport({ file, onBusy }: FileImportProps) {
@@ -61,9 +52,7 @@ export function FileImport({ file, onBusy }: FileImportProps) {
       )}
       <div class="actions">
         {stop ? (
-          <Button icon="stop" onClick={stop}>
-            Stop
-          </Button>
+          <Button text="Stop" icon="stop" onClick={stop} />
         ) : (
           <ImportButtons count={lacks.length > 0 ? 0 : file.rows.length} onRun={begin} />
         )}
@@ -74,21 +63,20 @@ export function FileImport({ file, onBusy }: FileImportProps) {
   );
 }
 
-interface ImportButtonsProps {
-  readonly count: number;
-  readonly onRun: (dryRun: boolean) => void;
-}
+type ImportButtonsProps = Readonly<{ count: number; onRun: (dryRun: boolean) => void }>;
 
 function ImportButtons({ count, onRun }: ImportButtonsProps) {
   const disabled = count === 0;
   return (
     <>
-      <Button look="primary" icon="import" disabled={disabled} onClick={() => onRun(false)}>
-        {`Import ${counted(count, 'row')}`}
-      </Button>
-      <Button disabled={disabled} onClick={() => onRun(true)}>
-        Check first
-      </Button>
+      <Button
+        text={`Import ${counted(count, 'row')}`}
+        look="primary"
+        icon="import"
+        disabled={disabled}
+        onClick={() => onRun(false)}
+      />
+      <Button text="Check first" disabled={disabled} onClick={() => onRun(true)} />
     </>
   );
 }
@@ -112,11 +100,7 @@ function useImport(onBusy: (busy: boolean) => void) {
   return { run, forgetCheck, stop: control && (() => control.abort()), progress, error };
 }
 
-interface TypeFieldProps {
-  readonly types: readonly string[];
-  readonly value: string;
-  readonly onChange: (type: string) => void;
-}
+type TypeFieldProps = Readonly<{ types: readonly string[]; value: string; onChange: (type: string) => void }>;
 
 function TypeField({ types, value, onChange }: TypeFieldProps) {
   return (

@@ -2,10 +2,7 @@ import type { FileRow, ImportedRow } from './rows.ts';
 import { typed } from './rows.ts';
 
 /** A member that rows of a type have. */
-export interface Member {
-  readonly name: string;
-  readonly needed: boolean;
-}
+export type Member = Readonly<{ name: string; needed: boolean }>;
 
 /** What each column of the file becomes; those that are missing are left out. */
 export type Mapping = ReadonlyMap<string, string>;

@@ -1,7 +1,5 @@
-import { Button } from '../../components/button.tsx';
-import { Table } from '../../components/table.tsx';
+import { Button, counted, number, Table } from '../../commons.ts';
 import { csvOf, download } from '../../csv.ts';
-import { counted, number } from '../../format.ts';
 import type { Progress, Refused } from './run.ts';
 
 /** How far it is, and which rows were refused. */
@@ -42,9 +40,7 @@ function RefusedRows({ refused }: { readonly refused: readonly Refused[] }) {
     <>
       <header class="section-head">
         <h2>{`${counted(refused.length, 'row')} refused`}</h2>
-        <Button icon="download" onClick={hand}>
-          Refused rows
-        </Button>
+        <Button text="Refused rows" icon="download" onClick={hand} />
       </header>
       <Table
         label="Refused rows"

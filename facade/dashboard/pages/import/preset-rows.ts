@@ -2,10 +2,7 @@ import { missingColumns, type Preset, presets, rowBy } from '../../../import/pre
 import type { FileRow, ImportedRow } from './rows.ts';
 
 /** The rows of a file as a preset makes them, and how many it leaves out for which reason. */
-export interface PresetRows {
-  readonly rows: readonly FileRow[];
-  readonly leftOut: ReadonlyMap<string, number>;
-}
+export type PresetRows = Readonly<{ rows: readonly FileRow[]; leftOut: ReadonlyMap<string, number> }>;
 
 /** The presets by name, those first whose columns the file has. */
 export function fittingPresets(rows: readonly FileRow[]): { readonly fitting: string[]; readonly others: string[] } {

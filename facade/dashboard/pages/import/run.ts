@@ -1,13 +1,8 @@
-import { CallError, call } from '../../client.ts';
-import { renew } from '../../store.ts';
+import { CallError, call, renew } from '../../commons.ts';
 import type { FileRow, ImportedRow } from './rows.ts';
 
 /** A line of the file that was not imported, and why. */
-export interface Refused {
-  readonly line: number;
-  readonly problem: string;
-  readonly row: ImportedRow | undefined;
-}
+export type Refused = Readonly<{ line: number; problem: string; row: ImportedRow | undefined }>;
 
 export interface Progress {
   /** Nothing is imported: these are the counts of what an import would do. */
@@ -24,11 +19,7 @@ export interface Progress {
   readonly waitSeconds?: number | undefined;
 }
 
-interface Imported {
-  readonly created: number;
-  readonly updated: number;
-  readonly unchanged: number;
-}
+type Imported = Readonly<{ created: number; updated: number; unchanged: number }>;
 
 type Good = Extract<FileRow, { row: ImportedRow }>;
 
@@ -90,10 +81,7 @@ export async function importRows(
   }
 }
 
-interface Patience {
-  readonly signal: AbortSignal;
-  readonly onWait: (seconds: number) => void;
-}
+type Patience = Readonly<{ signal: AbortSignal; onWait: (seconds: number) => void }>;
 
 async function importSome(
   how: { readonly type: string; readonly dryRun: boolean },

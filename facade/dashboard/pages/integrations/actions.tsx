@@ -1,9 +1,6 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { toast } from '../../components/toasts.tsx';
+import { act, Button, toast, useMay } from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
-import { act } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 
 /** Looks at the other server again, and connects an account where it wants one. */
 export function IntegrationActions({ row }: { readonly row: Row }) {
@@ -24,17 +21,14 @@ export function IntegrationActions({ row }: { readonly row: Row }) {
     <>
       {wants && mayConnect && (
         <Button
+          text="Connect account"
           icon="link"
           busy={busy}
           onClick={() => run('connect_integration', ({ url }) => location.assign(String(url)))}
-        >
-          Connect account
-        </Button>
+        />
       )}
       {mayRefresh && row.enabled !== false && (
-        <Button icon="refresh" busy={busy} onClick={() => run('refresh_integration')}>
-          Refresh
-        </Button>
+        <Button text="Look again" icon="refresh" busy={busy} onClick={() => run('refresh_integration')} />
       )}
     </>
   );

@@ -1,12 +1,6 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { Json } from '../../components/code.tsx';
-import { ConfirmDialog } from '../../components/dialog.tsx';
-import { Badge, Empty, Mono } from '../../components/small.tsx';
-import { counted, wordOf } from '../../format.ts';
+import { act, Badge, Button, ConfirmDialog, counted, Empty, Json, Mono, useMay, wordOf } from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
-import { act } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 
 interface Listed {
   readonly name: string;
@@ -37,11 +31,7 @@ export function Listing({ row }: { readonly row: Row }) {
             {counted(held.length, 'definition')} changed. Read what is new before you approve: agents follow what it
             says.
           </p>
-          {may && (
-            <Button look="primary" icon="check" onClick={() => setAsks(true)}>
-              Approve
-            </Button>
-          )}
+          {may && <Button text="Approve" look="primary" icon="check" onClick={() => setAsks(true)} />}
         </div>
       )}
       <ul class="stack">

@@ -1,5 +1,4 @@
-import type { Tone } from '../../components/small.tsx';
-import { wordOf } from '../../format.ts';
+import { type Tone, wordOf } from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
 
 const TONES: Readonly<Record<string, Tone>> = {

@@ -1,12 +1,7 @@
 import { useState } from 'preact/hooks';
-import { boot } from '../../boot.ts';
-import { Button } from '../../components/button.tsx';
-import { ConfirmDialog } from '../../components/dialog.tsx';
+import { act, Button, boot, ConfirmDialog, Time, useMay } from '../../commons.ts';
 import { EarlierSecrets, RotateButton, type Rotating } from '../../components/rotate.tsx';
-import { Time } from '../../components/small.tsx';
 import type { Row } from '../../kind/spec.ts';
-import { act } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 import { unifiedEndpoint } from './endpoint.ts';
 import { stateOf } from './state.ts';
 
@@ -18,11 +13,7 @@ export function KeyActions({ row }: { readonly row: Row }) {
   return (
     <>
       {row.ownerId === boot.user.id && <RotateButton of={rotatingOf(row)} />}
-      {mayRevoke && (
-        <Button icon="close" onClick={() => setRevokes(true)}>
-          Revoke
-        </Button>
-      )}
+      {mayRevoke && <Button text="Revoke" icon="close" onClick={() => setRevokes(true)} />}
       {revokes && <RevokeDialog row={row} onClose={() => setRevokes(false)} />}
     </>
   );

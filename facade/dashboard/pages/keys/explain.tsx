@@ -1,10 +1,6 @@
 import { useState } from 'preact/hooks';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Empty } from '../../components/small.tsx';
+import { Badge, Empty, ErrorBox, Skeleton, useAnswer, useMay } from '../../commons.ts';
 import { ToolPicker } from '../../components/tool-picker.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { useAnswer } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 
 interface Explained {
   readonly verdict: string;

@@ -1,13 +1,6 @@
 import { useState } from 'preact/hooks';
-import { boot } from '../../boot.ts';
-import { Button } from '../../components/button.tsx';
-import { ConfirmDialog, SecretOnce } from '../../components/dialog.tsx';
-import { showDialog } from '../../components/shown-dialog.tsx';
-import { Time } from '../../components/small.tsx';
-import { toast } from '../../components/toasts.tsx';
+import { act, Button, boot, ConfirmDialog, SecretOnce, showDialog, Time, toast, useMay } from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
-import { act } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 
 /** A link to sign in with, and the end of somebody's access. */
 export function PersonActions({ row }: { readonly row: Row }) {
@@ -21,23 +14,19 @@ export function PersonActions({ row }: { readonly row: Row }) {
   if (!row.isActive) {
     if (!mayBegin) return null;
     return (
-      <Button icon="play" onClick={() => attempt(() => act('reactivate_admin_user', { id: row.id }))}>
-        Reactivate
-      </Button>
+      <Button
+        text="Reactivate"
+        icon="play"
+        onClick={() => attempt(() => act('reactivate_admin_user', { id: row.id }))}
+      />
     );
   }
   return (
     <>
       {mayLink && !isSelf && (
-        <Button icon="link" onClick={() => attempt(() => showLink(String(row.email)))}>
-          Sign-in link
-        </Button>
+        <Button text="Sign-in link" icon="link" onClick={() => attempt(() => showLink(String(row.email)))} />
       )}
-      {mayEnd && !isSelf && (
-        <Button icon="close" onClick={() => setLeaves(true)}>
-          Deactivate
-        </Button>
-      )}
+      {mayEnd && !isSelf && <Button text="Deactivate" icon="close" onClick={() => setLeaves(true)} />}
       {leaves && (
         <ConfirmDialog
           title={`Deactivate ${String(row.email)}?`}

@@ -1,26 +1,25 @@
 import { useState } from 'preact/hooks';
-import { boot } from '../../boot.ts';
-import { call } from '../../client.ts';
-import { Button } from '../../components/button.tsx';
-import { ConfirmDialog, SecretOnce } from '../../components/dialog.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { showDialog } from '../../components/shown-dialog.tsx';
-import { Badge, Empty, Time } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Segments } from '../../components/tabs.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
+import {
+  act,
+  Badge,
+  Button,
+  boot,
+  ConfirmDialog,
+  call,
+  Empty,
+  ErrorBox,
+  SecretOnce,
+  Segments,
+  Skeleton,
+  showDialog,
+  Table,
+  Time,
+  useMay,
+  usePages,
+} from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
-import { usePages } from '../../pages-of.ts';
-import { act } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 
-interface Holding {
-  readonly type: string;
-  readonly id: string;
-  readonly name: string;
-  readonly reach: string;
-  readonly lastUsedAt?: string;
-}
+type Holding = Readonly<{ type: string; id: string; name: string; reach: string; lastUsedAt?: string }>;
 
 const TAKEN = ['key', 'capsule', 'flow'];
 
@@ -38,7 +37,7 @@ export function Holdings({ row }: { readonly row: Row }) {
     title: 'Take over',
     end: true,
     cell: (holding: Holding) =>
-      TAKEN.includes(holding.type) ? <Button onClick={() => setTaking(holding)}>Take over</Button> : null,
+      TAKEN.includes(holding.type) ? <Button text="Take over" onClick={() => setTaking(holding)} /> : null,
   };
   return (
     <>

@@ -1,16 +1,7 @@
-import { LinkButton } from '../../components/button.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Empty, Time } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
+import { Badge, Empty, ErrorBox, LinkButton, Skeleton, Table, Time, useMay, usePages } from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
-import { usePages } from '../../pages-of.ts';
-import { useMay } from '../../tools.ts';
 
-interface InsideProps {
-  readonly projectId: string;
-  readonly kind: 'goals' | 'tasks' | 'documents';
-}
+type InsideProps = Readonly<{ projectId: string; kind: 'goals' | 'tasks' | 'documents' }>;
 
 const WORDS = { goals: 'goal', tasks: 'task', documents: 'document' } as const;
 
@@ -23,7 +14,7 @@ export function Inside({ projectId, kind }: InsideProps) {
   if (rows.length === 0 && loading) return <Skeleton lines={4} />;
   if (rows.length === 0) {
     return (
-      <Empty title={`No ${kind} yet`} action={mayMake && <LinkButton to={`/${kind}/new`}>{`New ${one}`}</LinkButton>}>
+      <Empty title={`No ${kind} yet`} action={mayMake && <LinkButton text={`New ${one}`} to={`/${kind}/new`} />}>
         {`A ${one} belongs to the project that is picked in its form.`}
       </Empty>
     );

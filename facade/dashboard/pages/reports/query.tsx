@@ -33,10 +33,7 @@ export function Query(props: PartProps) {
   );
 }
 
-interface Kept {
-  readonly tool: string;
-  readonly arguments: Members;
-}
+type Kept = Readonly<{ tool: string; arguments: Members }>;
 
 /** A report that shows itself would never end. */
 const RENDERS = 'get_report';

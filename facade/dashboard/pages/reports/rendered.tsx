@@ -1,14 +1,8 @@
 import { useMemo } from 'preact/hooks';
+import { ErrorBox, Json, Link, labelOf, Mono, number, Skeleton, Time, useAnswer, useTool } from '../../commons.ts';
 import { Chart } from '../../components/chart.tsx';
-import { Json } from '../../components/code.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Link, Mono, Time } from '../../components/small.tsx';
 import { Shown } from '../../components/tool-runner.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { labelOf, number } from '../../format.ts';
 import type { Row } from '../../kind/spec.ts';
-import { useAnswer } from '../../store.ts';
-import { useTool } from '../../tools.ts';
 import { METRICS, type Metric, type MetricAnswer } from '../analytics/metrics.ts';
 import { Charts, Rows, Totals } from '../analytics/shown.tsx';
 
@@ -46,12 +40,7 @@ export function Rendered({ row }: { readonly row: Row }) {
   );
 }
 
-interface ResultProps {
-  readonly tool: string;
-  readonly answer: Row;
-  readonly shownAs: string;
-  readonly title: string;
-}
+type ResultProps = Readonly<{ tool: string; answer: Row; shownAs: string; title: string }>;
 
 function Result({ tool, answer, shownAs, title }: ResultProps) {
   const schema = useTool(tool)?.outputSchema;
@@ -73,11 +62,7 @@ const NOTHING: MetricAnswer = {
   totals: {},
 };
 
-interface AsMetricProps {
-  readonly metric: Metric;
-  readonly answer: Row;
-  readonly shownAs: string;
-}
+type AsMetricProps = Readonly<{ metric: Metric; answer: Row; shownAs: string }>;
 
 /** As the page of the metric shows it: its periods as lines, as bars or as a table. */
 function AsMetric({ metric, answer, shownAs }: AsMetricProps) {
@@ -101,15 +86,7 @@ function rowsIn({ series, rows, data }: Row): readonly Row[] {
 const MOST_SERIES = 5;
 
 /** The numbers of each row by the first text in it, which is a date or a name. */
-function AsChart({
-  rows,
-  bars,
-  title,
-}: {
-  readonly rows: readonly Row[];
-  readonly bars: boolean;
-  readonly title: string;
-}) {
+function AsChart({ rows, bars, title }: Readonly<{ rows: readonly Row[]; bars: boolean; title: string }>) {
   const drawn = useMemo(() => {
     const [first = {}] = rows;
     const names = Object.keys(first).filter((name) => rows.some((row) => typeof row[name] === 'number'));

@@ -1,12 +1,17 @@
-import { LinkButton } from '../../components/button.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Empty, Time } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Ref } from '../../components/value.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { duration, number } from '../../format.ts';
-import { usePages } from '../../pages-of.ts';
-import { useMay } from '../../tools.ts';
+import {
+  Badge,
+  duration,
+  Empty,
+  ErrorBox,
+  LinkButton,
+  number,
+  Ref,
+  Skeleton,
+  Table,
+  Time,
+  useMay,
+  usePages,
+} from '../../commons.ts';
 import type { RunRow } from './run.ts';
 
 interface RunListProps {
@@ -46,11 +51,7 @@ export function RunList({ asked, to, picked, isNarrowed = false }: RunListProps)
 
 function NoRuns() {
   const may = useMay('send_chat_message');
-  const action = may && (
-    <LinkButton icon="chat" to="/chat/new">
-      New chat
-    </LinkButton>
-  );
+  const action = may && <LinkButton text="New chat" icon="chat" to="/chat/new" />;
   return (
     <Empty title="No runs" action={action}>
       A run is one message to an agent, or one piece of work for it.

@@ -1,14 +1,21 @@
 import type { ComponentChildren } from 'preact';
-import { LinkButton } from '../../components/button.tsx';
+import {
+  Badge,
+  duration,
+  ErrorBox,
+  Link,
+  LinkButton,
+  Mono,
+  number,
+  Ref,
+  Skeleton,
+  Time,
+  useAnswer,
+  useMay,
+  wordOf,
+} from '../../commons.ts';
 import { Caller } from '../../components/caller.tsx';
 import { CancelRun } from '../../components/cancel-run.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Link, Mono, Time } from '../../components/small.tsx';
-import { Ref } from '../../components/value.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { duration, number, wordOf } from '../../format.ts';
-import { useAnswer } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 import type { Run, RunCall, RunTurn } from './run.ts';
 
 /** One run: what it was given, its turns with their calls, how it ended, and the ways on from there. */
@@ -133,15 +140,7 @@ function Records({ records }: { readonly records: Run['skills'] }) {
   );
 }
 
-function Turn({
-  at,
-  turn,
-  calls,
-}: {
-  readonly at: number;
-  readonly turn: RunTurn;
-  readonly calls: readonly RunCall[];
-}) {
+function Turn({ at, turn, calls }: Readonly<{ at: number; turn: RunTurn; calls: readonly RunCall[] }>) {
   return (
     <li class={calls.some(({ outcome }) => outcome === 'failed') ? 'step-failed' : 'step-succeeded'}>
       <span class="timeline-title">Turn {at}</span>{' '}

@@ -1,14 +1,8 @@
 import type { CallerRef } from '../../components/caller.tsx';
 
-interface ReadRecord {
-  readonly id: string;
-  readonly revision: number;
-}
+type ReadRecord = Readonly<{ id: string; revision: number }>;
 
-interface Usage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
+type Usage = Readonly<{ inputTokens: number; outputTokens: number }>;
 
 /** A run, as `list_agent_runs` answers it. */
 export interface RunRow {
@@ -31,11 +25,7 @@ export interface RunRow {
   readonly finishedAt?: string;
 }
 
-export interface RunTurn {
-  readonly model: string;
-  readonly usage: Usage;
-  readonly ms: number;
-}
+export type RunTurn = Readonly<{ model: string; usage: Usage; ms: number }>;
 
 export interface RunCall {
   readonly turn: number;

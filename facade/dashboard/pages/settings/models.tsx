@@ -1,9 +1,4 @@
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Mono } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { labelOf } from '../../format.ts';
-import { useAnswer } from '../../store.ts';
+import { Badge, ErrorBox, labelOf, Mono, Skeleton, Table, useAnswer } from '../../commons.ts';
 
 interface Model {
   readonly id: string;

@@ -1,13 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
+import { act, Button, counted, ErrorBox, Skeleton, text, toast, useAnswer } from '../../commons.ts';
 import { Field } from '../../components/form/field.tsx';
 import { Picker } from '../../components/form/picker.tsx';
-import { toast } from '../../components/toasts.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { counted } from '../../format.ts';
-import { act, useAnswer } from '../../store.ts';
-import { text } from '../../text.ts';
 
 interface BotConfig {
   readonly promptSections: Readonly<Record<string, string>>;
@@ -72,18 +66,13 @@ function Sections({ config }: { readonly config: BotConfig }) {
       </Field>
       {error !== undefined && <ErrorBox error={error} />}
       <div class="actions form-actions">
-        <Button type="submit" look="primary" busy={busy}>
-          {text.save}
-        </Button>
+        <Button text={text.save} type="submit" look="primary" busy={busy} />
       </div>
     </form>
   );
 }
 
-interface SectionListProps {
-  readonly sections: readonly Section[];
-  readonly onChange: (sections: readonly Section[]) => void;
-}
+type SectionListProps = Readonly<{ sections: readonly Section[]; onChange: (sections: readonly Section[]) => void }>;
 
 function SectionList({ sections, onChange }: SectionListProps) {
   const put = (at: number, section: Section) => onChange(sections.map((one, index) => (index === at ? section : one)));
@@ -138,9 +127,11 @@ function SectionList({ sections, onChange }: SectionListProps) {
         </fieldset>
       ))}
       <div>
-        <Button icon="plus" onClick={() => onChange([...sections, [`section ${sections.length + 1}`, '']])}>
-          Add section
-        </Button>
+        <Button
+          text="Add section"
+          icon="plus"
+          onClick={() => onChange([...sections, [`section ${sections.length + 1}`, '']])}
+        />
       </div>
     </>
   );

@@ -1,17 +1,11 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
+import { Button, counted, partsOf, text } from '../../commons.ts';
 import { AddTyped } from '../../components/form/add-typed.tsx';
 import { Frame } from '../../components/form/groups.tsx';
 import type { PartProps } from '../../components/form/state.ts';
-import { counted, partsOf } from '../../format.ts';
-import { text } from '../../text.ts';
 
 /** As the schema of the settings says. A rate that is not typed yet has none. */
-interface Rate {
-  readonly month: string;
-  readonly currency: string;
-  readonly rate?: number | undefined;
-}
+type Rate = Readonly<{ month: string; currency: string; rate?: number | undefined }>;
 
 /** The exchange rates by currency, each folded, newest month first. */
 export function RatesControl(props: PartProps) {
@@ -130,15 +124,14 @@ function AddMonth({ currency, taken, onAdd }: AddMonthProps) {
         onInput={({ currentTarget }) => setGiven(currentTarget.value)}
       />
       <Button
+        text="Add month"
         icon="plus"
         disabled={!/^\d{4}-\d\d$/.test(month) || taken.includes(month)}
         onClick={() => {
           onAdd(month);
           setGiven(undefined);
         }}
-      >
-        Add month
-      </Button>
+      />
     </div>
   );
 }
@@ -153,11 +146,7 @@ function AddCurrency({ taken, onAdd }: { readonly taken: readonly string[]; read
     .map((value) => ({ value, label: currencyName(value) }));
   return (
     <AddTyped label="Another currency" placeholder="USD, GBP, …" options={options} read={read} onAdd={onAdd}>
-      {(add, isNothing) => (
-        <Button icon="plus" disabled={isNothing} onClick={add}>
-          Add currency
-        </Button>
-      )}
+      {(add, isNothing) => <Button text="Add currency" icon="plus" disabled={isNothing} onClick={add} />}
     </AddTyped>
   );
 }

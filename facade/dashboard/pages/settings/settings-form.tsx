@@ -1,11 +1,6 @@
-import { ErrorBox } from '../../components/error-box.tsx';
+import { act, ErrorBox, Fields, Skeleton, toast, useAnswer, useMay, useTool } from '../../commons.ts';
 import { Form } from '../../components/form/form.tsx';
-import { toast } from '../../components/toasts.tsx';
-import { Fields } from '../../components/value.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
 import type { Row } from '../../kind/spec.ts';
-import { act, useAnswer } from '../../store.ts';
-import { useMay, useTool } from '../../tools.ts';
 import { RatesControl } from './rates-control.tsx';
 
 const CONTROLS = { exchangeRates: RatesControl };

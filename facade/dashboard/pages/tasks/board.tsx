@@ -1,11 +1,4 @@
-import { Badge, Time } from '../../components/small.tsx';
-import { toast } from '../../components/toasts.tsx';
-import { Ref } from '../../components/value.tsx';
-import { wordOf } from '../../format.ts';
-import { usePages } from '../../pages-of.ts';
-import { at } from '../../router.ts';
-import { act } from '../../store.ts';
-import { useMay } from '../../tools.ts';
+import { act, at, Badge, Ref, Time, toast, useMay, usePages, wordOf } from '../../commons.ts';
 
 const COLUMNS = ['todo', 'in_progress', 'blocked', 'done'] as const;
 

@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
+import { act, Button, useAnswer, useMay } from '../../commons.ts';
 import { Form } from '../../components/form/form.tsx';
 import { Prose } from '../../components/prose.tsx';
 import type { Row } from '../../kind/spec.ts';
-import { act, useAnswer } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 
 /** The text of a task, which has a revision of its own. */
 export function TaskText({ row }: { readonly row: Row }) {
@@ -31,7 +29,7 @@ export function TaskText({ row }: { readonly row: Row }) {
     <section class="block" aria-label="Text">
       <header class="section-head">
         <h2>Text</h2>
-        {may && <Button onClick={() => setEdits(true)}>{data.content ? 'Edit text' : 'Write text'}</Button>}
+        {may && <Button text={data.content ? 'Edit text' : 'Write text'} onClick={() => setEdits(true)} />}
       </header>
       {data.content ? <Prose text={String(data.content)} /> : <p class="quiet">Nothing is written yet.</p>}
     </section>

@@ -1,5 +1,4 @@
-import { Segments } from '../../components/tabs.tsx';
-import { setQuery, usePlace } from '../../router.ts';
+import { Segments, setQuery, usePlace } from '../../commons.ts';
 
 const VIEWS = [
   { value: 'board', label: 'Board' },

@@ -1,16 +1,25 @@
-import { LinkButton } from '../../components/button.tsx';
+import {
+  Empty,
+  ErrorBox,
+  Link,
+  LinkButton,
+  Mono,
+  number,
+  pathOf,
+  refs,
+  Segments,
+  Skeleton,
+  setQuery,
+  Table,
+  Time,
+  useAnswer,
+  useMay,
+  usePlace,
+  useTool,
+  wordOf,
+} from '../../commons.ts';
 import { Chart } from '../../components/chart.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
 import { FilterChoice } from '../../components/filters.tsx';
-import { Empty, Link, Mono, Time } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Segments } from '../../components/tabs.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { number, wordOf } from '../../format.ts';
-import { pathOf, refs } from '../../refs.ts';
-import { setQuery, usePlace } from '../../router.ts';
-import { useAnswer } from '../../store.ts';
-import { useMay, useTool } from '../../tools.ts';
 import { cost, type Numbers, periodOf, time, type UsageAnswer, type UsageRow } from './numbers.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -65,7 +74,7 @@ function Shown({ answer }: { readonly answer: UsageAnswer }) {
             The cost is unknown, because no price is given for {unpriced.slice(0, 5).join(', ')}
             {unpriced.length > 5 && ` and ${unpriced.length - 5} more`}.
           </p>
-          {maySet && <LinkButton to="/settings">Give prices</LinkButton>}
+          {maySet && <LinkButton text="Give prices" to="/settings" />}
         </div>
       )}
       <Charts answer={answer} />

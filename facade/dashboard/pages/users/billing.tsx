@@ -1,20 +1,7 @@
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Mono, Time } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Fields } from '../../components/value.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { money } from '../../format.ts';
+import { Badge, ErrorBox, Fields, Mono, money, Skeleton, Table, Time, useAnswer, useTool } from '../../commons.ts';
 import type { Row } from '../../kind/spec.ts';
-import { useAnswer } from '../../store.ts';
-import { useTool } from '../../tools.ts';
 
-interface Invoice {
-  readonly id: string;
-  readonly total: number;
-  readonly currency: string;
-  readonly status: string;
-  readonly issuedAt: string;
-}
+type Invoice = Readonly<{ id: string; total: number; currency: string; status: string; issuedAt: string }>;
 
 /** As `get_user_billing` answers. */
 interface BillingAnswer extends Row {

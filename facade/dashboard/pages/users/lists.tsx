@@ -1,13 +1,6 @@
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Empty, Time } from '../../components/small.tsx';
-import { type Column, Table } from '../../components/table.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { wordOf } from '../../format.ts';
-import { usePages } from '../../pages-of.ts';
+import { Badge, type Column, Empty, ErrorBox, Skeleton, Table, Time, usePages, wordOf } from '../../commons.ts';
 
-interface OfUserProps {
-  readonly userId: string;
-}
+type OfUserProps = Readonly<{ userId: string }>;
 
 interface ListProps<Row> extends OfUserProps {
   readonly tool: string;
@@ -37,13 +30,7 @@ export function Websites({ userId }: OfUserProps) {
   );
 }
 
-interface Website {
-  readonly id: string;
-  readonly name: string;
-  readonly url: string;
-  readonly state: string;
-  readonly createdAt: string;
-}
+type Website = Readonly<{ id: string; name: string; url: string; state: string; createdAt: string }>;
 
 const WEBSITE_COLUMNS: readonly Column<Website>[] = [
   {
@@ -73,12 +60,7 @@ export function Timeline({ userId }: OfUserProps) {
   );
 }
 
-interface TimelineEntry {
-  readonly id: string;
-  readonly at: string;
-  readonly type: string;
-  readonly title: string;
-}
+type TimelineEntry = Readonly<{ id: string; at: string; type: string; title: string }>;
 
 const ENTRY_COLUMNS: readonly Column<TimelineEntry>[] = [
   { id: 'title', title: 'What', cell: ({ title }) => title },

@@ -1,10 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
+import { act, Button, toast, useMay } from '../../commons.ts';
 import { RotateButton } from '../../components/rotate.tsx';
-import { toast } from '../../components/toasts.tsx';
 import type { Row } from '../../kind/spec.ts';
-import { act } from '../../store.ts';
-import { useMay } from '../../tools.ts';
 
 /** A test, the switch, and a new secret. */
 export function WebhookActions({ row }: { readonly row: Row }) {
@@ -30,15 +27,14 @@ export function WebhookActions({ row }: { readonly row: Row }) {
   };
   return (
     <>
-      {mayTest && (
-        <Button icon="send" busy={busy} onClick={() => run(test)}>
-          Test
-        </Button>
-      )}
+      {mayTest && <Button text="Test" icon="send" busy={busy} onClick={() => run(test)} />}
       {mayChange && (
-        <Button icon={row.enabled ? 'stop' : 'play'} busy={busy} onClick={() => run(turn)}>
-          {row.enabled ? 'Switch off' : 'Switch on'}
-        </Button>
+        <Button
+          text={row.enabled ? 'Switch off' : 'Switch on'}
+          icon={row.enabled ? 'stop' : 'play'}
+          busy={busy}
+          onClick={() => run(turn)}
+        />
       )}
       {row.secret !== undefined && (
         <RotateButton

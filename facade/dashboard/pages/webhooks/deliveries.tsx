@@ -1,15 +1,20 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
-import { ErrorBox } from '../../components/error-box.tsx';
-import { Badge, Empty, Time } from '../../components/small.tsx';
-import { Table } from '../../components/table.tsx';
-import { Segments } from '../../components/tabs.tsx';
-import { toast } from '../../components/toasts.tsx';
-import { Ref } from '../../components/value.tsx';
-import { Skeleton } from '../../components/waiting.tsx';
-import { usePages } from '../../pages-of.ts';
-import { act, invalidate } from '../../store.ts';
-import { useMay } from '../../tools.ts';
+import {
+  act,
+  Badge,
+  Button,
+  Empty,
+  ErrorBox,
+  invalidate,
+  Ref,
+  Segments,
+  Skeleton,
+  Table,
+  Time,
+  toast,
+  useMay,
+  usePages,
+} from '../../commons.ts';
 
 interface Delivery {
   readonly id: string;

@@ -1,6 +1,5 @@
+import { useAnswer, wordOf } from '../../commons.ts';
 import { issueAt, type PartProps } from '../../components/form/state.ts';
-import { wordOf } from '../../format.ts';
-import { useAnswer } from '../../store.ts';
 
 /** Picks types of events, kind by kind of record. */
 export function EventsControl(props: PartProps) {
@@ -29,10 +28,7 @@ function whatOf(type: string): string {
   return type.slice(kindOf(type).length + 1);
 }
 
-interface Group {
-  readonly label?: string;
-  readonly options: readonly { readonly type: string; readonly label: string }[];
-}
+type Group = Readonly<{ label?: string; options: readonly { readonly type: string; readonly label: string }[] }>;
 
 function Types(props: PartProps & { readonly legend: string; readonly groups: readonly Group[] }) {
   const { value, onChange, path, issues, legend, groups } = props;

@@ -8,11 +8,7 @@ export interface HostContext {
 }
 
 /** The tool whose answer is shown, as the host knows it from the list. */
-export interface ShownTool {
-  readonly name: string;
-  readonly title?: string;
-  readonly inputSchema?: object;
-}
+export type ShownTool = Readonly<{ name: string; title?: string; inputSchema?: object }>;
 
 interface HostSaid {
   readonly hostCapabilities?: { readonly serverTools?: object; readonly openLinks?: object };
