@@ -1,7 +1,8 @@
 import '@fontsource-variable/inter/wght.css';
 import 'uplot/dist/uPlot.min.css';
 import './style/index.css';
-import './commons.ts';
+import './app.ts';
+import './ui.ts';
 import { render } from 'preact';
 import { boot } from './boot.ts';
 import { Boundary } from './components/error-box.tsx';

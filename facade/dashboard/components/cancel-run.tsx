@@ -1,9 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import { act } from '../store.ts';
 import { useMay } from '../tools.ts';
-import { Button } from './button.tsx';
-import { ConfirmDialog } from './dialog.tsx';
+import { AskButton } from './action.tsx';
 
 interface CancelRunProps {
   readonly tool: 'cancel_agent_run' | 'cancel_flow_run';
@@ -15,21 +13,11 @@ interface CancelRunProps {
 /** Ends a run, once asked whether it should. Nothing for people who may not. */
 export function CancelRun({ tool, id, children }: CancelRunProps) {
   const may = useMay(tool);
-  const [asks, setAsks] = useState(false);
   if (!may) return null;
+  const ask = { title: 'Cancel this run?', action: 'Cancel run', run: () => act(tool, { id }) };
   return (
-    <>
-      <Button text="Cancel" icon="stop" onClick={() => setAsks(true)} />
-      {asks && (
-        <ConfirmDialog
-          title="Cancel this run?"
-          action="Cancel run"
-          run={() => act(tool, { id })}
-          onClose={() => setAsks(false)}
-        >
-          <p>{children}</p>
-        </ConfirmDialog>
-      )}
-    </>
+    <AskButton text="Cancel" icon="stop" ask={ask}>
+      <p>{children}</p>
+    </AskButton>
   );
 }

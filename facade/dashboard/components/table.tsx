@@ -5,14 +5,13 @@ import { text } from '../text.ts';
 import { Button } from './button.tsx';
 
 export interface Column<Row> {
-  readonly id: string;
+  /** Tells it from the others. */
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
   /** Numbers and times stand at the end. */
   readonly end?: boolean;
   /** Left out first where there is little room: 1 stays longest. Without it, the column always stays. */
   readonly spare?: 1 | 2 | 3;
-  readonly sortable?: boolean;
   readonly width?: string;
 }
 
@@ -27,8 +26,6 @@ export interface TableProps<Row> {
   /** Where there is more: fetched when the end comes into view, or by the button. */
   readonly onMore?: (() => void) | undefined;
   readonly loading?: boolean;
-  readonly sort?: { readonly by: string; readonly descending: boolean } | undefined;
-  readonly onSort?: (by: string) => void;
   /** Told which rows are drawn. */
   readonly onLook?: ((from: number, to: number) => void) | undefined;
 }
@@ -46,7 +43,7 @@ export function Table<Row>(props: TableProps<Row>) {
   return (
     <div class="table-box">
       <table class="table" aria-label={label} aria-rowcount={onMore ? -1 : rows.length + 1} aria-busy={loading}>
-        <Head {...props} />
+        <Head columns={columns} />
         <tbody ref={body}>
           {from > 0 && <Spacer height={from * height} columns={columns.length} />}
           {rows.slice(from, to).map((row, index) => (
@@ -68,26 +65,13 @@ function Spacer({ height, columns }: { readonly height: number; readonly columns
   );
 }
 
-function Head<Row>({ columns, sort, onSort }: TableProps<Row>) {
+function Head<Row>({ columns }: Pick<TableProps<Row>, 'columns'>) {
   return (
     <thead>
       <tr>
-        {columns.map(({ id, title, sortable, width, ...column }) => (
-          <th
-            key={id}
-            scope="col"
-            class={classOf(column)}
-            style={width === undefined ? {} : { width }}
-            aria-sort={sort?.by === id ? (sort.descending ? 'descending' : 'ascending') : undefined}
-          >
-            {sortable && onSort ? (
-              <button type="button" class="sorter" onClick={() => onSort(id)}>
-                {title}
-                <span aria-hidden="true">{sort?.by === id ? (sort.descending ? ' ↓' : ' ↑') : ''}</span>
-              </button>
-            ) : (
-              title
-            )}
+        {columns.map(({ title, width, ...column }) => (
+          <th key={title} scope="col" class={classOf(column)} style={width === undefined ? {} : { width }}>
+            {title}
           </th>
         ))}
       </tr>
@@ -118,7 +102,7 @@ function TableRow<Row>({
       onClick={follow}
     >
       {columns.map((column, place) => (
-        <td key={column.id} class={classOf(column)}>
+        <td key={column.title} class={classOf(column)}>
           {place === 0 && path !== undefined ? (
             <a class="row-link" href={at(path)} aria-current={keyOf(row) === picked ? 'true' : undefined}>
               {column.cell(row)}

@@ -92,7 +92,6 @@ function Rows({ rows, schema }: { readonly rows: readonly Members[]; readonly sc
   const found = [...new Set(rows.slice(0, 20).flatMap((row) => Object.keys(row)))];
   const names = title === undefined ? found : [title, ...found.filter((name) => name !== 'id' && name !== title)];
   const columns = names.slice(0, MOST_COLUMNS).map((name) => ({
-    id: name,
     title: schema?.properties?.[name]?.title ?? labelOf(name),
     end: typeof rows[0]?.[name] === 'number',
     cell: (row: Members) =>

@@ -82,7 +82,6 @@ function isFlat(item: unknown): item is Members {
 function Records({ records, schema }: Readonly<{ records: readonly Members[]; schema: JsonSchema | undefined }>) {
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const columns = names.map((name) => ({
-    id: name,
     title: schema?.properties?.[name]?.title ?? labelOf(name),
     end: typeof records[0]?.[name] === 'number',
     cell: (record: Members) => <Value value={record[name]} schema={schema?.properties?.[name]} />,

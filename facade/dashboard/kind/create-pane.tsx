@@ -1,5 +1,6 @@
-import { act, go, LinkButton, text, toast, usePlace, useTitle, useTool } from '../commons.ts';
+import { act, go, text, usePlace, useTitle, useTool } from '../app.ts';
 import { Form } from '../components/form/form.tsx';
+import { LinkButton, toast } from '../ui.ts';
 import { type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
 
 /** The form for a new record. */

@@ -1,29 +1,21 @@
 import { useState } from 'preact/hooks';
+import { type Answer, act, go, text, useAnswer, useNames, usePages, useTitle, useTool } from '../app.ts';
+import { VersionHistory } from '../components/versions.tsx';
+import { useLive } from '../live.ts';
 import {
-  type Answer,
   Avatar,
-  act,
   Badge,
   ConfirmDialog,
   Empty,
   ErrorBox,
-  go,
   Link,
   LinkButton,
   Menu,
   Mono,
   Skeleton,
   Tabs,
-  text,
   toast,
-  useAnswer,
-  useNames,
-  usePages,
-  useTitle,
-  useTool,
-} from '../commons.ts';
-import { VersionHistory } from '../components/versions.tsx';
-import { useLive } from '../live.ts';
+} from '../ui.ts';
 import { EditForm } from './edit-form.tsx';
 import { Overview } from './overview.tsx';
 import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
-import { act, CallError, call, go, LinkButton, type ListAnswer, toast, useNames } from '../commons.ts';
+import { act, CallError, call, go, type ListAnswer, useNames } from '../app.ts';
 import { ConflictDialog } from '../components/conflict.tsx';
 import { Form } from '../components/form/form.tsx';
+import { LinkButton, toast } from '../ui.ts';
 import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';
 
 /** Changes a record. Who changed it meanwhile is not overwritten unseen: both states are shown. */

@@ -1,24 +1,8 @@
-import {
-  Avatar,
-  Badge,
-  Button,
-  type Column,
-  Empty,
-  ErrorBox,
-  LinkButton,
-  labelOf,
-  number,
-  Skeleton,
-  Table,
-  Time,
-  useMay,
-  usePlace,
-  useTool,
-  wordOf,
-} from '../commons.ts';
+import { labelOf, number, useMay, usePlace, useTool, wordOf } from '../app.ts';
 import { FilterChoice, FilterText } from '../components/filters.tsx';
 import { useLive } from '../live.ts';
 import type { JsonSchema } from '../schema.ts';
+import { Avatar, Badge, Button, type Column, Empty, ErrorBox, LinkButton, Skeleton, Table, Time } from '../ui.ts';
 import { type Filter, filtersOf, useRows } from './list-rows.ts';
 import { idOf, type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
 
@@ -139,7 +123,7 @@ function filterWords(name: string, value: string): string {
 /** The name, and what the kind says or else its state and when it changed. */
 function columnsOf(spec: KindSpec, item: JsonSchema | undefined): readonly Column<Row>[] {
   const named = { title: 'Name', cell: (row: Row) => <Name spec={spec} row={row} /> };
-  return [{ id: spec.title, ...(spec.first ?? named) }, ...(spec.columns ?? usualColumns(item))];
+  return [spec.first ?? named, ...(spec.columns ?? usualColumns(item))];
 }
 
 function usualColumns(item: JsonSchema | undefined): Column<Row>[] {
@@ -148,15 +132,7 @@ function usualColumns(item: JsonSchema | undefined): Column<Row>[] {
   const time = ['updatedAt', 'createdAt'].find((name) => members[name]);
   return [
     ...(state
-      ? [
-          {
-            id: state,
-            title: labelOf(state),
-            cell: (row: Row) => stateOf(row[state]),
-            spare: 2 as const,
-            width: '8rem',
-          },
-        ]
+      ? [{ title: labelOf(state), cell: (row: Row) => stateOf(row[state]), spare: 2 as const, width: '8rem' }]
       : []),
     ...(time ? [timeColumn(time, time === 'updatedAt' ? 'Changed' : 'Created')] : []),
   ];
@@ -169,7 +145,7 @@ function stateOf(value: unknown) {
 
 export function timeColumn(name: string, title: string): Column<Row> {
   const cell = (row: Row) => <Time at={row[name] as string | undefined /* times are texts or absent */} />;
-  return { id: name, title, cell, end: true, spare: 1, width: '8rem' };
+  return { title, cell, end: true, spare: 1, width: '8rem' };
 }
 
 /** Of what stands below a title, so many characters are enough. */

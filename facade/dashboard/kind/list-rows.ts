@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type ListedTool, usePages } from '../commons.ts';
+import { type ListedTool, usePages } from '../app.ts';
 import { type JsonSchema, withoutNull } from '../schema.ts';
 import { useSettled } from '../settled.ts';
 import { type KindSpec, type Row, titleOf } from './spec.ts';

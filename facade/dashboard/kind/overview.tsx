@@ -1,5 +1,6 @@
-import { Fields, labelOf, Time, useTool } from '../commons.ts';
+import { labelOf, useTool } from '../app.ts';
 import { Prose } from '../components/prose.tsx';
+import { Fields, Time } from '../ui.ts';
 import type { KindSpec, Row } from './spec.ts';
 
 const BOOKKEEPING = ['id', 'uid', 'createdAt', 'updatedAt', 'revision', 'status', 'warnings'];

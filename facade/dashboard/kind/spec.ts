@@ -1,6 +1,6 @@
 import type { ComponentChildren, ComponentType } from 'preact';
-import type { Column, MenuItem } from '../commons.ts';
 import type { Members, PartProps } from '../components/form/state.ts';
+import type { Column, MenuItem } from '../ui.ts';
 
 /** Records as pages know them: which members there are, the output schema of the get tool says. */
 export type Row = Readonly<Record<string, unknown>>;

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { boot, LinkButton, Time } from '../commons.ts';
+import { boot } from '../app.ts';
+import { LinkButton, Time } from '../ui.ts';
 import { Passkeys } from './account/passkeys.tsx';
 
 /** What belongs to the person who is signed in. */

@@ -1,7 +1,8 @@
-import { act, LinkButton, toast, useMay } from '../commons.ts';
+import { act, useMay } from '../app.ts';
 import { ToolsPicker } from '../components/tools-picker.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import { type Row, titleOf } from '../kind/spec.ts';
+import { LinkButton, withToast } from '../ui.ts';
 import { AllowedTools } from './agents/allowed-tools.tsx';
 import { Identity } from './agents/identity.tsx';
 import { budgetsTab } from './budgets/budgets-of.tsx';
@@ -29,11 +30,7 @@ export const Page = kindPage({
   ],
   tabs: (row) => [
     { id: 'identity', label: 'Identity', content: () => <Identity row={row} /> },
-    {
-      id: 'tools',
-      label: 'Tools',
-      content: () => <AllowedTools row={row} />,
-    },
+    { id: 'tools', label: 'Tools', content: () => <AllowedTools row={row} /> },
     { id: 'runs', label: 'Runs', content: () => <AgentRuns agentId={String(row.id)} /> },
     budgetsTab('agent', row),
   ],
@@ -42,12 +39,10 @@ export const Page = kindPage({
 
 async function setStatus(row: Row, status: 'active' | 'paused'): Promise<void> {
   const name = titleOf({ title: 'displayName' }, row);
-  try {
+  await withToast(async () => {
     await act('update_agent', { id: row.id, status, expectedRevision: row.revision });
-    toast(status === 'paused' ? `${name} takes no new work.` : `${name} works again.`);
-  } catch (error) {
-    toast(error instanceof Error ? error.message : String(error));
-  }
+    return status === 'paused' ? `${name} takes no new work.` : `${name} works again.`;
+  });
 }
 
 function TalkButton({ row }: { readonly row: Row }) {

@@ -1,19 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
-import {
-  at,
-  Button,
-  Empty,
-  ErrorBox,
-  Link,
-  Skeleton,
-  Time,
-  useAnswer,
-  useMay,
-  usePlace,
-  useTool,
-  useTools,
-} from '../commons.ts';
+import { at, useAnswer, useMay, usePlace, useTool, useTools } from '../app.ts';
 import { csvOf, download } from '../csv.ts';
+import { Button, Empty, ErrorBox, Link, Skeleton, Time } from '../ui.ts';
 import { METRICS, type Metric, type MetricAnswer } from './analytics/metrics.ts';
 import { inputOf, RangeControls } from './analytics/range.tsx';
 import { Charts, Rows, Totals } from './analytics/shown.tsx';

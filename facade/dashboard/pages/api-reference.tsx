@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { boot, Empty, Skeleton, setQuery, usePlace } from '../commons.ts';
+import { boot, setQuery, usePlace } from '../app.ts';
 import { Connect } from '../components/connect/connect.tsx';
+import { Empty, Skeleton } from '../ui.ts';
 import { type OpenApi, type Operation, operationsOf } from './api-reference/open-api.ts';
 import { OperationRow } from './api-reference/operation.tsx';
 import { unifiedEndpoint } from './keys/endpoint.ts';

@@ -1,4 +1,5 @@
-import { Tabs, useMay, usePlace } from '../commons.ts';
+import { useMay, usePlace } from '../app.ts';
+import { Tabs } from '../ui.ts';
 import { AppPane } from './apps/app-pane.tsx';
 import { Clients } from './apps/clients.tsx';
 import { Connections } from './apps/connections.tsx';

@@ -1,4 +1,5 @@
-import { Empty, ErrorBox, LinkButton, Skeleton, Table, usePages, usePlace, useTool } from '../commons.ts';
+import { usePages, usePlace, useTool } from '../app.ts';
+import { Empty, ErrorBox, LinkButton, Skeleton, Table } from '../ui.ts';
 import { COLUMNS, type Entry } from './audit/entry.tsx';
 import { EntryPane } from './audit/entry-pane.tsx';
 import { AuditFilters, withoutReads } from './audit/filters.tsx';

@@ -1,21 +1,7 @@
 import { useState } from 'preact/hooks';
-import {
-  act,
-  Badge,
-  Button,
-  Empty,
-  ErrorBox,
-  Mono,
-  number,
-  Skeleton,
-  Table,
-  Time,
-  toast,
-  useAnswer,
-  useMay,
-  usePages,
-} from '../commons.ts';
+import { act, number, useAnswer, useMay, usePages } from '../app.ts';
 import { Warnings } from '../kind/overview.tsx';
+import { ActionButton, Badge, type Column, Empty, ErrorBox, Mono, PagedTable, Skeleton, Time } from '../ui.ts';
 
 interface Backup {
   readonly name: string;
@@ -41,7 +27,7 @@ export function Page() {
         <h1>Backups</h1>
         {backups && mayMake && (
           <span class="page-actions">
-            <BackUpNow />
+            <ActionButton text="Back up now" look="primary" icon="archive" run={backUp} />
           </span>
         )}
       </header>
@@ -58,32 +44,22 @@ export function Page() {
   );
 }
 
-function BackUpNow() {
-  const [busy, setBusy] = useState(false);
-  const make = async () => {
-    setBusy(true);
-    try {
-      const { records } = await act<Backup>('create_backup');
-      toast(`Everything is in a new backup, ${number(records)} records, and was checked.`);
-    } catch (error) {
-      toast(error instanceof Error ? error.message : String(error));
-    }
-    setBusy(false);
-  };
-  return <Button text="Back up now" look="primary" icon="archive" busy={busy} onClick={make} />;
+async function backUp(): Promise<string> {
+  const { records } = await act<Backup>('create_backup');
+  return `Everything is in a new backup, ${number(records)} records, and was checked.`;
 }
 
 function Kept() {
-  const { rows, loading, error, more } = usePages<Backup>('list_backups', { limit: 50 });
-  if (error) return <ErrorBox error={error} />;
-  if (rows.length === 0) return loading ? <Skeleton lines={4} /> : <NoBackup />;
+  const pages = usePages<Backup>('list_backups', { limit: 50 });
   return (
     <>
-      <p class="quiet">
-        Each is a folder with all data. To restore one, copy it and start a server with <Mono>DATA_DIR</Mono> set to the
-        copy.
-      </p>
-      <Table label="Backups" columns={COLUMNS} rows={rows} keyOf={({ name }) => name} onMore={more} loading={loading} />
+      {pages.rows.length > 0 && (
+        <p class="quiet">
+          Each is a folder with all data. To restore one, copy it and start a server with <Mono>DATA_DIR</Mono> set to
+          the copy.
+        </p>
+      )}
+      <PagedTable label="Backups" columns={COLUMNS} pages={pages} keyOf={({ name }) => name} none={<NoBackup />} />
     </>
   );
 }
@@ -100,25 +76,16 @@ function NoBackup() {
 
 const MEGABYTE = 1024 * 1024;
 
-const COLUMNS = [
-  { id: 'at', title: 'Made', cell: ({ at }: Backup) => <Time at={at} /> },
+const COLUMNS: readonly Column<Backup>[] = [
+  { title: 'Made', cell: ({ at }) => <Time at={at} /> },
   {
-    id: 'state',
     title: 'State',
-    cell: ({ verified }: Backup) => (
-      <Badge tone={verified ? 'good' : 'warn'}>{verified ? 'Verified' : 'Changed since'}</Badge>
-    ),
+    cell: ({ verified }) => <Badge tone={verified ? 'good' : 'warn'}>{verified ? 'Verified' : 'Changed since'}</Badge>,
   },
-  { id: 'name', title: 'Folder', cell: ({ name }: Backup) => <Mono>{name}</Mono>, spare: 2 as const },
-  { id: 'records', title: 'Records', cell: ({ records }: Backup) => number(records), end: true, spare: 1 as const },
-  {
-    id: 'audit',
-    title: 'Audit entries',
-    cell: ({ auditEntries }: Backup) => number(auditEntries),
-    end: true,
-    spare: 3 as const,
-  },
-  { id: 'size', title: 'Size', cell: ({ bytes }: Backup) => `${number(bytes / MEGABYTE, 1)} MB`, end: true },
+  { title: 'Folder', cell: ({ name }) => <Mono>{name}</Mono>, spare: 2 },
+  { title: 'Records', cell: ({ records }) => number(records), end: true, spare: 1 },
+  { title: 'Audit entries', cell: ({ auditEntries }) => number(auditEntries), end: true, spare: 3 },
+  { title: 'Size', cell: ({ bytes }) => `${number(bytes / MEGABYTE, 1)} MB`, end: true },
 ];
 
 function None({ store }: { readonly store: string | undefined }) {

@@ -1,6 +1,7 @@
-import { act, kindOfId, toast, wordOf } from '../commons.ts';
+import { act, kindOfId, wordOf } from '../app.ts';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
+import { withToast } from '../ui.ts';
 import { type Budget, kindOf, nameOf, STATES, SUBJECTS, stateOf } from './budgets/budget.ts';
 import { Standing } from './budgets/standing.tsx';
 import { SubjectControl } from './budgets/subject-control.tsx';
@@ -20,8 +21,8 @@ export const Page = kindPage({
   empty: 'A budget limits the calls, tokens or cost of a key, capsule, app or agent per day or month.',
   first: { title: 'Limit', cell: (row) => <Limit budget={budgetOf(row)} named /> },
   columns: [
-    { id: 'subject', title: 'Owner', cell: Of, spare: 2 },
-    { id: 'used', title: 'Used', cell: (row) => <Used budget={budgetOf(row)} />, width: '40%' },
+    { title: 'Of', cell: Of, spare: 2 },
+    { title: 'Used', cell: (row) => <Used budget={budgetOf(row)} />, width: '40%' },
   ],
   filters: [
     { name: 'of', label: 'Owner', options: SUBJECTS, chosenIn: (row) => budgetOf(row).subject.type },
@@ -66,10 +67,8 @@ function startOf(id: string) {
 }
 
 async function switchOn(budget: Budget, enabled: boolean): Promise<void> {
-  try {
+  await withToast(async () => {
     await act('update_budget', { id: budget.id, enabled, expectedRevision: budget.revision });
-    toast(enabled ? 'The budget counts and refuses again.' : 'The budget neither counts nor refuses now.');
-  } catch (error) {
-    toast(error instanceof Error ? error.message : String(error));
-  }
+    return enabled ? 'The budget counts and refuses again.' : 'The budget neither counts nor refuses now.';
+  });
 }

@@ -1,8 +1,8 @@
-import { Badge, SecretOnce, showDialog, Time } from '../commons.ts';
 import { Connect, shortName } from '../components/connect/connect.tsx';
 import { ToolsPicker } from '../components/tools-picker.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
+import { Badge, SecretOnce, showDialog, Time } from '../ui.ts';
 import { budgetsTab } from './budgets/budgets-of.tsx';
 import { CapsuleActions, EarlierTokens } from './capsules/actions.tsx';
 import { Constraints } from './capsules/constraints.tsx';
@@ -21,21 +21,9 @@ export const Page = kindPage({
   subtitle: 'description',
   empty: 'A capsule is an MCP endpoint of its own with the tools that you pick, for one client, with one token.',
   columns: [
-    {
-      id: 'status',
-      title: 'Status',
-      cell: (row: Row) => <Badge value={String(row.status)} />,
-      spare: 2,
-      width: '8rem',
-    },
-    { id: 'callCount', title: 'Calls', cell: (row: Row) => String(row.callCount), end: true, spare: 2 },
-    {
-      id: 'lastUsedAt',
-      title: 'Used',
-      cell: (row: Row) => <Time at={row.lastUsedAt as string} />,
-      end: true,
-      spare: 1,
-    },
+    { title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} />, spare: 2, width: '8rem' },
+    { title: 'Calls', cell: (row: Row) => String(row.callCount), end: true, spare: 2 },
+    { title: 'Used', cell: (row: Row) => <Time at={row.lastUsedAt as string} />, end: true, spare: 1 },
   ],
   without: [
     'ownerId',

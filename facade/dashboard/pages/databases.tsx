@@ -14,13 +14,7 @@ export const Page = kindPage({
   subtitle: 'description',
   empty: 'A database is a table with columns of your choice.',
   columns: [
-    {
-      id: 'columns',
-      title: 'Columns',
-      cell: (row: Row) => counted(columnsOf(row).length, 'column'),
-      spare: 2,
-      width: '10rem',
-    },
+    { title: 'Columns', cell: (row: Row) => counted(columnsOf(row).length, 'column'), spare: 2, width: '10rem' },
     timeColumn('updatedAt', 'Changed'),
   ],
   without: ['columns'],

@@ -1,7 +1,8 @@
-import { act, Badge, toast } from '../commons.ts';
+import { act } from '../app.ts';
 import { kindPage } from '../kind/kind-page.tsx';
 import { timeColumn } from '../kind/list-pane.tsx';
 import { type Row, titleOf } from '../kind/spec.ts';
+import { Badge, withToast } from '../ui.ts';
 import { Deliveries } from './flows/deliveries.tsx';
 import { RunNow } from './flows/run-now.tsx';
 import { Runs } from './flows/runs.tsx';
@@ -22,9 +23,8 @@ export const Page = kindPage({
   versions: 'flow',
   empty: 'A flow calls tools one after the other, by hand, by schedule, by webhook or by event.',
   columns: [
-    { id: 'trigger', title: 'Starts', cell: (row: Row) => triggerWords(row.trigger), spare: 2, width: '18rem' },
+    { title: 'Starts', cell: (row: Row) => triggerWords(row.trigger), spare: 2, width: '18rem' },
     {
-      id: 'enabled',
       title: 'Enabled',
       cell: ({ enabled }: Row) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'On' : 'Off'}</Badge>,
       width: '6rem',
@@ -66,10 +66,8 @@ function deliveriesOf(row: Row) {
 
 async function switchOn(row: Row, enabled: boolean): Promise<void> {
   const name = titleOf({ title: 'name' }, row);
-  try {
+  await withToast(async () => {
     await act('update_flow', { id: row.id, enabled, expectedRevision: row.revision });
-    toast(enabled ? `${name} is on.` : `${name} is off: nothing starts it.`);
-  } catch (error) {
-    toast(error instanceof Error ? error.message : String(error));
-  }
+    return enabled ? `${name} is on.` : `${name} is off: nothing starts it.`;
+  });
 }

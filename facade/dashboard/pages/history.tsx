@@ -1,5 +1,6 @@
-import { Empty, Mono, usePlace, wordOf } from '../commons.ts';
+import { usePlace, wordOf } from '../app.ts';
 import { VersionHistory } from '../components/versions.tsx';
+import { Empty, Mono } from '../ui.ts';
 
 /** The versions of any record, also of deleted ones: `/history/<type>/<id>`. */
 export function Page() {

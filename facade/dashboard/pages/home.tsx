@@ -1,4 +1,5 @@
-import { Segments, setQuery, usePlace } from '../commons.ts';
+import { setQuery, usePlace } from '../app.ts';
+import { Segments } from '../ui.ts';
 import { Checklist } from './home/checklist.tsx';
 import { spanIn } from './home/first-calls.ts';
 import { Happened } from './home/happened.tsx';

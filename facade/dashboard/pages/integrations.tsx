@@ -14,10 +14,9 @@ export const Page = kindPage({
   title: 'name',
   empty: 'An integration is another MCP server, whose tools are then offered here under the same rights and audit.',
   columns: [
-    { id: 'status', title: 'Status', cell: (row: Row) => <Badge {...statusOf(row)} />, width: '9rem' },
-    { id: 'tools', title: 'Tools', cell: (row: Row) => String(row.toolCount ?? ''), end: true, spare: 2 },
+    { title: 'Status', cell: (row: Row) => <Badge {...statusOf(row)} />, width: '9rem' },
+    { title: 'Tools', cell: (row: Row) => String(row.toolCount ?? ''), end: true, spare: 2 },
     {
-      id: 'held',
       title: 'To approve',
       cell: (row: Row) => (row.heldCount ? <Badge tone="warn">{String(row.heldCount)}</Badge> : ''),
       end: true,

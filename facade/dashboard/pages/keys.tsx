@@ -1,7 +1,7 @@
-import { Badge, SecretOnce, showDialog, Time } from '../commons.ts';
 import { Connect, shortName } from '../components/connect/connect.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
+import { Badge, SecretOnce, showDialog, Time } from '../ui.ts';
 import { budgetsTab } from './budgets/budgets-of.tsx';
 import { EarlierOfKey, KeyActions } from './keys/actions.tsx';
 import { unifiedEndpoint } from './keys/endpoint.ts';
@@ -17,15 +17,9 @@ export const Page = kindPage({
   title: 'name',
   empty: 'A key lets a program call with a part of your rights, over MCP and REST.',
   columns: [
-    { id: 'rights', title: 'Rights', cell: (row: Row) => rightsOf(row), spare: 2, width: '14rem' },
-    { id: 'state', title: 'State', cell: (row: Row) => <Badge value={stateOf(row)} />, width: '7.5rem' },
-    {
-      id: 'lastUsedAt',
-      title: 'Used',
-      cell: (row: Row) => <Time at={row.lastUsedAt as string} />,
-      end: true,
-      spare: 2,
-    },
+    { title: 'Rights', cell: (row: Row) => rightsOf(row), spare: 2, width: '14rem' },
+    { title: 'State', cell: (row: Row) => <Badge value={stateOf(row)} />, width: '7.5rem' },
+    { title: 'Used', cell: (row: Row) => <Time at={row.lastUsedAt as string} />, end: true, spare: 2 },
   ],
   without: ['endsWith', 'createdBy', 'earlierSecrets'],
   above: EarlierOfKey,

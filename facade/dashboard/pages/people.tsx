@@ -15,21 +15,14 @@ export const Page = kindPage({
   avatar: true,
   empty: 'People who administer this workspace.',
   columns: [
+    { title: 'Role', cell: (row: Row) => <Badge tone="plain">{String(row.role)}</Badge>, spare: 2, width: '10rem' },
     {
-      id: 'role',
-      title: 'Role',
-      cell: (row: Row) => <Badge tone="plain">{String(row.role)}</Badge>,
-      spare: 2,
-      width: '10rem',
-    },
-    {
-      id: 'isActive',
       title: 'Active',
       cell: ({ isActive }: Row) => <Badge tone={isActive ? 'good' : 'plain'}>{isActive ? 'Yes' : 'No'}</Badge>,
       spare: 1,
       width: '6rem',
     },
-    { id: 'createdAt', title: 'Since', cell: (row: Row) => <Time at={row.createdAt as string} />, end: true, spare: 2 },
+    { title: 'Since', cell: (row: Row) => <Time at={row.createdAt as string} />, end: true, spare: 2 },
   ],
   actions: PersonActions,
   tabs: (row) => [

@@ -14,13 +14,7 @@ export const Page = kindPage({
   subtitle: 'description',
   empty: 'A report is a saved question to any tool that reads.',
   columns: [
-    {
-      id: 'as',
-      title: 'Shown as',
-      cell: (row: Row) => <Badge value={String(row.visualization)} />,
-      spare: 2,
-      width: '10rem',
-    },
+    { title: 'Shown as', cell: (row: Row) => <Badge value={String(row.visualization)} />, spare: 2, width: '10rem' },
     timeColumn('updatedAt', 'Changed'),
   ],
   without: ['query', 'visualization'],

@@ -1,6 +1,7 @@
-import { CALLERS, LinkButton, usePlace, useTool, wordOf } from '../commons.ts';
+import { CALLERS, usePlace, useTool, wordOf } from '../app.ts';
 import { FilterRecord } from '../components/filter-record.tsx';
 import { FilterChoice } from '../components/filters.tsx';
+import { LinkButton } from '../ui.ts';
 import { RunList } from './runs/run-list.tsx';
 import { RunPane } from './runs/run-pane.tsx';
 

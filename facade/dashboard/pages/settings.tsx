@@ -1,5 +1,6 @@
-import { Tabs, useMay } from '../commons.ts';
+import { useMay } from '../app.ts';
 import { VersionHistory } from '../components/versions.tsx';
+import { Tabs } from '../ui.ts';
 import { ModelsList } from './settings/models.tsx';
 import { PromptForm } from './settings/prompt-form.tsx';
 import { SettingsForm } from './settings/settings-form.tsx';

@@ -1,6 +1,7 @@
-import { LinkButton, type ListAnswer, useAnswer, useMay, usePlace } from '../commons.ts';
+import { type ListAnswer, useAnswer, useMay, usePlace } from '../app.ts';
 import { KindPage } from '../kind/kind-page.tsx';
 import { NoneYet } from '../kind/list-pane.tsx';
+import { LinkButton } from '../ui.ts';
 import { Board } from './tasks/board.tsx';
 import { taskSpec } from './tasks/spec.tsx';
 import { ViewChoice } from './tasks/view-choice.tsx';

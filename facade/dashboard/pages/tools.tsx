@@ -1,6 +1,7 @@
-import { at, Badge, Empty, LinkButton, Mono, Skeleton, useAnswer, usePlace, useTitle, useTool } from '../commons.ts';
+import { at, useAnswer, usePlace, useTitle, useTool } from '../app.ts';
 import { FilterText } from '../components/filters.tsx';
 import { ToolRunner } from '../components/tool-runner.tsx';
+import { Badge, Empty, LinkButton, Mono, Skeleton } from '../ui.ts';
 
 interface Category {
   readonly category: string;

@@ -1,4 +1,5 @@
-import { LinkButton, useMay } from '../commons.ts';
+import { useMay } from '../app.ts';
+import { LinkButton } from '../ui.ts';
 import { Figures } from './usage/figures.tsx';
 
 /** What was used, by whom and at what cost. */

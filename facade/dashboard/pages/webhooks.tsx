@@ -1,6 +1,6 @@
-import { Badge, SecretOnce, showDialog, Time } from '../commons.ts';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
+import { Badge, SecretOnce, showDialog, Time } from '../ui.ts';
 import { WebhookActions } from './webhooks/actions.tsx';
 import { Deliveries } from './webhooks/deliveries.tsx';
 import { AlertsControl, EventsControl } from './webhooks/events-control.tsx';
@@ -15,15 +15,9 @@ export const Page = kindPage({
   title: 'name',
   empty: 'A webhook tells another system, or people by mail, what happens here and what they should look at.',
   columns: [
-    { id: 'target', title: 'Sends to', cell: (row: Row) => targetOf(row), spare: 1 },
-    { id: 'state', title: 'State', cell: (row: Row) => <Badge {...stateBadge(row)} />, width: '7.5rem' },
-    {
-      id: 'lastSentAt',
-      title: 'Sent',
-      cell: (row: Row) => <Time at={row.lastSentAt as string} />,
-      end: true,
-      spare: 2,
-    },
+    { title: 'Sends to', cell: (row: Row) => targetOf(row), spare: 1 },
+    { title: 'State', cell: (row: Row) => <Badge {...stateBadge(row)} />, width: '7.5rem' },
+    { title: 'Sent', cell: (row: Row) => <Time at={row.lastSentAt as string} />, end: true, spare: 2 },
   ],
   without: [
     'target',

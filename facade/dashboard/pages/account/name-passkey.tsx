@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
-import { act, Button, Dialog, ErrorBox, text } from '../../commons.ts';
+import { act, text } from '../../app.ts';
 import { problemWords } from '../../passkey-words.ts';
 import { addPasskey } from '../../passkeys.ts';
+import { Button, Dialog, ErrorBox } from '../../ui.ts';
 
 interface Props {
   /** The one to rename. Without one, another is made. */

@@ -1,19 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import {
-  act,
-  Badge,
-  Button,
-  boot,
-  ConfirmDialog,
-  Empty,
-  ErrorBox,
-  Menu,
-  Skeleton,
-  Table,
-  Time,
-  usePages,
-} from '../../commons.ts';
+import { act, boot, usePages } from '../../app.ts';
 import { signedInNow } from '../../passkeys.ts';
+import { Badge, Button, type Column, ConfirmDialog, Empty, Menu, PagedTable, Time } from '../../ui.ts';
 import { NamePasskey } from './name-passkey.tsx';
 
 type Passkey = Readonly<{ id: string; name: string; isSynced: boolean; createdAt: string; lastUsedAt?: string }>;
@@ -22,7 +10,7 @@ type Asked = { readonly what: 'add' } | { readonly what: 'rename' | 'remove'; re
 
 /** The passkeys of a person: one's own to add, rename and remove, those of others to remove. */
 export function Passkeys({ userId }: { readonly userId: string }) {
-  const { rows, loading, error, more } = usePages<Passkey>('list_passkeys', { userId, limit: 20 });
+  const pages = usePages<Passkey>('list_passkeys', { userId, limit: 20 });
   const [asked, setAsked] = useState<Asked>();
   const problem = useProblem();
   const isOwn = userId === boot.user.id;
@@ -36,19 +24,13 @@ export function Passkeys({ userId }: { readonly userId: string }) {
         )}
       </header>
       {isOwn && <p class="quiet">{problem ?? WHAT}</p>}
-      {error && <ErrorBox error={error} />}
-      {rows.length > 0 ? (
-        <Table
-          label="Passkeys"
-          columns={[...COLUMNS, actions(isOwn, setAsked)]}
-          rows={rows}
-          keyOf={({ id }) => id}
-          onMore={more}
-          loading={loading}
-        />
-      ) : (
-        !error && (loading ? <Skeleton lines={2} /> : <Empty title="No passkey yet" />)
-      )}
+      <PagedTable
+        label="Passkeys"
+        columns={[...COLUMNS, actions(isOwn, setAsked)]}
+        pages={pages}
+        lines={2}
+        none={<Empty title="No passkey yet" />}
+      />
       {asked?.what === 'add' && <NamePasskey onClose={close} />}
       {asked?.what === 'rename' && <NamePasskey passkey={asked.passkey} onClose={close} />}
       {asked?.what === 'remove' && <Remove passkey={asked.passkey} onClose={close} />}
@@ -71,22 +53,15 @@ function useProblem(): string | undefined {
   return problem;
 }
 
-const COLUMNS = [
-  { id: 'name', title: 'Name', cell: ({ name }: Passkey) => <strong>{name}</strong> },
+const COLUMNS: readonly Column<Passkey>[] = [
+  { title: 'Name', cell: ({ name }) => <strong>{name}</strong> },
   {
-    id: 'where',
     title: 'Kept',
-    cell: ({ isSynced }: Passkey) => <Badge tone="plain">{isSynced ? 'By a password manager' : 'On one device'}</Badge>,
-    spare: 2 as const,
+    cell: ({ isSynced }) => <Badge tone="plain">{isSynced ? 'By a password manager' : 'On one device'}</Badge>,
+    spare: 2,
   },
-  { id: 'used', title: 'Used', cell: ({ lastUsedAt }: Passkey) => <Time at={lastUsedAt} />, end: true },
-  {
-    id: 'since',
-    title: 'Added',
-    cell: ({ createdAt }: Passkey) => <Time at={createdAt} />,
-    end: true,
-    spare: 1 as const,
-  },
+  { title: 'Used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />, end: true },
+  { title: 'Added', cell: ({ createdAt }) => <Time at={createdAt} />, end: true, spare: 1 },
 ];
 
 function actions(isOwn: boolean, ask: (asked: Asked) => void) {
@@ -105,7 +80,7 @@ function actions(isOwn: boolean, ask: (asked: Asked) => void) {
       ]}
     />
   );
-  return { id: 'actions', title: 'Actions', end: true, cell };
+  return { title: 'Actions', end: true, cell };
 }
 
 function Remove({ passkey: { id, name }, onClose }: { readonly passkey: Passkey; readonly onClose: () => void }) {

@@ -1,6 +1,7 @@
-import { at, Badge, Empty, LinkButton, type ListedTool, Mono, Table, useMay, useTools } from '../../commons.ts';
+import { at, type ListedTool, useMay, useTools } from '../../app.ts';
 import { patternTest } from '../../components/tools-picker.tsx';
 import { pathOf, type Row } from '../../kind/spec.ts';
+import { Badge, type Column, Empty, LinkButton, Mono, Table } from '../../ui.ts';
 
 interface Allowed {
   readonly tool: ListedTool;
@@ -29,16 +30,11 @@ export function AllowedTools({ row }: { readonly row: Row }) {
   return <Table label="Tools it may use" columns={COLUMNS} rows={allowed} keyOf={({ tool }) => tool.name} />;
 }
 
-const COLUMNS = [
+const COLUMNS: readonly Column<Allowed>[] = [
+  { title: 'Tool', cell: ({ tool }) => <a href={at(`/tools/${tool.name}`)}>{tool.title ?? tool.name}</a> },
   {
-    id: 'tool',
-    title: 'Tool',
-    cell: ({ tool }: Allowed) => <a href={at(`/tools/${tool.name}`)}>{tool.title ?? tool.name}</a>,
-  },
-  {
-    id: 'effect',
     title: 'Effect',
-    cell: ({ tool: { annotations } }: Allowed) =>
+    cell: ({ tool: { annotations } }) =>
       annotations?.readOnlyHint ? (
         <Badge tone="plain">Reads</Badge>
       ) : (
@@ -47,5 +43,5 @@ const COLUMNS = [
         </Badge>
       ),
   },
-  { id: 'by', title: 'Allowed by', end: true, spare: 1 as const, cell: ({ by }: Allowed) => <Mono>{by}</Mono> },
+  { title: 'Allowed by', end: true, spare: 1, cell: ({ by }) => <Mono>{by}</Mono> },
 ];

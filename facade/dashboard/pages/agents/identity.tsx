@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
-import { act, Button, Dialog, Empty, Fields, LinkButton, toast, useMay, useTool } from '../../commons.ts';
+import { act, useMay, useTool } from '../../app.ts';
 import { Form } from '../../components/form/form.tsx';
 import { pathOf, type Row } from '../../kind/spec.ts';
+import { Button, Dialog, Empty, Fields, LinkButton, toast } from '../../ui.ts';
 
 /** How an agent appears to the outside, and the phone and card that were provided for it. */
 export function Identity({ row }: { readonly row: Row }) {

@@ -1,4 +1,5 @@
-import { type ListedTool, Segments, setQuery, wordOf } from '../../commons.ts';
+import { type ListedTool, setQuery, wordOf } from '../../app.ts';
+import { Segments } from '../../ui.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const SPANS = [

@@ -1,7 +1,8 @@
 import { useMemo } from 'preact/hooks';
-import { Badge, Table, useAnswer, wordOf } from '../../commons.ts';
+import { useAnswer, wordOf } from '../../app.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Growth } from '../../components/growth.tsx';
+import { Badge, Table } from '../../ui.ts';
 import { Cohorts } from './cohorts.tsx';
 import type { Metric, MetricAnswer } from './metrics.ts';
 import { changeOf, formatOf, periodOf, wordsOf, write } from './numbers.ts';
@@ -118,7 +119,6 @@ export function Rows({ metric, answer }: Shown) {
   const bar = BARS[metric.tool];
   const names = Object.keys(rows[0] ?? {}).filter((name) => name !== 'dimension' || splitsByMore(rows));
   const columns = names.map((name) => ({
-    id: name,
     title: wordsOf(name),
     end: typeof rows[0]?.[name] === 'number' && name !== bar,
     cell: (row: Row) => (name === bar ? <Bar share={Number(row[name] ?? 0)} /> : write(name, row[name], currency)),

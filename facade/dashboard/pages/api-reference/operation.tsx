@@ -1,5 +1,6 @@
-import { Badge, boot, Code, Mono, useMay } from '../../commons.ts';
+import { boot, useMay } from '../../app.ts';
 import { ToolRunner } from '../../components/tool-runner.tsx';
+import { Badge, Code, Mono } from '../../ui.ts';
 import type { Operation } from './open-api.ts';
 
 const TONES = { GET: 'good', DELETE: 'alarm' } as const;

@@ -1,16 +1,5 @@
-import {
-  Empty,
-  ErrorBox,
-  go,
-  LinkButton,
-  Mono,
-  NamedValue,
-  Skeleton,
-  Time,
-  useMay,
-  usePages,
-  useTitle,
-} from '../../commons.ts';
+import { go, useMay, usePages, useTitle } from '../../app.ts';
+import { Empty, ErrorBox, LinkButton, Mono, NamedValue, Skeleton, Time } from '../../ui.ts';
 import { BudgetsOf } from '../budgets/budgets-of.tsx';
 import { type App, AppHost, For, May } from './app.tsx';
 import { Disconnect } from './disconnect.tsx';

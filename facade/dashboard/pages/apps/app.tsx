@@ -1,4 +1,5 @@
-import { Badge, Ref, wordOf } from '../../commons.ts';
+import { wordOf } from '../../app.ts';
+import { Badge, Ref } from '../../ui.ts';
 
 /** As `list_connected_apps` answers it. */
 export interface App {

@@ -1,22 +1,19 @@
 import { useState } from 'preact/hooks';
+import { act, useMay, usePages } from '../../app.ts';
+import { Form } from '../../components/form/form.tsx';
 import {
-  act,
+  AskButton,
   Badge,
   Button,
-  ConfirmDialog,
+  type Column,
   Dialog,
   Empty,
-  ErrorBox,
   Mono,
+  PagedTable,
   SecretOnce,
-  Skeleton,
   showDialog,
-  Table,
   Time,
-  useMay,
-  usePages,
-} from '../../commons.ts';
-import { Form } from '../../components/form/form.tsx';
+} from '../../ui.ts';
 
 interface Client {
   readonly id: string;
@@ -35,65 +32,37 @@ const KINDS: Readonly<Record<string, string>> = {
 
 /** The programs that can ask to be let in, and how each became known. */
 export function Clients() {
-  const { rows, loading, error, more } = usePages<Client>('list_oauth_clients', { limit: 100 });
+  const pages = usePages<Client>('list_oauth_clients', { limit: 100 });
   const [makes, setMakes] = useState(false);
-  const [deletes, setDeletes] = useState<Client>();
   const mayMake = useMay('create_oauth_client');
   const mayDelete = useMay('delete_oauth_client');
-  const columns = mayDelete
-    ? [
-        ...COLUMNS,
-        {
-          id: 'end',
-          title: '',
-          end: true,
-          cell: (client: Client) => <Button text="Forget" onClick={() => setDeletes(client)} />,
-        },
-      ]
-    : COLUMNS;
+  const columns = mayDelete ? [...COLUMNS, { title: '', end: true, cell: Forget }] : COLUMNS;
   return (
     <div class="overview">
       <div class="section-head">
         <p class="quiet">Most clients make themselves known. Make one here for a program that cannot.</p>
         {mayMake && <Button text="New client" icon="plus" onClick={() => setMakes(true)} />}
       </div>
-      {error && <ErrorBox error={error} />}
-      {rows.length > 0 ? (
-        <Table label="Clients" columns={columns} rows={rows} keyOf={({ id }) => id} onMore={more} loading={loading} />
-      ) : (
-        !error && (loading ? <Skeleton lines={4} /> : <Empty title="No client is known yet" />)
-      )}
+      <PagedTable label="Clients" columns={columns} pages={pages} none={<Empty title="No client is known yet" />} />
       {makes && <NewClient onClose={() => setMakes(false)} />}
-      {deletes && (
-        <ConfirmDialog
-          title={`Forget ${deletes.name}?`}
-          action="Forget client"
-          run={() => act('delete_oauth_client', { id: deletes.id })}
-          onClose={() => setDeletes(undefined)}
-        >
-          <p>All its connections end at once, those of other people too.</p>
-        </ConfirmDialog>
-      )}
     </div>
   );
 }
 
-const COLUMNS = [
-  { id: 'name', title: 'Name', cell: ({ name }: Client) => <strong>{name}</strong> },
-  {
-    id: 'kind',
-    title: 'How',
-    cell: ({ kind }: Client) => <Badge tone="plain">{KINDS[kind] ?? kind}</Badge>,
-    spare: 1 as const,
-  },
-  { id: 'clientId', title: 'Client id', cell: ({ clientId }: Client) => <Mono>{clientId}</Mono>, spare: 2 as const },
-  {
-    id: 'since',
-    title: 'Since',
-    cell: ({ createdAt }: Client) => <Time at={createdAt} />,
-    end: true,
-    spare: 3 as const,
-  },
+function Forget({ id, name }: Client) {
+  const run = () => act('delete_oauth_client', { id });
+  return (
+    <AskButton text="Forget" ask={{ title: `Forget ${name}?`, action: 'Forget client', run }}>
+      <p>All its connections end at once, those of other people too.</p>
+    </AskButton>
+  );
+}
+
+const COLUMNS: readonly Column<Client>[] = [
+  { title: 'Name', cell: ({ name }) => <strong>{name}</strong> },
+  { title: 'How', cell: ({ kind }) => <Badge tone="plain">{KINDS[kind] ?? kind}</Badge>, spare: 1 },
+  { title: 'Client id', cell: ({ clientId }) => <Mono>{clientId}</Mono>, spare: 2 },
+  { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, end: true, spare: 3 },
 ];
 
 function NewClient({ onClose }: { readonly onClose: () => void }) {

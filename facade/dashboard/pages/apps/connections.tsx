@@ -1,42 +1,38 @@
-import { Code, Empty, ErrorBox, Skeleton, Table, Time, useMay, usePages } from '../../commons.ts';
+import { useMay, usePages } from '../../app.ts';
+import { Code, type Column, Empty, PagedTable, Time } from '../../ui.ts';
 import { unifiedEndpoint } from '../keys/endpoint.ts';
 import { type App, AppHost, For, May } from './app.tsx';
 import { Disconnect } from './disconnect.tsx';
 
 /** Who was let in, with what, and how to end it. */
 export function Connections() {
-  const { rows, loading, error, more } = usePages<App>('list_connected_apps', { limit: 100 });
+  const pages = usePages<App>('list_connected_apps', { limit: 100 });
   const mayEnd = useMay('disconnect_app');
-  if (error) return <ErrorBox error={error} />;
-  if (rows.length === 0) return loading ? <Skeleton lines={4} /> : <NoApps />;
-  const end = { id: 'end', title: '', end: true, cell: (app: App) => <Disconnect app={app} /> };
+  const end = { title: '', end: true, cell: (app: App) => <Disconnect app={app} /> };
   return (
-    <Table
+    <PagedTable
       label="Connected apps"
       columns={mayEnd ? [...COLUMNS, end] : COLUMNS}
-      rows={rows}
-      keyOf={({ id }) => id}
+      pages={pages}
       to={({ id }) => `/apps/${encodeURIComponent(id)}`}
-      onMore={more}
-      loading={loading}
+      none={<NoApps />}
     />
   );
 }
 
-const COLUMNS = [
+const COLUMNS: readonly Column<App>[] = [
   {
-    id: 'client',
     title: 'App',
-    cell: ({ client }: App) => (
+    cell: ({ client }) => (
       <>
         <strong>{client.name}</strong> <AppHost client={client} />
       </>
     ),
   },
-  { id: 'may', title: 'May', cell: (app: App) => <May {...app} />, spare: 1 as const },
-  { id: 'for', title: 'For', cell: (app: App) => <For {...app} />, spare: 2 as const },
-  { id: 'used', title: 'Used', cell: ({ lastUsedAt }: App) => <Time at={lastUsedAt} />, end: true, spare: 2 as const },
-  { id: 'since', title: 'Since', cell: ({ createdAt }: App) => <Time at={createdAt} />, end: true, spare: 3 as const },
+  { title: 'May', cell: (app) => <May {...app} />, spare: 1 },
+  { title: 'For', cell: (app) => <For {...app} />, spare: 2 },
+  { title: 'Used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />, end: true, spare: 2 },
+  { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, end: true, spare: 3 },
 ];
 
 function NoApps() {

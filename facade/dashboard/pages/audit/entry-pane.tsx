@@ -1,20 +1,6 @@
-import {
-  Badge,
-  Empty,
-  ErrorBox,
-  exactTime,
-  Json,
-  Link,
-  LinkButton,
-  type ListAnswer,
-  Mono,
-  Ref,
-  Skeleton,
-  Time,
-  useAnswer,
-  usePlace,
-} from '../../commons.ts';
+import { exactTime, type ListAnswer, useAnswer, usePlace } from '../../app.ts';
 import { Caller } from '../../components/caller.tsx';
+import { Badge, Empty, ErrorBox, Json, Link, LinkButton, Mono, Ref, Skeleton, Time } from '../../ui.ts';
 import type { Entry } from './entry.tsx';
 
 interface EntryPaneProps {

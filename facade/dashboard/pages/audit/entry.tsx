@@ -20,7 +20,6 @@ export interface Entry {
 
 export const COLUMNS = [
   {
-    id: 'tool',
     title: 'Tool',
     cell: ({ tool, principal, outcome, code }: Entry) => (
       <span class="name-words">
@@ -32,7 +31,6 @@ export const COLUMNS = [
     ),
   },
   {
-    id: 'principal',
     title: 'Who',
     cell: ({ principal: { name, type } }: Entry) => (
       <span class="name">
@@ -46,19 +44,12 @@ export const COLUMNS = [
     spare: 2 as const,
   },
   {
-    id: 'outcome',
     title: 'Outcome',
     cell: ({ outcome, code }: Entry) => <Badge value={outcome}>{outcome === 'ok' ? 'OK' : code}</Badge>,
     spare: 2 as const,
     width: '8rem',
   },
-  { id: 'door', title: 'Via', cell: ({ door }: Entry) => door, spare: 2 as const },
-  {
-    id: 'ms',
-    title: 'Took',
-    cell: ({ durationMs }: Entry) => `${Math.round(durationMs)} ms`,
-    end: true,
-    spare: 3 as const,
-  },
-  { id: 'at', title: 'When', cell: ({ at }: Entry) => <Time at={at} />, end: true },
+  { title: 'Door', cell: ({ door }: Entry) => door, spare: 2 as const },
+  { title: 'Took', cell: ({ durationMs }: Entry) => `${Math.round(durationMs)} ms`, end: true, spare: 3 as const },
+  { title: 'When', cell: ({ at }: Entry) => <Time at={at} />, end: true },
 ];

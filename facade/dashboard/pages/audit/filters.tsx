@@ -1,4 +1,4 @@
-import { CALLERS, labelOf, setQuery, wordOf } from '../../commons.ts';
+import { CALLERS, labelOf, setQuery, wordOf } from '../../app.ts';
 import { FilterRecord } from '../../components/filter-record.tsx';
 import { FilterChoice, FilterId } from '../../components/filters.tsx';
 import type { JsonSchema } from '../../schema.ts';

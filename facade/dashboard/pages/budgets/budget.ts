@@ -1,5 +1,6 @@
-import { number, type Tone } from '../../commons.ts';
+import { number } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
+import type { Tone } from '../../ui.ts';
 import { cost } from '../usage/numbers.ts';
 
 /** As `list_budgets` answers it. */

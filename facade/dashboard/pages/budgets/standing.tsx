@@ -1,6 +1,7 @@
-import { counted, NamedValue, percent, Time } from '../../commons.ts';
+import { counted, percent } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
 import { useRenewed } from '../../renewed.ts';
+import { NamedValue, Time } from '../../ui.ts';
 import { amount, type Budget, kindOf, limitWords, stateOf } from './budget.ts';
 import { Renewal, Subject, Used } from './used.tsx';
 

@@ -1,4 +1,5 @@
-import { Badge, clockTime, exactTime, Link, Mono, pathOf } from '../../commons.ts';
+import { clockTime, exactTime, pathOf } from '../../app.ts';
+import { Badge, Link, Mono } from '../../ui.ts';
 import { amount, type Budget, limitWords, stateOf } from './budget.ts';
 
 /** How much of a budget is used: as a bar, in numbers, and in a word where somebody should know. */

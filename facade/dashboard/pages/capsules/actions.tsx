@@ -1,22 +1,18 @@
-import { useState } from 'preact/hooks';
-import { act, Button, boot, useMay } from '../../commons.ts';
+import { act, boot, useMay } from '../../app.ts';
 import { EarlierSecrets, RotateButton, type Rotating } from '../../components/rotate.tsx';
 import type { Row } from '../../kind/spec.ts';
+import { ActionButton } from '../../ui.ts';
 import { endpointOf } from './endpoint.ts';
 
 /** Serving it or not, and a new token. */
 export function CapsuleActions({ row }: { readonly row: Row }) {
-  const [busy, setBusy] = useState(false);
   const mayUpdate = useMay('update_capsule');
   const isLive = row.status === 'live';
-  const toggle = async () => {
-    setBusy(true);
-    await act('update_capsule', { id: row.id, status: isLive ? 'disabled' : 'live' }).finally(() => setBusy(false));
-  };
+  const toggle = () => act('update_capsule', { id: row.id, status: isLive ? 'disabled' : 'live' });
   return (
     <>
       {mayUpdate && (
-        <Button text={isLive ? 'Stop serving' : 'Serve'} busy={busy} icon={isLive ? 'stop' : 'play'} onClick={toggle} />
+        <ActionButton text={isLive ? 'Stop serving' : 'Serve'} icon={isLive ? 'stop' : 'play'} run={toggle} />
       )}
       {row.ownerId === boot.user.id && <RotateButton of={rotatingOf(row)} />}
     </>

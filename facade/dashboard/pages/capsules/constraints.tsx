@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks';
-import { Button, Mono, Segments, text, useTool, useTools } from '../../commons.ts';
+import { text, useTool, useTools } from '../../app.ts';
 import { JsonText } from '../../components/form/json-text.tsx';
 import { Part } from '../../components/form/part.tsx';
 import { initial, issueAt, type Members, memberPath, type PartProps } from '../../components/form/state.ts';
 import { titleOf } from '../../components/form/state-words.ts';
 import { patternTest } from '../../components/tools-picker.tsx';
 import type { JsonSchema } from '../../schema.ts';
+import { Button, Mono, Segments } from '../../ui.ts';
 
 const VIEWS = [
   { value: 'form', label: 'Form' },

@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks';
-import { Icon, invalidate, useAnswer } from '../../commons.ts';
+import { invalidate, useAnswer } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
+import { Icon } from '../../ui.ts';
 
 const LOOK_EVERY_MS = 2000;
 

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Badge, CallError, call, counted, ErrorBox, Mono, number, Skeleton } from '../../commons.ts';
+import { CallError, call, counted, number } from '../../app.ts';
 import type { Members } from '../../components/form/state.ts';
+import { Badge, ErrorBox, Mono, Skeleton } from '../../ui.ts';
 
 interface Preview {
   readonly tools: readonly {

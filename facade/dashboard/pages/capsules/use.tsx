@@ -1,12 +1,13 @@
-import { Badge, counted, Empty, ErrorBox, Link, Mono, Skeleton, Table, Time, useMay, usePages } from '../../commons.ts';
+import { counted, useMay, usePages } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
+import { Badge, type Column, Empty, Link, Mono, PagedTable, Time } from '../../ui.ts';
 
 type Entry = Readonly<{ id: string; at: string; tool: string; outcome: string; requestId: string }>;
 
 /** How much a capsule was used, and its newest calls, refused ones included. */
 export function CapsuleUse({ row }: { readonly row: Row }) {
   const may = useMay('list_audit_entries');
-  const { rows, loading, error, more } = usePages<Entry>(may ? 'list_audit_entries' : undefined, {
+  const pages = usePages<Entry>(may ? 'list_audit_entries' : undefined, {
     principal: String(row.id),
     limit: 50,
   });
@@ -20,26 +21,25 @@ export function CapsuleUse({ row }: { readonly row: Row }) {
           </span>
         ) : null}
       </p>
-      {error && <ErrorBox error={error} />}
-      {rows.length > 0 ? (
-        <Table label="Calls" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} onMore={more} loading={loading} />
-      ) : loading ? (
-        <Skeleton lines={4} />
-      ) : (
-        <Empty title="Nobody has used it yet">Connect a client, then its calls stand here, refused ones too.</Empty>
-      )}
+      <PagedTable
+        label="Calls"
+        columns={COLUMNS}
+        pages={pages}
+        none={
+          <Empty title="Nobody has used it yet">Connect a client, then its calls stand here, refused ones too.</Empty>
+        }
+      />
     </div>
   );
 }
 
-const COLUMNS = [
-  { id: 'tool', title: 'Tool', cell: ({ tool }: Entry) => <Mono>{tool}</Mono> },
-  { id: 'outcome', title: 'Outcome', cell: ({ outcome }: Entry) => <Badge value={outcome} /> },
+const COLUMNS: readonly Column<Entry>[] = [
+  { title: 'Tool', cell: ({ tool }) => <Mono>{tool}</Mono> },
+  { title: 'Outcome', cell: ({ outcome }) => <Badge value={outcome} /> },
   {
-    id: 'request',
     title: 'Request',
-    cell: ({ requestId }: Entry) => <Link to={`/audit?requestId=${encodeURIComponent(requestId)}`}>Follow</Link>,
-    spare: 2 as const,
+    cell: ({ requestId }) => <Link to={`/audit?requestId=${encodeURIComponent(requestId)}`}>Follow</Link>,
+    spare: 2,
   },
-  { id: 'at', title: 'When', cell: ({ at }: Entry) => <Time at={at} />, end: true },
+  { title: 'When', cell: ({ at }) => <Time at={at} />, end: true },
 ];

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
-import { act, Button, Dialog, ErrorBox, Ref, Skeleton, text, useAnswer, useMay, wordOf } from '../../commons.ts';
+import { act, text, useAnswer, useMay, wordOf } from '../../app.ts';
 import { Picker } from '../../components/form/picker.tsx';
+import { Button, Dialog, ErrorBox, Ref, Skeleton } from '../../ui.ts';
 
 type Entry = Readonly<{ principal: { readonly type: string; readonly id: string }; role: string }>;
 

@@ -1,20 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import {
-  Avatar,
-  Badge,
-  boot,
-  go,
-  Icon,
-  Json,
-  Menu,
-  type MenuItem,
-  Mono,
-  number,
-  Time,
-  useAnswer,
-  useMay,
-} from '../../commons.ts';
+import { boot, go, number, useAnswer, useMay } from '../../app.ts';
 import { Prose } from '../../components/prose.tsx';
+import { Avatar, Badge, Icon, Json, Menu, type MenuItem, Mono, Time } from '../../ui.ts';
 import type { MessageRow } from './records.ts';
 import type { Running } from './run.ts';
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { Avatar, Empty, ErrorBox, go, Link, setQuery, useMay, useNames, usePages, usePlace } from '../../commons.ts';
+import { go, setQuery, useMay, useNames, usePages, usePlace } from '../../app.ts';
+import { Avatar, Empty, ErrorBox, Link } from '../../ui.ts';
 import { Composer } from './composer.tsx';
 import { leave } from './pending.ts';
 import { beginThread } from './run.ts';

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { act, call, invalidate } from '../../commons.ts';
+import { act, call, invalidate } from '../../app.ts';
 
 /** An answer on its way: what was said so far, and the steps of the agent. */
 export type Running = Readonly<{ said: string; text: string; steps: readonly string[] }>;

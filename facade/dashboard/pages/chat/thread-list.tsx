@@ -1,20 +1,7 @@
-import {
-  Badge,
-  type Column,
-  counted,
-  Empty,
-  ErrorBox,
-  LinkButton,
-  Skeleton,
-  setQuery,
-  Table,
-  Time,
-  useMay,
-  usePages,
-  usePlace,
-} from '../../commons.ts';
+import { counted, setQuery, useMay, usePages, usePlace } from '../../app.ts';
 import { FilterText } from '../../components/filters.tsx';
 import { useLive } from '../../live.ts';
+import { Badge, type Column, Empty, ErrorBox, LinkButton, Skeleton, Table, Time } from '../../ui.ts';
 import type { ThreadRow } from './records.ts';
 
 export function ThreadList({ open }: { readonly open: string | undefined }) {
@@ -78,7 +65,6 @@ export function ThreadList({ open }: { readonly open: string | undefined }) {
 /** The title has the whole width, so that most are read to their end; the others on pointing at them. */
 const COLUMNS: readonly Column<ThreadRow>[] = [
   {
-    id: 'title',
     title: 'Thread',
     cell: ({ title, messageCount, visibility, ...row }) => (
       <span class="name-words">

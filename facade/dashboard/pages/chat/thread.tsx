@@ -1,28 +1,20 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { act, counted, go, text, useAnswer, useMay, useNames, usePages, useTitle } from '../../app.ts';
+import { Form } from '../../components/form/form.tsx';
+import { useLive } from '../../live.ts';
 import {
-  act,
   Badge,
   Button,
   ConfirmDialog,
-  counted,
   Dialog,
   Empty,
   ErrorBox,
-  go,
   LinkButton,
   Menu,
   Ref,
   Skeleton,
-  text,
   toast,
-  useAnswer,
-  useMay,
-  useNames,
-  usePages,
-  useTitle,
-} from '../../commons.ts';
-import { Form } from '../../components/form/form.tsx';
-import { useLive } from '../../live.ts';
+} from '../../ui.ts';
 import { AccessDialog } from './access-dialog.tsx';
 import { Composer } from './composer.tsx';
 import { Answering, Messages } from './messages.tsx';

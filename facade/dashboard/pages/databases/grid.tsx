@@ -1,14 +1,15 @@
 import { useState } from 'preact/hooks';
-import { Button, Empty, ErrorBox, Skeleton, Table, useMay, usePages, Value } from '../../commons.ts';
+import { useMay, usePages } from '../../app.ts';
 import { inWords } from '../../components/in-words.ts';
 import type { Row } from '../../kind/spec.ts';
+import { Button, Empty, PagedTable, Value } from '../../ui.ts';
 import { columnsOf, type GridRecord } from './record.ts';
 import { RecordDialog } from './record-dialog.tsx';
 
 /** The records of a database in its columns; a row opens for changing. */
 export function Grid({ row }: { readonly row: Row }) {
   const columns = columnsOf(row);
-  const { rows, loading, error, more } = usePages<GridRecord>('list_records', { databaseId: row.id, limit: 100 });
+  const pages = usePages<GridRecord>('list_records', { databaseId: row.id, limit: 100 });
   const [open, setOpen] = useState<GridRecord | 'new'>();
   const mayCreate = useMay('create_record');
   return (
@@ -17,36 +18,27 @@ export function Grid({ row }: { readonly row: Row }) {
         <h2>Records</h2>
         {mayCreate && <Button text="New record" icon="plus" onClick={() => setOpen('new')} />}
       </header>
-      {error && <ErrorBox error={error} />}
-      {rows.length > 0 ? (
-        <div class="grid">
-          <Table
-            label="Records"
-            columns={[
-              ...columns.map(({ name, type }) => ({
-                id: name,
-                title: name,
-                end: type === 'number',
-                cell: ({ values }: GridRecord) => <Cell value={values[name]} />,
-              })),
-              {
-                id: 'open',
-                title: '',
-                end: true,
-                cell: (record: GridRecord) => (
-                  <Button look="quiet" icon="edit" label={`Open ${record.id}`} onClick={() => setOpen(record)} />
-                ),
-              },
-            ]}
-            rows={rows}
-            keyOf={({ id }) => id}
-            onMore={more}
-            loading={loading}
-          />
-        </div>
-      ) : (
-        !error && (loading ? <Skeleton lines={4} /> : <Empty title="No records yet" />)
-      )}
+      <div class="grid">
+        <PagedTable
+          label="Records"
+          columns={[
+            ...columns.map(({ name, type }) => ({
+              title: name,
+              end: type === 'number',
+              cell: ({ values }: GridRecord) => <Cell value={values[name]} />,
+            })),
+            {
+              title: '',
+              end: true,
+              cell: (record: GridRecord) => (
+                <Button look="quiet" icon="edit" label={`Open ${record.id}`} onClick={() => setOpen(record)} />
+              ),
+            },
+          ]}
+          pages={pages}
+          none={<Empty title="No records yet" />}
+        />
+      </div>
       {open && (
         <RecordDialog
           databaseId={String(row.id)}

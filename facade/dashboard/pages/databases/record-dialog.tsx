@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
-import { act, Button, ConfirmDialog, Dialog, ErrorBox, Link, text, toast, useMay } from '../../commons.ts';
+import { act, text, useMay } from '../../app.ts';
 import { MemberParts } from '../../components/form/groups.tsx';
 import { Part } from '../../components/form/part.tsx';
 import { changes, issuesOf, type Members, withoutEmpty } from '../../components/form/state.ts';
 import type { JsonSchema } from '../../schema.ts';
+import { Button, ConfirmDialog, Dialog, ErrorBox, Link, toast } from '../../ui.ts';
 import type { GridColumn, GridRecord } from './record.ts';
 
 const SCHEMAS: Readonly<Record<string, JsonSchema>> = {

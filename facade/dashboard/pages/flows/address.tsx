@@ -1,4 +1,5 @@
-import { boot, CopyButton } from '../../commons.ts';
+import { boot } from '../../app.ts';
+import { CopyButton } from '../../ui.ts';
 import type { Scheme } from './schemes.ts';
 
 /** Where senders post to. */

@@ -1,5 +1,6 @@
-import { Badge, Empty, ErrorBox, exactTime, Link, Skeleton, Table, Time, type Tone, usePages } from '../../commons.ts';
+import { exactTime, usePages } from '../../app.ts';
 import { useRenewed } from '../../renewed.ts';
+import { Badge, Empty, Link, PagedTable, Time, type Tone } from '../../ui.ts';
 import { pathOfRuns } from './runs.tsx';
 import { schemeNamed } from './schemes.ts';
 
@@ -18,24 +19,14 @@ interface Delivery {
 
 /** What was sent to the webhook of a flow, and what became of it. */
 export function Deliveries({ flowId }: { readonly flowId: string }) {
-  const { rows, loading, error, more } = usePages<Delivery>('list_flow_deliveries', { id: flowId, limit: 50 });
+  const pages = usePages<Delivery>('list_flow_deliveries', { id: flowId, limit: 50 });
   useRenewed(true);
-  if (error) return <ErrorBox error={error} />;
-  if (rows.length === 0) {
-    return loading ? (
-      <Skeleton lines={4} />
-    ) : (
-      <Empty title="Nothing was sent yet">The overview shows the address to give to the sender.</Empty>
-    );
-  }
   return (
-    <Table
+    <PagedTable
       label="Deliveries"
       columns={columnsFor(flowId)}
-      rows={rows}
-      keyOf={({ id }) => id}
-      onMore={more}
-      loading={loading}
+      pages={pages}
+      none={<Empty title="Nothing was sent yet">The overview shows the address to give to the sender.</Empty>}
     />
   );
 }
@@ -66,15 +57,9 @@ function outcomeOf({ outcome }: Delivery): Outcome {
 
 function columnsFor(flowId: string) {
   return [
-    { id: 'when', title: 'Came', cell: ({ at }: Delivery) => <Time at={at} /> },
+    { title: 'Came', cell: ({ at }: Delivery) => <Time at={at} /> },
+    { title: 'What', cell: ({ event, scheme }: Delivery) => event ?? schemeNamed(scheme).label, spare: 1 as const },
     {
-      id: 'what',
-      title: 'What',
-      cell: ({ event, scheme }: Delivery) => event ?? schemeNamed(scheme).label,
-      spare: 1 as const,
-    },
-    {
-      id: 'outcome',
       title: 'Outcome',
       cell: (delivery: Delivery) => {
         const { words, tone } = outcomeOf(delivery);
@@ -82,7 +67,6 @@ function columnsFor(flowId: string) {
       },
     },
     {
-      id: 'run',
       title: 'Run',
       cell: (delivery: Delivery) =>
         delivery.runId === undefined ? (
@@ -92,7 +76,6 @@ function columnsFor(flowId: string) {
         ),
     },
     {
-      id: 'times',
       title: 'Times',
       cell: ({ count, lastAt }: Delivery) => <span title={lastAt && `Last ${exactTime(lastAt)}`}>{count}</span>,
       end: true,

@@ -1,24 +1,8 @@
 import { useState } from 'preact/hooks';
-import {
-  act,
-  Badge,
-  Button,
-  ConfirmDialog,
-  duration,
-  ErrorBox,
-  go,
-  Json,
-  LinkButton,
-  labelOf,
-  Mono,
-  Skeleton,
-  Time,
-  useAnswer,
-  useMay,
-  useTools,
-} from '../../commons.ts';
+import { act, duration, go, labelOf, useAnswer, useMay, useTools } from '../../app.ts';
 import { CancelRun } from '../../components/cancel-run.tsx';
 import { useRenewed } from '../../renewed.ts';
+import { Badge, Button, ConfirmDialog, ErrorBox, Json, LinkButton, Mono, Skeleton, Time } from '../../ui.ts';
 import type { Run, RunStep } from './run.ts';
 
 /** One run: its steps on a timeline, why one failed, what each got and gave. */

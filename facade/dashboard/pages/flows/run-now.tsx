@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
-import { act, Button, Dialog, go, useMay } from '../../commons.ts';
+import { act, go, useMay } from '../../app.ts';
 import { Form } from '../../components/form/form.tsx';
 import type { Row } from '../../kind/spec.ts';
+import { Button, Dialog } from '../../ui.ts';
 
 /** Starts a run, with an input where the flow needs one, and shows it. */
 export function RunNow({ row }: { readonly row: Row }) {

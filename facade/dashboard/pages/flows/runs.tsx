@@ -1,5 +1,6 @@
-import { Badge, duration, Empty, ErrorBox, Ref, Skeleton, Table, Time, usePages, usePlace } from '../../commons.ts';
+import { duration, usePages, usePlace } from '../../app.ts';
 import { useRenewed } from '../../renewed.ts';
+import { Badge, type Column, Empty, PagedTable, Ref, Time } from '../../ui.ts';
 import type { Run } from './run.ts';
 import { RunDetail } from './run-detail.tsx';
 
@@ -22,51 +23,25 @@ export function pathOfRuns(flowId: string): string {
 export type RunsAsked = Readonly<{ id?: string | undefined; status?: string | undefined; limit?: number }>;
 
 export function RunList({ asked }: { readonly asked: RunsAsked }) {
-  const { rows, loading, error, more } = usePages<Run>('list_flow_runs', asked);
-  useRenewed(rows.some(({ status }) => status === 'running' || status === 'queued'));
-  if (error) return <ErrorBox error={error} />;
-  if (rows.length === 0) {
-    return loading ? (
-      <Skeleton lines={4} />
-    ) : (
-      <Empty title="It has not run yet">Run it now, or wait for what starts it.</Empty>
-    );
-  }
+  const pages = usePages<Run>('list_flow_runs', asked);
+  useRenewed(pages.rows.some(({ status }) => status === 'running' || status === 'queued'));
   return (
-    <Table
+    <PagedTable
       label="Runs"
       columns={asked.id === undefined ? [...COLUMNS.slice(0, 1), FLOW, ...COLUMNS.slice(1)] : COLUMNS}
-      rows={rows}
-      keyOf={({ id }) => id}
+      pages={pages}
       to={({ id, flowId }) => `${pathOfRuns(flowId)}&run=${encodeURIComponent(id)}`}
-      onMore={more}
-      loading={loading}
+      none={<Empty title="It has not run yet">Run it now, or wait for what starts it.</Empty>}
     />
   );
 }
 
-const FLOW = { id: 'flow', title: 'Flow', cell: ({ flowId }: Run) => <Ref id={flowId} /> };
+const FLOW = { title: 'Flow', cell: ({ flowId }: Run) => <Ref id={flowId} /> };
 
-const COLUMNS = [
-  { id: 'when', title: 'Started', cell: ({ createdAt }: Run) => <Time at={createdAt} /> },
-  { id: 'status', title: 'Status', cell: ({ status }: Run) => <Badge value={status} /> },
-  {
-    id: 'why',
-    title: 'By',
-    cell: ({ trigger }: Run) => trigger.by?.name ?? trigger.type ?? trigger.kind,
-    spare: 2 as const,
-  },
-  {
-    id: 'error',
-    title: 'Error',
-    cell: ({ error }: Run) => (error ? (error.message ?? error.code) : ''),
-    spare: 2 as const,
-  },
-  {
-    id: 'took',
-    title: 'Took',
-    cell: ({ startedAt, finishedAt }: Run) => duration(startedAt, finishedAt),
-    end: true,
-    spare: 1 as const,
-  },
+const COLUMNS: readonly Column<Run>[] = [
+  { title: 'Started', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Status', cell: ({ status }) => <Badge value={status} /> },
+  { title: 'By', cell: ({ trigger }) => trigger.by?.name ?? trigger.type ?? trigger.kind, spare: 2 },
+  { title: 'Error', cell: ({ error }) => (error ? (error.message ?? error.code) : ''), spare: 2 },
+  { title: 'Took', cell: ({ startedAt, finishedAt }) => duration(startedAt, finishedAt), end: true, spare: 1 },
 ];

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
-import { act, Button, Dialog, ErrorBox, text, toast } from '../../commons.ts';
+import { act, text } from '../../app.ts';
 import { issueAt, issuesOf } from '../../components/form/state.ts';
 import type { Row } from '../../kind/spec.ts';
+import { Button, Dialog, ErrorBox, toast } from '../../ui.ts';
 import { Address, ConnectSteps } from './address.tsx';
 import { SCHEMES, type Signature, schemeNamed } from './schemes.ts';
 import { SchemeField, SecretField } from './secret-field.tsx';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { Button, CopyButton } from '../../commons.ts';
 import { Field } from '../../components/form/field.tsx';
+import { Button, CopyButton } from '../../ui.ts';
 import { newSecret, SCHEMES, type Scheme } from './schemes.ts';
 
 interface SchemeFieldProps {

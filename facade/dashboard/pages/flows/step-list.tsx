@@ -1,5 +1,6 @@
-import { at, Json, Mono, Ref, useTools } from '../../commons.ts';
+import { at, useTools } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
+import { Json, Mono, Ref } from '../../ui.ts';
 import { stepsOf } from './step.ts';
 import { triggerWords } from './trigger.ts';
 

@@ -1,9 +1,10 @@
-import { Button, text, useTool } from '../../commons.ts';
+import { text, useTool } from '../../app.ts';
 import { Field } from '../../components/form/field.tsx';
 import { Frame } from '../../components/form/groups.tsx';
 import { JsonText } from '../../components/form/json-text.tsx';
 import { issueAt, type Members, type PartProps } from '../../components/form/state.ts';
 import { ToolPicker } from '../../components/tool-picker.tsx';
+import { Button } from '../../ui.ts';
 import { type Step, stepsOf } from './step.ts';
 
 /** The steps of a flow as a list that can be put in another order. */

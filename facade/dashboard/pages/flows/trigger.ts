@@ -7,10 +7,7 @@ export function triggerWords(trigger: unknown): string {
 }
 
 /** Usual schedules; others are shown as they are written. */
-const SCHEDULES: Readonly<Record<string, string>> = {
-  '* * * * *': 'Every minute',
-  '0 * * * *': 'Every hour',
-};
+const SCHEDULES: Readonly<Record<string, string>> = { '* * * * *': 'Every minute', '0 * * * *': 'Every hour' };
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const;
 

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Button, Time, useMay } from '../../commons.ts';
+import { useMay } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
+import { Button, Time } from '../../ui.ts';
 import { Address, ConnectSteps } from './address.tsx';
 import { kindOf, type Signature, schemeNamed, signatureIn } from './schemes.ts';
 import { SecretDialog } from './secret-dialog.tsx';

@@ -1,4 +1,5 @@
-import { Icon, LinkButton, type ListAnswer, useAnswer, useNames } from '../../commons.ts';
+import { type ListAnswer, useAnswer, useNames } from '../../app.ts';
+import { Icon, LinkButton } from '../../ui.ts';
 
 interface Item {
   readonly title: string;

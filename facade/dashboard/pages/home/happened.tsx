@@ -1,4 +1,5 @@
-import { Avatar, at, Empty, Link, Skeleton, shortWordsIn, Time, useAnswer, useMay } from '../../commons.ts';
+import { at, shortWordsIn, useAnswer, useMay } from '../../app.ts';
+import { Avatar, Empty, Link, Skeleton, Time } from '../../ui.ts';
 import { HAPPENED } from './first-calls.ts';
 
 interface Entry {

@@ -1,8 +1,9 @@
 import { useMemo } from 'preact/hooks';
-import { at, Empty, LinkButton, money, number, Skeleton, useMay } from '../../commons.ts';
+import { at, money, number, useMay } from '../../app.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Growth } from '../../components/growth.tsx';
 import { Sparkline } from '../../components/sparkline.tsx';
+import { Empty, LinkButton, Skeleton } from '../../ui.ts';
 import type { Span } from './first-calls.ts';
 import {
   type Headline,

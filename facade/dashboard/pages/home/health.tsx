@@ -1,4 +1,5 @@
-import { Badge, Link, type Tone, useAnswer, useMay } from '../../commons.ts';
+import { useAnswer, useMay } from '../../app.ts';
+import { Badge, Link, type Tone } from '../../ui.ts';
 
 interface SystemHealth {
   readonly overallStatus: 'ok' | 'degraded' | 'down';

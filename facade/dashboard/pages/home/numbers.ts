@@ -1,4 +1,4 @@
-import { partsOf, useAnswer, useMay } from '../../commons.ts';
+import { partsOf, useAnswer, useMay } from '../../app.ts';
 import { metricInput, type Span } from './first-calls.ts';
 
 type Period = Readonly<{ from: string; complete: boolean }>;

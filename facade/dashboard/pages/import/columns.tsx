@@ -1,4 +1,4 @@
-import { Badge, Mono, Table } from '../../commons.ts';
+import { Badge, Mono, Table } from '../../ui.ts';
 import type { Mapping, Member } from './mapping.ts';
 
 interface ColumnsProps {
@@ -23,15 +23,13 @@ export function Columns({ columns, members, mapping, onChange }: ColumnsProps) {
       <Table
         label="Columns"
         columns={[
-          { id: 'column', title: 'In the file', cell: ([column]: Column) => <Mono>{column}</Mono> },
+          { title: 'In the file', cell: ([column]: Column) => <Mono>{column}</Mono> },
           {
-            id: 'values',
             title: 'Such as',
             cell: ([, values]: Column) => <span class="quiet">{values.join(', ').slice(0, MOST_SHOWN)}</span>,
             spare: 1,
           },
           {
-            id: 'member',
             title: 'Becomes',
             cell: ([column]: Column) => (
               <select

@@ -1,7 +1,8 @@
 import { useMemo, useState } from 'preact/hooks';
 import { presets } from '../../../import/presets.ts';
-import { Button, counted, ErrorBox, useTool, wordOf } from '../../commons.ts';
+import { counted, useTool, wordOf } from '../../app.ts';
 import { Field } from '../../components/form/field.tsx';
+import { Button, ErrorBox } from '../../ui.ts';
 import { Columns } from './columns.tsx';
 import { MadeBy } from './made-by.tsx';
 import { columnsOf, guessed, type Mapping, mappedRows, membersOf } from './mapping.ts';

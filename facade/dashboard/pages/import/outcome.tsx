@@ -1,5 +1,6 @@
-import { Button, counted, number, Table } from '../../commons.ts';
+import { counted, number } from '../../app.ts';
 import { csvOf, download } from '../../csv.ts';
+import { Button, Table } from '../../ui.ts';
 import type { Progress, Refused } from './run.ts';
 
 /** How far it is, and which rows were refused. */
@@ -45,8 +46,8 @@ function RefusedRows({ refused }: { readonly refused: readonly Refused[] }) {
       <Table
         label="Refused rows"
         columns={[
-          { id: 'line', title: 'Line', cell: ({ line }: Refused) => number(line), width: '5rem' },
-          { id: 'problem', title: 'Why', cell: ({ problem }: Refused) => problem },
+          { title: 'Line', cell: ({ line }: Refused) => number(line), width: '5rem' },
+          { title: 'Why', cell: ({ problem }: Refused) => problem },
         ]}
         rows={refused.slice(0, MOST_SHOWN)}
         keyOf={({ line, problem }) => `${line} ${problem}`}

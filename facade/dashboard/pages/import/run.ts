@@ -1,4 +1,4 @@
-import { CallError, call, renew } from '../../commons.ts';
+import { CallError, call, renew } from '../../app.ts';
 import type { FileRow, ImportedRow } from './rows.ts';
 
 /** A line of the file that was not imported, and why. */

@@ -1,34 +1,18 @@
-import { useState } from 'preact/hooks';
-import { act, Button, toast, useMay } from '../../commons.ts';
+import { act, useMay } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
+import { ActionButton } from '../../ui.ts';
 
 /** Looks at the other server again, and connects an account where it wants one. */
 export function IntegrationActions({ row }: { readonly row: Row }) {
   const mayRefresh = useMay('refresh_integration');
   const mayConnect = useMay('connect_integration');
-  const [busy, setBusy] = useState(false);
   const wants = typeof row.auth === 'string' && row.auth.startsWith('oauth');
-  const run = async (tool: string, then?: (answer: Row) => void) => {
-    setBusy(true);
-    try {
-      then?.(await act<Row>(tool, { id: row.id }));
-    } catch (error) {
-      toast(error instanceof Error ? error.message : String(error));
-    }
-    setBusy(false);
-  };
+  const connect = async () => location.assign(String((await act<Row>('connect_integration', { id: row.id })).url));
   return (
     <>
-      {wants && mayConnect && (
-        <Button
-          text="Connect account"
-          icon="link"
-          busy={busy}
-          onClick={() => run('connect_integration', ({ url }) => location.assign(String(url)))}
-        />
-      )}
+      {wants && mayConnect && <ActionButton text="Connect account" icon="link" run={connect} />}
       {mayRefresh && row.enabled !== false && (
-        <Button text="Look again" icon="refresh" busy={busy} onClick={() => run('refresh_integration')} />
+        <ActionButton text="Look again" icon="refresh" run={() => act('refresh_integration', { id: row.id })} />
       )}
     </>
   );

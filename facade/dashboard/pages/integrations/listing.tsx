@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks';
-import { act, Badge, Button, ConfirmDialog, counted, Empty, Json, Mono, useMay, wordOf } from '../../commons.ts';
+import { act, counted, useMay, wordOf } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
+import { AskButton, Badge, Empty, Json, Mono } from '../../ui.ts';
 
 interface Listed {
   readonly name: string;
@@ -19,10 +19,15 @@ const GROUPS = ['tools', 'prompts', 'resources'] as const;
 /** What the other server lists: what is offered, and what waits to be looked at and approved. */
 export function Listing({ row }: { readonly row: Row }) {
   const may = useMay('refresh_integration');
-  const [asks, setAsks] = useState(false);
   const listed = GROUPS.flatMap((group) => ((row[group] ?? []) as readonly Listed[]).map((one) => ({ ...one, group })));
   const held = listed.filter(({ state }) => HELD.includes(state));
-  if (listed.length === 0) return <Empty title="It lists nothing yet">Refresh once it is connected.</Empty>;
+  if (listed.length === 0) return <Empty title="It lists nothing yet">Look again once it is connected.</Empty>;
+  const ask = {
+    title: `Approve ${counted(held.length, 'definition')}?`,
+    action: 'Approve',
+    look: 'primary' as const,
+    run: () => act('refresh_integration', { id: row.id, accept: true, listingHash: row.listingHash }),
+  };
   return (
     <div class="overview">
       {held.length > 0 && (
@@ -31,7 +36,13 @@ export function Listing({ row }: { readonly row: Row }) {
             {counted(held.length, 'definition')} changed. Read what is new before you approve: agents follow what it
             says.
           </p>
-          {may && <Button text="Approve" look="primary" icon="check" onClick={() => setAsks(true)} />}
+          {may && (
+            <AskButton text="Approve" look="primary" icon="check" ask={ask}>
+              <p>
+                They are offered as they stand here. If the other server changed them meanwhile, nothing is approved.
+              </p>
+            </AskButton>
+          )}
         </div>
       )}
       <ul class="stack">
@@ -39,17 +50,6 @@ export function Listing({ row }: { readonly row: Row }) {
           <ListedOne key={`${one.group} ${one.name}`} {...one} />
         ))}
       </ul>
-      {asks && (
-        <ConfirmDialog
-          title={`Approve ${counted(held.length, 'definition')}?`}
-          action="Approve"
-          look="primary"
-          run={() => act('refresh_integration', { id: row.id, accept: true, listingHash: row.listingHash })}
-          onClose={() => setAsks(false)}
-        >
-          <p>They are offered as they stand here. If the other server changed them meanwhile, nothing is approved.</p>
-        </ConfirmDialog>
-      )}
     </div>
   );
 }

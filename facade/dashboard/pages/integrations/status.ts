@@ -1,5 +1,6 @@
-import { type Tone, wordOf } from '../../commons.ts';
+import { wordOf } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
+import type { Tone } from '../../ui.ts';
 
 const TONES: Readonly<Record<string, Tone>> = {
   connected: 'good',

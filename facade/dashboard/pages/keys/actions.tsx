@@ -1,20 +1,18 @@
-import { useState } from 'preact/hooks';
-import { act, Button, boot, ConfirmDialog, Time, useMay } from '../../commons.ts';
+import { act, boot, useMay } from '../../app.ts';
 import { EarlierSecrets, RotateButton, type Rotating } from '../../components/rotate.tsx';
 import type { Row } from '../../kind/spec.ts';
+import { AskButton, Time } from '../../ui.ts';
 import { unifiedEndpoint } from './endpoint.ts';
 import { stateOf } from './state.ts';
 
 /** A new secret for a key, and its end. */
 export function KeyActions({ row }: { readonly row: Row }) {
-  const [revokes, setRevokes] = useState(false);
   const mayRevoke = useMay('revoke_api_key');
   if (stateOf(row) !== 'active') return null;
   return (
     <>
       {row.ownerId === boot.user.id && <RotateButton of={rotatingOf(row)} />}
-      {mayRevoke && <Button text="Revoke" icon="close" onClick={() => setRevokes(true)} />}
-      {revokes && <RevokeDialog row={row} onClose={() => setRevokes(false)} />}
+      {mayRevoke && <RevokeButton row={row} />}
     </>
   );
 }
@@ -36,16 +34,11 @@ export function EarlierOfKey({ row }: { readonly row: Row }) {
   return stateOf(row) === 'active' ? <EarlierSecrets earlier={row.earlierSecrets} word="secret" end={end} /> : null;
 }
 
-function RevokeDialog({ row, onClose }: { readonly row: Row; readonly onClose: () => void }) {
+function RevokeButton({ row }: { readonly row: Row }) {
   const name = String(row.name);
+  const run = () => act('revoke_api_key', { id: row.id });
   return (
-    <ConfirmDialog
-      title={`Revoke ${name}?`}
-      action="Revoke key"
-      typed={name}
-      run={() => act('revoke_api_key', { id: row.id })}
-      onClose={onClose}
-    >
+    <AskButton text="Revoke" icon="close" ask={{ title: `Revoke ${name}?`, action: 'Revoke key', typed: name, run }}>
       <p>
         Programs that use it are refused from now on, for good.{' '}
         {typeof row.lastUsedAt === 'string' ? (
@@ -56,6 +49,6 @@ function RevokeDialog({ row, onClose }: { readonly row: Row; readonly onClose: (
           'It was not used yet.'
         )}
       </p>
-    </ConfirmDialog>
+    </AskButton>
   );
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Badge, Empty, ErrorBox, Skeleton, useAnswer, useMay } from '../../commons.ts';
+import { useAnswer, useMay } from '../../app.ts';
 import { ToolPicker } from '../../components/tool-picker.tsx';
+import { Badge, Empty, ErrorBox, Skeleton } from '../../ui.ts';
 
 interface Explained {
   readonly verdict: string;

@@ -1,23 +1,18 @@
 import { useState } from 'preact/hooks';
+import { act, boot, call, useMay, usePages } from '../../app.ts';
+import type { Row } from '../../kind/spec.ts';
 import {
-  act,
   Badge,
   Button,
-  boot,
+  type Column,
   ConfirmDialog,
-  call,
   Empty,
-  ErrorBox,
+  PagedTable,
   SecretOnce,
   Segments,
-  Skeleton,
   showDialog,
-  Table,
   Time,
-  useMay,
-  usePages,
-} from '../../commons.ts';
-import type { Row } from '../../kind/spec.ts';
+} from '../../ui.ts';
 
 type Holding = Readonly<{ type: string; id: string; name: string; reach: string; lastUsedAt?: string }>;
 
@@ -25,15 +20,10 @@ const TAKEN = ['key', 'capsule', 'flow'];
 
 /** What acts for a person, and since when nobody used it: to look through before they leave. */
 export function Holdings({ row }: { readonly row: Row }) {
-  const { rows, loading, error, more } = usePages<Holding>('list_holdings', { userId: row.id, limit: 100 });
+  const pages = usePages<Holding>('list_holdings', { userId: row.id, limit: 100 });
   const [taking, setTaking] = useState<Holding>();
   const mayTake = useMay('take_over') && row.id !== boot.user.id;
-  if (error) return <ErrorBox error={error} />;
-  if (rows.length === 0) {
-    return loading ? <Skeleton lines={4} /> : <Empty title="Nothing acts for this person" />;
-  }
   const take = {
-    id: 'take',
     title: 'Take over',
     end: true,
     cell: (holding: Holding) =>
@@ -41,24 +31,21 @@ export function Holdings({ row }: { readonly row: Row }) {
   };
   return (
     <>
-      <Table
+      <PagedTable
         label="What acts for this person"
         columns={mayTake ? [...COLUMNS, take] : COLUMNS}
-        rows={rows}
-        keyOf={({ id }) => id}
-        onMore={more}
-        loading={loading}
+        pages={pages}
+        none={<Empty title="Nothing acts for this person" />}
       />
       {taking && <TakeOver holding={taking} onClose={() => setTaking(undefined)} />}
     </>
   );
 }
 
-const COLUMNS = [
+const COLUMNS: readonly Column<Holding>[] = [
   {
-    id: 'name',
     title: 'What',
-    cell: ({ name, type, reach }: Holding) => (
+    cell: ({ name, type, reach }) => (
       <span class="name-words">
         <span class="name-title">
           {name} <Badge tone="plain">{type}</Badge>
@@ -67,13 +54,7 @@ const COLUMNS = [
       </span>
     ),
   },
-  {
-    id: 'used',
-    title: 'Used',
-    cell: ({ lastUsedAt }: Holding) => <Time at={lastUsedAt} />,
-    end: true,
-    spare: 1 as const,
-  },
+  { title: 'Used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />, end: true, spare: 1 },
 ];
 
 const TOKENS = [

@@ -1,8 +1,9 @@
 import { useMemo } from 'preact/hooks';
-import { ErrorBox, Json, Link, labelOf, Mono, number, Skeleton, Time, useAnswer, useTool } from '../../commons.ts';
+import { labelOf, number, useAnswer, useTool } from '../../app.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Shown } from '../../components/tool-runner.tsx';
 import type { Row } from '../../kind/spec.ts';
+import { ErrorBox, Json, Link, Mono, Skeleton, Time } from '../../ui.ts';
 import { METRICS, type Metric, type MetricAnswer } from '../analytics/metrics.ts';
 import { Charts, Rows, Totals } from '../analytics/shown.tsx';
 
@@ -55,12 +56,7 @@ function Result({ tool, answer, shownAs, title }: ResultProps) {
 }
 
 /** What every metric answers; reports of other tools have none of it. */
-const NOTHING: MetricAnswer = {
-  asOf: '',
-  definition: '',
-  range: { from: '', to: '', timezone: '' },
-  totals: {},
-};
+const NOTHING: MetricAnswer = { asOf: '', definition: '', range: { from: '', to: '', timezone: '' }, totals: {} };
 
 type AsMetricProps = Readonly<{ metric: Metric; answer: Row; shownAs: string }>;
 

@@ -1,17 +1,5 @@
-import {
-  Badge,
-  duration,
-  Empty,
-  ErrorBox,
-  LinkButton,
-  number,
-  Ref,
-  Skeleton,
-  Table,
-  Time,
-  useMay,
-  usePages,
-} from '../../commons.ts';
+import { duration, number, useMay, usePages } from '../../app.ts';
+import { Badge, type Column, Empty, LinkButton, PagedTable, Ref, Skeleton, Time } from '../../ui.ts';
 import type { RunRow } from './run.ts';
 
 interface RunListProps {
@@ -24,27 +12,22 @@ interface RunListProps {
 }
 
 export function RunList({ asked, to, picked, isNarrowed = false }: RunListProps) {
-  const { rows, loading, error, more } = usePages<RunRow>(asked && 'list_agent_runs', asked);
-  if (error) return <ErrorBox error={error} />;
-  if (rows.length === 0 && (loading || !asked)) {
+  const pages = usePages<RunRow>(asked && 'list_agent_runs', asked);
+  if (pages.rows.length === 0 && (pages.loading || !asked)) {
     return (
       <div class="pad">
         <Skeleton lines={6} />
       </div>
     );
   }
-  if (rows.length === 0 && isNarrowed) return <Empty title="No runs match">Change or clear the filters.</Empty>;
-  if (rows.length === 0) return <NoRuns />;
   return (
-    <Table
+    <PagedTable
       label="Runs"
-      columns={asked && 'agentId' in asked ? COLUMNS.filter(({ id }) => id !== 'agent') : COLUMNS}
-      rows={rows}
-      keyOf={({ id }) => id}
+      columns={asked && 'agentId' in asked ? COLUMNS.filter(({ title }) => title !== 'Agent') : COLUMNS}
+      pages={pages}
       to={({ id }) => to(id)}
       picked={picked}
-      onMore={more}
-      loading={loading}
+      none={isNarrowed ? <Empty title="No runs match">Change or clear the filters.</Empty> : <NoRuns />}
     />
   );
 }
@@ -65,28 +48,12 @@ export function AgentRuns({ agentId }: { readonly agentId: string }) {
   return <RunList asked={{ agentId, limit: 50 }} to={to} />;
 }
 
-const COLUMNS = [
-  { id: 'when', title: 'Started', cell: ({ createdAt }: RunRow) => <Time at={createdAt} /> },
-  {
-    id: 'agent',
-    title: 'Agent',
-    cell: ({ agentId }: RunRow) => (agentId === undefined ? 'Assistant' : <Ref id={agentId} />),
-  },
-  { id: 'status', title: 'Status', cell: ({ status }: RunRow) => <Badge value={status} />, width: '8rem' },
-  { id: 'who', title: 'Asked by', cell: ({ principal }: RunRow) => principal.name, spare: 2 as const },
-  { id: 'error', title: 'Error', cell: ({ error }: RunRow) => error?.message ?? '', spare: 3 as const },
-  {
-    id: 'tokens',
-    title: 'Tokens',
-    cell: ({ usage }: RunRow) => number(usage.inputTokens + usage.outputTokens),
-    end: true,
-    spare: 2 as const,
-  },
-  {
-    id: 'took',
-    title: 'Took',
-    cell: ({ createdAt, finishedAt }: RunRow) => duration(createdAt, finishedAt),
-    end: true,
-    spare: 2 as const,
-  },
+const COLUMNS: readonly Column<RunRow>[] = [
+  { title: 'Started', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Agent', cell: ({ agentId }) => (agentId === undefined ? 'Assistant' : <Ref id={agentId} />) },
+  { title: 'Status', cell: ({ status }) => <Badge value={status} />, width: '8rem' },
+  { title: 'Asked by', cell: ({ principal }) => principal.name, spare: 2 },
+  { title: 'Error', cell: ({ error }) => error?.message ?? '', spare: 3 },
+  { title: 'Tokens', cell: ({ usage }) => number(usage.inputTokens + usage.outputTokens), end: true, spare: 2 },
+  { title: 'Took', cell: ({ createdAt, finishedAt }) => duration(createdAt, finishedAt), end: true, spare: 2 },
 ];

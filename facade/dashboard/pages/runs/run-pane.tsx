@@ -1,21 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import {
-  Badge,
-  duration,
-  ErrorBox,
-  Link,
-  LinkButton,
-  Mono,
-  number,
-  Ref,
-  Skeleton,
-  Time,
-  useAnswer,
-  useMay,
-  wordOf,
-} from '../../commons.ts';
+import { duration, number, useAnswer, useMay, wordOf } from '../../app.ts';
 import { Caller } from '../../components/caller.tsx';
 import { CancelRun } from '../../components/cancel-run.tsx';
+import { Badge, ErrorBox, Link, LinkButton, Mono, Ref, Skeleton, Time } from '../../ui.ts';
 import type { Run, RunCall, RunTurn } from './run.ts';
 
 /** One run: what it was given, its turns with their calls, how it ended, and the ways on from there. */

@@ -1,4 +1,5 @@
-import { Badge, ErrorBox, labelOf, Mono, Skeleton, Table, useAnswer } from '../../commons.ts';
+import { labelOf, useAnswer } from '../../app.ts';
+import { Badge, type Column, ErrorBox, Mono, Skeleton, Table } from '../../ui.ts';
 
 interface Model {
   readonly id: string;
@@ -23,11 +24,10 @@ export function ModelsList() {
   );
 }
 
-const COLUMNS = [
+const COLUMNS: readonly Column<Model>[] = [
   {
-    id: 'model',
     title: 'Model',
-    cell: ({ id, description }: Model) => (
+    cell: ({ id, description }) => (
       <>
         <span class="name-title">{id}</span>
         <p class="hint">{description.replaceAll('`', '')}</p>
@@ -35,19 +35,17 @@ const COLUMNS = [
     ),
   },
   {
-    id: 'can',
     title: 'Can',
-    cell: ({ capabilities }: Model) =>
+    cell: ({ capabilities }) =>
       Object.keys(capabilities)
         .filter((name) => capabilities[name])
         .map(labelOf)
         .join(', '),
-    spare: 1 as const,
+    spare: 1,
   },
   {
-    id: 'available',
     title: 'Available',
-    cell: ({ available }: Model) => <Badge tone={available ? 'good' : 'plain'}>{available ? 'Yes' : 'No'}</Badge>,
+    cell: ({ available }) => <Badge tone={available ? 'good' : 'plain'}>{available ? 'Yes' : 'No'}</Badge>,
     end: true,
   },
 ];

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
-import { act, Button, counted, ErrorBox, Skeleton, text, toast, useAnswer } from '../../commons.ts';
+import { act, counted, text, useAnswer } from '../../app.ts';
 import { Field } from '../../components/form/field.tsx';
 import { Picker } from '../../components/form/picker.tsx';
+import { Button, ErrorBox, Skeleton, toast } from '../../ui.ts';
 
 interface BotConfig {
   readonly promptSections: Readonly<Record<string, string>>;

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
-import { Button, counted, partsOf, text } from '../../commons.ts';
+import { counted, partsOf, text } from '../../app.ts';
 import { AddTyped } from '../../components/form/add-typed.tsx';
 import { Frame } from '../../components/form/groups.tsx';
 import type { PartProps } from '../../components/form/state.ts';
+import { Button } from '../../ui.ts';
 
 /** As the schema of the settings says. A rate that is not typed yet has none. */
 type Rate = Readonly<{ month: string; currency: string; rate?: number | undefined }>;

@@ -1,6 +1,7 @@
-import { act, ErrorBox, Fields, Skeleton, toast, useAnswer, useMay, useTool } from '../../commons.ts';
+import { act, useAnswer, useMay, useTool } from '../../app.ts';
 import { Form } from '../../components/form/form.tsx';
 import type { Row } from '../../kind/spec.ts';
+import { ErrorBox, Fields, Skeleton, toast } from '../../ui.ts';
 import { RatesControl } from './rates-control.tsx';
 
 const CONTROLS = { exchangeRates: RatesControl };

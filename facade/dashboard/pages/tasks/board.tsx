@@ -1,4 +1,5 @@
-import { act, at, Badge, Ref, Time, toast, useMay, usePages, wordOf } from '../../commons.ts';
+import { act, at, useMay, usePages, wordOf } from '../../app.ts';
+import { Badge, Ref, Time, withToast } from '../../ui.ts';
 
 const COLUMNS = ['todo', 'in_progress', 'blocked', 'done'] as const;
 
@@ -23,12 +24,8 @@ export function Board() {
   );
 }
 
-async function move(id: string, status: string, revision: number): Promise<void> {
-  try {
-    await act('update_task', { id, status, expectedRevision: revision });
-  } catch (error) {
-    toast(error instanceof Error ? error.message : String(error));
-  }
+function move(id: string, status: string, revision: number): Promise<void> {
+  return withToast(() => act('update_task', { id, status, expectedRevision: revision }).then(() => undefined));
 }
 
 function BoardColumn({ status }: { readonly status: string }) {

@@ -11,9 +11,9 @@ export const taskSpec: KindSpec = {
   title: 'title',
   empty: 'Work for people and agents, with a text of its own.',
   columns: [
-    { id: 'status', title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} />, width: '7.5rem' },
-    { id: 'priority', title: 'Priority', cell: (row: Row) => <Badge value={String(row.priority)} />, spare: 2 },
-    { id: 'dueAt', title: 'Due', cell: (row: Row) => <Time at={row.dueAt as string} />, end: true, spare: 2 },
+    { title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} />, width: '7.5rem' },
+    { title: 'Priority', cell: (row: Row) => <Badge value={String(row.priority)} />, spare: 2 },
+    { title: 'Due', cell: (row: Row) => <Time at={row.dueAt as string} />, end: true, spare: 2 },
   ],
   headControls: ViewChoice,
   below: TaskText,

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
-import { act, Button, useAnswer, useMay } from '../../commons.ts';
+import { act, useAnswer, useMay } from '../../app.ts';
 import { Form } from '../../components/form/form.tsx';
 import { Prose } from '../../components/prose.tsx';
 import type { Row } from '../../kind/spec.ts';
+import { Button } from '../../ui.ts';
 
 /** The text of a task, which has a revision of its own. */
 export function TaskText({ row }: { readonly row: Row }) {

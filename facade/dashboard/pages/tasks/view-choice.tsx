@@ -1,4 +1,5 @@
-import { Segments, setQuery, usePlace } from '../../commons.ts';
+import { setQuery, usePlace } from '../../app.ts';
+import { Segments } from '../../ui.ts';
 
 const VIEWS = [
   { value: 'board', label: 'Board' },

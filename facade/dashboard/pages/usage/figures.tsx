@@ -1,25 +1,7 @@
-import {
-  Empty,
-  ErrorBox,
-  Link,
-  LinkButton,
-  Mono,
-  number,
-  pathOf,
-  refs,
-  Segments,
-  Skeleton,
-  setQuery,
-  Table,
-  Time,
-  useAnswer,
-  useMay,
-  usePlace,
-  useTool,
-  wordOf,
-} from '../../commons.ts';
+import { number, pathOf, refs, setQuery, useAnswer, useMay, usePlace, useTool, wordOf } from '../../app.ts';
 import { Chart } from '../../components/chart.tsx';
 import { FilterChoice } from '../../components/filters.tsx';
+import { Empty, ErrorBox, Link, LinkButton, Mono, Segments, Skeleton, Table, Time } from '../../ui.ts';
 import { cost, type Numbers, periodOf, time, type UsageAnswer, type UsageRow } from './numbers.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -156,25 +138,23 @@ function Charts({ answer }: { readonly answer: UsageAnswer }) {
 function columnsOf({ by, currency }: UsageAnswer) {
   const isModel = by === 'model';
   return [
-    { id: 'key', title: wordOf(by), cell: (row: UsageRow) => <Subject row={row} by={by} /> },
-    { id: 'calls', title: isModel ? 'Turns' : 'Calls', cell: ({ calls }: UsageRow) => number(calls), end: true },
+    { title: wordOf(by), cell: (row: UsageRow) => <Subject row={row} by={by} /> },
+    { title: isModel ? 'Turns' : 'Calls', cell: ({ calls }: UsageRow) => number(calls), end: true },
     {
-      id: 'errors',
       title: isModel ? 'Failed runs' : 'Errors',
       cell: ({ errors }: UsageRow) => number(errors),
       end: true,
       spare: 1 as const,
     },
-    { id: 'p50', title: 'Median', cell: ({ p50Ms }: UsageRow) => time(p50Ms), end: true, spare: 2 as const },
-    { id: 'p95', title: 'p95', cell: ({ p95Ms }: UsageRow) => time(p95Ms), end: true, spare: 2 as const },
+    { title: 'Median', cell: ({ p50Ms }: UsageRow) => time(p50Ms), end: true, spare: 2 as const },
+    { title: '95 %', cell: ({ p95Ms }: UsageRow) => time(p95Ms), end: true, spare: 2 as const },
     {
-      id: 'tokens',
       title: 'Tokens',
       cell: ({ inputTokens, outputTokens }: UsageRow) => number(inputTokens + outputTokens),
       end: true,
       spare: 1 as const,
     },
-    { id: 'cost', title: 'Cost', cell: (row: UsageRow) => cost(row.cost, currency), end: true },
+    { title: 'Cost', cell: (row: UsageRow) => cost(row.cost, currency), end: true },
   ];
 }
 

@@ -1,5 +1,6 @@
-import { Badge, ErrorBox, Fields, Mono, money, Skeleton, Table, Time, useAnswer, useTool } from '../../commons.ts';
+import { money, useAnswer, useTool } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
+import { Badge, type Column, ErrorBox, Fields, Mono, Skeleton, Table, Time } from '../../ui.ts';
 
 type Invoice = Readonly<{ id: string; total: number; currency: string; status: string; issuedAt: string }>;
 
@@ -33,14 +34,9 @@ export function Billing({ userId }: { readonly userId: string }) {
   );
 }
 
-const INVOICE_COLUMNS = [
-  { id: 'id', title: 'Invoice', cell: ({ id }: Invoice) => <Mono>{id}</Mono>, spare: 1 as const },
-  { id: 'issued', title: 'Issued', cell: ({ issuedAt }: Invoice) => <Time at={issuedAt} /> },
-  { id: 'status', title: 'Status', cell: ({ status }: Invoice) => <Badge value={status} /> },
-  {
-    id: 'total',
-    title: 'Total',
-    cell: ({ total, currency }: Invoice) => money(total, currency, 2),
-    end: true,
-  },
+const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
+  { title: 'Invoice', cell: ({ id }) => <Mono>{id}</Mono>, spare: 1 },
+  { title: 'Issued', cell: ({ issuedAt }) => <Time at={issuedAt} /> },
+  { title: 'Status', cell: ({ status }) => <Badge value={status} /> },
+  { title: 'Total', cell: ({ total, currency }) => money(total, currency, 2), end: true },
 ];

@@ -1,22 +1,12 @@
-import { useState } from 'preact/hooks';
-import { act, Button, toast, useMay } from '../../commons.ts';
+import { act, useMay } from '../../app.ts';
 import { RotateButton } from '../../components/rotate.tsx';
 import type { Row } from '../../kind/spec.ts';
+import { ActionButton } from '../../ui.ts';
 
 /** A test, the switch, and a new secret. */
 export function WebhookActions({ row }: { readonly row: Row }) {
   const mayTest = useMay('test_webhook');
   const mayChange = useMay('update_webhook');
-  const [busy, setBusy] = useState(false);
-  const run = async (work: () => Promise<string>) => {
-    setBusy(true);
-    try {
-      toast(await work());
-    } catch (error) {
-      toast(error instanceof Error ? error.message : String(error));
-    }
-    setBusy(false);
-  };
   const test = async () => {
     const { status, lastError } = await act<Row>('test_webhook', { id: row.id });
     return status === 'delivered' ? 'The test arrived.' : `The test did not arrive. ${String(lastError)}`;
@@ -27,14 +17,9 @@ export function WebhookActions({ row }: { readonly row: Row }) {
   };
   return (
     <>
-      {mayTest && <Button text="Test" icon="send" busy={busy} onClick={() => run(test)} />}
+      {mayTest && <ActionButton text="Test" icon="send" run={test} />}
       {mayChange && (
-        <Button
-          text={row.enabled ? 'Switch off' : 'Switch on'}
-          icon={row.enabled ? 'stop' : 'play'}
-          busy={busy}
-          onClick={() => run(turn)}
-        />
+        <ActionButton text={row.enabled ? 'Switch off' : 'Switch on'} icon={row.enabled ? 'stop' : 'play'} run={turn} />
       )}
       {row.secret !== undefined && (
         <RotateButton

@@ -1,20 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import {
-  act,
-  Badge,
-  Button,
-  Empty,
-  ErrorBox,
-  invalidate,
-  Ref,
-  Segments,
-  Skeleton,
-  Table,
-  Time,
-  toast,
-  useMay,
-  usePages,
-} from '../../commons.ts';
+import { act, invalidate, useMay, usePages } from '../../app.ts';
+import { ActionButton, Badge, type Column, Empty, PagedTable, Ref, Segments, Time } from '../../ui.ts';
 
 interface Delivery {
   readonly id: string;
@@ -43,27 +29,22 @@ const EVERY_MS = 5000;
 export function Deliveries({ webhookId }: { readonly webhookId: string }) {
   const [status, setStatus] = useState<(typeof STATUSES)[number]['value']>('');
   const asked = { id: webhookId, limit: 50, ...(status !== '' && { status }) };
-  const { rows, loading, error, more } = usePages<Delivery>('list_webhook_deliveries', asked);
+  const pages = usePages<Delivery>('list_webhook_deliveries', asked);
   const mayRetry = useMay('retry_webhook_delivery');
-  useRenewed(rows.some((row) => row.status === 'waiting'));
-  if (error) return <ErrorBox error={error} />;
+  useRenewed(pages.rows.some((row) => row.status === 'waiting'));
   return (
     <div class="overview">
       <Segments label="Status" value={status} options={STATUSES} onChange={setStatus} />
-      {rows.length > 0 ? (
-        <Table
-          label="Deliveries"
-          columns={mayRetry ? [...COLUMNS, RETRY] : COLUMNS}
-          rows={rows}
-          keyOf={({ id }) => id}
-          onMore={more}
-          loading={loading}
-        />
-      ) : loading ? (
-        <Skeleton lines={4} />
-      ) : (
-        <Empty title="Nothing here">What happens is listed here when it is to be sent; Test sends something now.</Empty>
-      )}
+      <PagedTable
+        label="Deliveries"
+        columns={mayRetry ? [...COLUMNS, RETRY] : COLUMNS}
+        pages={pages}
+        none={
+          <Empty title="Nothing here">
+            What happens is listed here when it is to be sent; Test sends something now.
+          </Empty>
+        }
+      />
     </div>
   );
 }
@@ -79,26 +60,15 @@ function useRenewed(waits: boolean): void {
   }, [waits]);
 }
 
-const COLUMNS = [
-  { id: 'at', title: 'Happened', cell: ({ event }: Delivery) => <Time at={event.at} /> },
-  { id: 'type', title: 'Event', cell: ({ event }: Delivery) => event.type },
-  { id: 'record', title: 'Record', cell: ({ event }: Delivery) => <Ref id={event.id} />, spare: 1 as const },
+const COLUMNS: readonly Column<Delivery>[] = [
+  { title: 'Happened', cell: ({ event }) => <Time at={event.at} /> },
+  { title: 'Event', cell: ({ event }) => event.type },
+  { title: 'Record', cell: ({ event }) => <Ref id={event.id} />, spare: 1 },
+  { title: 'Status', cell: ({ status }) => <Badge tone={TONES[status] ?? 'plain'} value={status} /> },
+  { title: 'Attempts', cell: ({ attempts }) => String(attempts), end: true, spare: 2 },
   {
-    id: 'status',
-    title: 'Status',
-    cell: ({ status }: Delivery) => <Badge tone={TONES[status] ?? 'plain'} value={status} />,
-  },
-  {
-    id: 'attempts',
-    title: 'Attempts',
-    cell: ({ attempts }: Delivery) => String(attempts),
-    end: true,
-    spare: 2 as const,
-  },
-  {
-    id: 'error',
     title: 'Error',
-    cell: ({ lastError, nextAt }: Delivery) => (
+    cell: ({ lastError, nextAt }) => (
       <>
         {lastError}{' '}
         {lastError !== undefined && nextAt !== undefined && (
@@ -108,28 +78,20 @@ const COLUMNS = [
         )}
       </>
     ),
-    spare: 2 as const,
+    spare: 2,
   },
 ];
 
 const RETRY = {
-  id: 'retry',
   title: '',
   cell: ({ id, event }: Delivery) => (event.type === 'webhook.test' ? '' : <Retry id={id} />),
   end: true,
 };
 
 function Retry({ id }: { readonly id: string }) {
-  const [busy, setBusy] = useState(false);
   const retry = async () => {
-    setBusy(true);
-    try {
-      await act('retry_webhook_delivery', { id });
-      toast('It is sent again now.');
-    } catch (error) {
-      toast(error instanceof Error ? error.message : String(error));
-    }
-    setBusy(false);
+    await act('retry_webhook_delivery', { id });
+    return 'It is sent again now.';
   };
-  return <Button look="quiet" icon="refresh" label="Send again" busy={busy} onClick={retry} />;
+  return <ActionButton look="quiet" icon="refresh" label="Send again" run={retry} />;
 }

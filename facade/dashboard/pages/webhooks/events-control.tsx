@@ -1,4 +1,4 @@
-import { useAnswer, wordOf } from '../../commons.ts';
+import { useAnswer, wordOf } from '../../app.ts';
 import { issueAt, type PartProps } from '../../components/form/state.ts';
 
 /** Picks types of events, kind by kind of record. */

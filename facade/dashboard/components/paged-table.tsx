@@ -1,0 +1,27 @@
+import type { ComponentChildren } from 'preact';
+import type { Pages } from '../pages-of.ts';
+import { ErrorBox } from './error-box.tsx';
+import { Table, type TableProps } from './table.tsx';
+import { Skeleton } from './waiting.tsx';
+
+interface PagedTableProps<Row> extends Pick<TableProps<Row>, 'label' | 'columns' | 'to' | 'picked'> {
+  readonly pages: Pages<Row>;
+  /** Default: the id of the row. */
+  readonly keyOf?: (row: Row) => string;
+  /** Shown where there are no rows. */
+  readonly none: ComponentChildren;
+  /** As many grey lines stand in the place of rows that are on their way. */
+  readonly lines?: number;
+}
+
+/** The pages of a list as a table, or what stands in its place: an error, grey lines, or what to say where there is nothing. */
+export function PagedTable<Row>({ pages, none, lines = 4, keyOf = idOf, ...table }: PagedTableProps<Row>) {
+  const { rows, loading, error, more } = pages;
+  if (error) return <ErrorBox error={error} />;
+  if (rows.length === 0) return <>{loading ? <Skeleton lines={lines} /> : none}</>;
+  return <Table {...table} rows={rows} keyOf={keyOf} onMore={more} loading={loading} />;
+}
+
+function idOf(row: unknown): string {
+  return String((row as { readonly id?: unknown }).id); // records have one
+}
