@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
-import { searchMemberOf } from './kind/list-rows.ts';
+import { refs, titleOf } from './kinds.ts';
 import { usePages } from './pages-of.ts';
-import { refs, titleOf } from './refs.ts';
+import { searchMemberOf } from './schema.ts';
 import { useSettled } from './settled.ts';
 import { useAnswer } from './store.ts';
 import { useTool } from './tools.ts';

@@ -48,3 +48,8 @@ export function onlyValue(schema: JsonSchema | undefined): string | undefined {
   if (schema?.const !== undefined) return String(schema.const);
   return schema?.enum?.length === 1 ? String(schema.enum[0]) : undefined;
 }
+
+/** The input of a list tool by which it searches. */
+export function searchMemberOf(members: JsonSchema['properties']): string | undefined {
+  return ['search', 'q'].find((name) => members?.[name] !== undefined);
+}

@@ -1,4 +1,4 @@
-import { pathOf } from '../refs.ts';
+import { pathOf } from '../kinds.ts';
 import { Link } from './small.tsx';
 
 /** Who called, as the audit log and runs name them. */

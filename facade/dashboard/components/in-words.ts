@@ -1,5 +1,5 @@
 import { exactTime, labelOf } from '../format.ts';
-import { refOfId } from '../refs.ts';
+import { refOfId } from '../kinds.ts';
 
 const IDS = /\b[a-z]{3}_[0-9a-z]{20,}\b/g;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d\S*Z$/;

@@ -7,7 +7,7 @@ import { Icon } from './icon.tsx';
 import { onToggle, placeBelow } from './popover.ts';
 import { Mono } from './small.tsx';
 
-/** What may be picked: a word for many, by the name of the kind in `refs.ts`. */
+/** What may be picked: a word for many, by the name of the kind in `kinds.ts`. */
 export type Kinds = Readonly<Record<string, string>>;
 
 interface RecordButtonProps {

@@ -98,11 +98,13 @@ export function Empty({
 }
 
 /** A name and its value, in a list of such (`fields`). */
-export function NamedValue({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+export function NamedValue({ name, about, children }: NamedValueProps) {
   return (
     <div class="fields-row">
-      <dt>{name}</dt>
+      <dt title={about}>{name}</dt>
       <dd>{children}</dd>
     </div>
   );
 }
+
+type NamedValueProps = Readonly<{ name: ComponentChildren; about?: string | undefined; children: ComponentChildren }>;

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { useAnswer } from '../store.ts';
 import { type ListedTool, type Tools, useMay, useTools } from '../tools.ts';
 import { FindInput } from './find-input.tsx';
-import { Badge } from './small.tsx';
+import { Badge, type Tone } from './small.tsx';
 
 type Category = Readonly<{ category: string; tools: readonly { readonly name: string }[] }>;
 
@@ -65,12 +65,12 @@ function grouped(tools: Tools | undefined, categories: readonly Category[]) {
   return [...groups, { category: groups.length > 0 ? 'Others' : 'Tools', tools: [...left.values()] }];
 }
 
-/** What a call of the tool does, where it does more than read. */
-export function EffectBadge({ tool: { annotations } }: { readonly tool: ListedTool }) {
-  if (annotations?.readOnlyHint) return null;
-  return (
-    <Badge tone={annotations?.destructiveHint ? 'alarm' : 'warn'}>
-      {annotations?.destructiveHint ? 'Can destroy' : 'Writes'}
-    </Badge>
-  );
+/** What a call of the tool does, where it does more than read, or says `reads`. */
+export function EffectBadge({ annotations, reads }: EffectBadgeProps) {
+  const { readOnlyHint, destructiveHint } = annotations ?? {};
+  if (readOnlyHint) return reads ? <Badge tone={reads}>Reads</Badge> : null;
+  return <Badge tone={destructiveHint ? 'alarm' : 'warn'}>{destructiveHint ? 'Can destroy' : 'Writes'}</Badge>;
 }
+
+/** `reads`: the colour in which a tool that reads says so. */
+type EffectBadgeProps = Pick<ListedTool, 'annotations'> & { readonly reads?: Tone };

@@ -65,7 +65,7 @@ function ToolChoice({ tool, isPicked, onPick }: ToolChoiceProps) {
     <button type="button" class="tool-choice pick" aria-pressed={isPicked} onClick={() => onPick(tool.name)}>
       <span class="tool-choice-name">{tool.title ?? tool.name}</span>
       <span class="faint tool-choice-says">{sentenceOf(tool)}</span>
-      <EffectBadge tool={tool} />
+      <EffectBadge {...tool} />
     </button>
   );
 }

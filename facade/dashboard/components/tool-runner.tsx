@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
-import { labelOf } from '../format.ts';
-import { pathOf, refOfId } from '../refs.ts';
+import { pathOf, refOfId } from '../kinds.ts';
 import type { JsonSchema } from '../schema.ts';
 import { act } from '../store.ts';
 import { useTool } from '../tools.ts';
@@ -10,7 +9,7 @@ import { Form } from './form/form.tsx';
 import type { Members } from './form/state.ts';
 import { Badge, Empty, Link } from './small.tsx';
 import { Table } from './table.tsx';
-import { Fields, Value } from './value.tsx';
+import { Fields, titleIn, Value } from './value.tsx';
 
 /** The form of a tool and what it answered. What destroys asks before. */
 export function ToolRunner({ name, start }: { readonly name: string; readonly start?: Members }) {
@@ -88,11 +87,11 @@ export function Shown({ answer, schema }: { readonly answer: Members; readonly s
 const MOST_COLUMNS = 7;
 
 function Rows({ rows, schema }: { readonly rows: readonly Members[]; readonly schema: JsonSchema | undefined }) {
-  const title = titleIn(rows);
+  const title = titleMemberOf(rows);
   const found = [...new Set(rows.slice(0, 20).flatMap((row) => Object.keys(row)))];
   const names = title === undefined ? found : [title, ...found.filter((name) => name !== 'id' && name !== title)];
   const columns = names.slice(0, MOST_COLUMNS).map((name) => ({
-    title: schema?.properties?.[name]?.title ?? labelOf(name),
+    title: titleIn(schema, name),
     end: typeof rows[0]?.[name] === 'number',
     cell: (row: Members) =>
       name === title ? (
@@ -105,7 +104,7 @@ function Rows({ rows, schema }: { readonly rows: readonly Members[]; readonly sc
 }
 
 /** The member by which people know such records, where it leads to their page. */
-function titleIn([first = {}]: readonly Members[]): string | undefined {
+function titleMemberOf([first = {}]: readonly Members[]): string | undefined {
   const id = String(first.id ?? '');
   const title = refOfId(id)?.title;
   return title !== undefined && first[title] !== undefined && pathOf(id) !== undefined ? title : undefined;

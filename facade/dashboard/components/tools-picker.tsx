@@ -133,7 +133,7 @@ function ToolChoice({ tool, by, onPick }: ToolChoiceProps) {
       />
       <span class="tool-choice-name">{tool.title ?? tool.name}</span>
       {pattern !== undefined && <span class="faint">by {pattern}</span>}
-      <EffectBadge tool={tool} />
+      <EffectBadge {...tool} />
     </label>
   );
 }

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { labelOf, number } from '../format.ts';
-import { pathOf, refOfId, titleOf } from '../refs.ts';
+import { pathOf, refOfId, titleOf } from '../kinds.ts';
 import type { JsonSchema } from '../schema.ts';
 import { withoutNull } from '../schema.ts';
 import { useAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
 import { Json } from './code.tsx';
-import { Badge, Link, Mono, Time } from './small.tsx';
+import { Badge, Link, Mono, NamedValue, Time } from './small.tsx';
 import { Table } from './table.tsx';
 
 const ID = /^[a-z]{3}_[\w-]{8,}$/;
@@ -82,7 +82,7 @@ function isFlat(item: unknown): item is Members {
 function Records({ records, schema }: Readonly<{ records: readonly Members[]; schema: JsonSchema | undefined }>) {
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const columns = names.map((name) => ({
-    title: schema?.properties?.[name]?.title ?? labelOf(name),
+    title: titleIn(schema, name),
     end: typeof records[0]?.[name] === 'number',
     cell: (record: Members) => <Value value={record[name]} schema={schema?.properties?.[name]} />,
   }));
@@ -129,13 +129,15 @@ export function Fields({
   return (
     <dl class="fields">
       {names.map((name) => (
-        <div key={name} class="fields-row">
-          <dt title={schema?.properties?.[name]?.description}>{schema?.properties?.[name]?.title ?? labelOf(name)}</dt>
-          <dd>
-            <Value value={record[name]} schema={schema?.properties?.[name]} />
-          </dd>
-        </div>
+        <NamedValue key={name} name={titleIn(schema, name)} about={schema?.properties?.[name]?.description}>
+          <Value value={record[name]} schema={schema?.properties?.[name]} />
+        </NamedValue>
       ))}
     </dl>
   );
+}
+
+/** What a member is called. */
+export function titleIn(schema: JsonSchema | undefined, name: string): string {
+  return schema?.properties?.[name]?.title ?? labelOf(name);
 }

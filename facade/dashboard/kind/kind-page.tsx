@@ -1,12 +1,14 @@
 import type { ComponentType } from 'preact';
+import type { Kind, KindName } from '../kinds.ts';
 import { usePlace } from '../router.ts';
 import { CreatePane } from './create-pane.tsx';
 import { DetailPane } from './detail-pane.tsx';
 import { ListPane } from './list-pane.tsx';
-import type { KindSpec } from './spec.ts';
+import { type KindSpec, specOf } from './spec.ts';
 
 /** A page for a kind of record: its list, one record beside it, and the forms to make and change one. */
-export function kindPage(spec: KindSpec): ComponentType {
+export function kindPage(name: KindName, special: Omit<KindSpec, keyof Kind>): ComponentType {
+  const spec = specOf(name, special);
   return () => <KindPage spec={spec} />;
 }
 

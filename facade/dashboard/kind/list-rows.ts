@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type ListedTool, usePages } from '../app.ts';
-import { type JsonSchema, withoutNull } from '../schema.ts';
+import { type JsonSchema, searchMemberOf, withoutNull } from '../schema.ts';
 import { useSettled } from '../settled.ts';
 import { type KindSpec, type Row, titleOf } from './spec.ts';
 
@@ -68,11 +68,6 @@ export function useRows(
     look: undefined,
     lookedAt: stops ? { count: rows.length, onMore: () => setSteps(steps + 1) } : undefined,
   };
-}
-
-/** The input of a list tool by which it searches. */
-export function searchMemberOf(members: JsonSchema['properties']): string | undefined {
-  return ['search', 'q'].find((name) => members?.[name] !== undefined);
 }
 
 function matches(spec: KindSpec, row: Row, typed: string): boolean {

@@ -1,6 +1,6 @@
-import { labelOf, useTool } from '../app.ts';
+import { useTool } from '../app.ts';
 import { Prose } from '../components/prose.tsx';
-import { Fields, Time } from '../ui.ts';
+import { Fields, NamedValue, Time, titleIn } from '../ui.ts';
 import type { KindSpec, Row } from './spec.ts';
 
 const BOOKKEEPING = ['id', 'uid', 'createdAt', 'updatedAt', 'revision', 'status', 'warnings'];
@@ -28,7 +28,7 @@ export function Overview({ spec, row }: { readonly spec: KindSpec; readonly row:
       <Kept row={row} />
       {blocks.map((name) => (
         <section key={name} class="block">
-          <h2>{schema?.properties?.[name]?.title ?? labelOf(name)}</h2>
+          <h2>{titleIn(schema, name)}</h2>
           <div class={spec.prose?.includes(name) ? 'block-prose' : 'block-text'}>
             {spec.prose?.includes(name) ? <Prose text={String(row[name])} /> : String(row[name])}
           </div>
@@ -48,20 +48,14 @@ function Kept({ row }: { readonly row: Row }) {
   return (
     <dl class="fields">
       {typeof updatedAt === 'string' && (
-        <div class="fields-row">
-          <dt>Changed</dt>
-          <dd>
-            <Time at={updatedAt} /> {typeof revision === 'number' && <span class="faint">· revision {revision}</span>}
-          </dd>
-        </div>
+        <NamedValue name="Changed">
+          <Time at={updatedAt} /> {typeof revision === 'number' && <span class="faint">· revision {revision}</span>}
+        </NamedValue>
       )}
       {typeof createdAt === 'string' && (
-        <div class="fields-row">
-          <dt>Created</dt>
-          <dd>
-            <Time at={createdAt} />
-          </dd>
-        </div>
+        <NamedValue name="Created">
+          <Time at={createdAt} />
+        </NamedValue>
       )}
     </dl>
   );

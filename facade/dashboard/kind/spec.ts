@@ -1,4 +1,5 @@
 import type { ComponentChildren, ComponentType } from 'preact';
+import { type Kind, type KindName, kinds } from '../app.ts';
 import type { Members, PartProps } from '../components/form/state.ts';
 import type { Column, MenuItem } from '../ui.ts';
 
@@ -6,17 +7,7 @@ import type { Column, MenuItem } from '../ui.ts';
 export type Row = Readonly<Record<string, unknown>>;
 
 /** A kind of record, and what is special about its page. All that is left out follows from the tools' names and schemas. */
-export interface KindSpec {
-  /** As in `get_<one>`, `create_<one>`. */
-  readonly one: string;
-  /** As in `list_<many>`. */
-  readonly many: string;
-  /** The path of its page. */
-  readonly path: string;
-  /** As people call one and many of them. */
-  readonly words: { readonly one: string; readonly many: string };
-  /** The member that people know a record by. */
-  readonly title: string;
+export interface KindSpec extends Kind {
   /** What they call it, where no member says it. */
   readonly name?: (row: Row) => string;
   /** A member that says more, shown below the title. */
@@ -81,6 +72,11 @@ export interface OwnFilter {
   readonly label: string;
   readonly options: readonly { readonly value: string; readonly label: string }[];
   readonly chosenIn: (row: Row) => string;
+}
+
+/** A kind with what is special about its page. */
+export function specOf(name: KindName, special: Omit<KindSpec, keyof Kind>): KindSpec {
+  return { ...kinds[name], ...special };
 }
 
 export function idOf({ id = 'id' }: Pick<KindSpec, 'id'>, row: Row): string {

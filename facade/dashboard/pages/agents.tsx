@@ -8,12 +8,7 @@ import { Identity } from './agents/identity.tsx';
 import { budgetsTab } from './budgets/budgets-of.tsx';
 import { AgentRuns } from './runs/run-list.tsx';
 
-export const Page = kindPage({
-  one: 'agent',
-  many: 'agents',
-  path: '/agents',
-  words: { one: 'agent', many: 'agents' },
-  title: 'displayName',
+export const Page = kindPage('agent', {
   subtitle: 'description',
   avatar: true,
   versions: 'agent',

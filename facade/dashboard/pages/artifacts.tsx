@@ -1,12 +1,7 @@
 import { kindPage } from '../kind/kind-page.tsx';
 import { Content, DownloadButton } from './artifacts/content.tsx';
 
-export const Page = kindPage({
-  one: 'artifact',
-  many: 'artifacts',
-  path: '/artifacts',
-  words: { one: 'artifact', many: 'artifacts' },
-  title: 'name',
+export const Page = kindPage('artifact', {
   versions: 'artifact',
   empty: 'Files that agents made: pages, data, pictures.',
   without: ['content', 'data'],

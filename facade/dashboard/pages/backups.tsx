@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { act, number, useAnswer, useMay, usePages } from '../app.ts';
 import { Warnings } from '../kind/overview.tsx';
 import { ActionButton, Badge, type Column, Empty, ErrorBox, Mono, PagedTable, Skeleton, Time } from '../ui.ts';

@@ -11,12 +11,7 @@ const budgetOf = (row: Row) => row as Budget; // as the list answers it
 
 const choices = (...values: string[]) => values.map((value) => ({ value, label: wordOf(value) }));
 
-export const Page = kindPage({
-  one: 'budget',
-  many: 'budgets',
-  path: '/budgets',
-  words: { one: 'budget', many: 'budgets' },
-  title: 'id',
+export const Page = kindPage('budget', {
   name: (row) => nameOf(budgetOf(row)),
   empty: 'A budget limits the calls, tokens or cost of a key, capsule, app or agent per day or month.',
   first: { title: 'Limit', cell: (row) => <Limit budget={budgetOf(row)} named /> },

@@ -12,12 +12,7 @@ import { FirstUse } from './capsules/first-use.tsx';
 import { CapsulePreview } from './capsules/preview.tsx';
 import { CapsuleUse } from './capsules/use.tsx';
 
-export const Page = kindPage({
-  one: 'capsule',
-  many: 'capsules',
-  path: '/capsules',
-  words: { one: 'capsule', many: 'capsules' },
-  title: 'name',
+export const Page = kindPage('capsule', {
   subtitle: 'description',
   empty: 'A capsule is an MCP endpoint of its own with the tools that you pick, for one client, with one token.',
   columns: [

@@ -5,12 +5,7 @@ import type { Row } from '../kind/spec.ts';
 import { Grid } from './databases/grid.tsx';
 import { columnsOf } from './databases/record.ts';
 
-export const Page = kindPage({
-  one: 'database',
-  many: 'databases',
-  path: '/databases',
-  words: { one: 'database', many: 'databases' },
-  title: 'name',
+export const Page = kindPage('database', {
   subtitle: 'description',
   empty: 'A database is a table with columns of your choice.',
   columns: [

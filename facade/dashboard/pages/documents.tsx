@@ -1,11 +1,6 @@
 import { kindPage } from '../kind/kind-page.tsx';
 
-export const Page = kindPage({
-  one: 'document',
-  many: 'documents',
-  path: '/documents',
-  words: { one: 'document', many: 'documents' },
-  title: 'title',
+export const Page = kindPage('document', {
   versions: 'document',
   empty: 'Texts that agents and people read and change together.',
   blocks: ['content'],

@@ -13,12 +13,7 @@ import { triggerWords } from './flows/trigger.ts';
 import { TriggerControl } from './flows/trigger-control.tsx';
 import { Webhook } from './flows/webhook.tsx';
 
-export const Page = kindPage({
-  one: 'flow',
-  many: 'flows',
-  path: '/flows',
-  words: { one: 'flow', many: 'flows' },
-  title: 'name',
+export const Page = kindPage('flow', {
   subtitle: 'description',
   versions: 'flow',
   empty: 'A flow calls tools one after the other, by hand, by schedule, by webhook or by event.',

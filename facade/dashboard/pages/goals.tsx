@@ -1,11 +1,6 @@
 import { kindPage } from '../kind/kind-page.tsx';
 
-export const Page = kindPage({
-  one: 'goal',
-  many: 'goals',
-  path: '/goals',
-  words: { one: 'goal', many: 'goals' },
-  title: 'title',
+export const Page = kindPage('goal', {
   subtitle: 'description',
   empty: 'A goal says what a project is to reach.',
 });

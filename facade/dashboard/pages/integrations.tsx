@@ -6,12 +6,7 @@ import { Connection } from './integrations/connection.tsx';
 import { Listing } from './integrations/listing.tsx';
 import { statusOf } from './integrations/status.ts';
 
-export const Page = kindPage({
-  one: 'integration',
-  many: 'integrations',
-  path: '/integrations',
-  words: { one: 'integration', many: 'integrations' },
-  title: 'name',
+export const Page = kindPage('integration', {
   empty: 'An integration is another MCP server, whose tools are then offered here under the same rights and audit.',
   columns: [
     { title: 'Status', cell: (row: Row) => <Badge {...statusOf(row)} />, width: '9rem' },

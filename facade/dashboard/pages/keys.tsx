@@ -9,12 +9,7 @@ import { ExplainKey } from './keys/explain.tsx';
 import { rightsOf, ScopesControl } from './keys/scopes-control.tsx';
 import { stateOf } from './keys/state.ts';
 
-export const Page = kindPage({
-  one: 'api_key',
-  many: 'api_keys',
-  path: '/keys',
-  words: { one: 'key', many: 'keys' },
-  title: 'name',
+export const Page = kindPage('key', {
   empty: 'A key lets a program call with a part of your rights, over MCP and REST.',
   columns: [
     { title: 'Rights', cell: (row: Row) => rightsOf(row), spare: 2, width: '14rem' },

@@ -1,11 +1,6 @@
 import { kindPage } from '../kind/kind-page.tsx';
 
-export const Page = kindPage({
-  one: 'memory',
-  many: 'memories',
-  path: '/memory',
-  words: { one: 'memory', many: 'memories' },
-  title: 'content',
+export const Page = kindPage('memory', {
   versions: 'memory',
   empty: 'What agents should remember: facts, preferences, instructions.',
 });

@@ -5,12 +5,7 @@ import { Passkeys } from './account/passkeys.tsx';
 import { PersonActions } from './people/actions.tsx';
 import { Holdings } from './people/holdings.tsx';
 
-export const Page = kindPage({
-  one: 'admin_user',
-  many: 'admin_users',
-  path: '/people',
-  words: { one: 'admin user', many: 'admin users' },
-  title: 'email',
+export const Page = kindPage('admin-user', {
   subtitle: 'name',
   avatar: true,
   empty: 'People who administer this workspace.',

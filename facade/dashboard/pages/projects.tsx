@@ -4,12 +4,7 @@ import { Inside } from './projects/inside.tsx';
 
 const KINDS = ['tasks', 'goals', 'documents'] as const;
 
-export const Page = kindPage({
-  one: 'project',
-  many: 'projects',
-  path: '/projects',
-  words: { one: 'project', many: 'projects' },
-  title: 'name',
+export const Page = kindPage('project', {
   subtitle: 'description',
   versions: 'project',
   tabs: (row) =>

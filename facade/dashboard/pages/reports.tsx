@@ -5,12 +5,7 @@ import type { Row } from '../kind/spec.ts';
 import { Query } from './reports/query.tsx';
 import { Rendered } from './reports/rendered.tsx';
 
-export const Page = kindPage({
-  one: 'report',
-  many: 'reports',
-  path: '/reports',
-  words: { one: 'report', many: 'reports' },
-  title: 'title',
+export const Page = kindPage('report', {
   subtitle: 'description',
   empty: 'A report is a saved question to any tool that reads.',
   columns: [

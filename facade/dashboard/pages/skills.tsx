@@ -1,11 +1,6 @@
 import { kindPage } from '../kind/kind-page.tsx';
 
-export const Page = kindPage({
-  one: 'skill',
-  many: 'skills',
-  path: '/skills',
-  words: { one: 'skill', many: 'skills' },
-  title: 'name',
+export const Page = kindPage('skill', {
   subtitle: 'description',
   versions: 'skill',
   empty: 'A skill is a text that agents follow when a task calls for it.',

@@ -1,7 +1,8 @@
 import { at, useAnswer, usePlace, useTitle, useTool } from '../app.ts';
 import { FilterText } from '../components/filters.tsx';
+import { EffectBadge } from '../components/tool-catalog.tsx';
 import { ToolRunner } from '../components/tool-runner.tsx';
-import { Badge, Empty, LinkButton, Mono, Skeleton } from '../ui.ts';
+import { Empty, LinkButton, Mono, Skeleton } from '../ui.ts';
 
 interface Category {
   readonly category: string;
@@ -66,7 +67,6 @@ function ToolList({ open }: { readonly open: string | undefined }) {
 function OneTool({ name }: { readonly name: string }) {
   const tool = useTool(name);
   useTitle(tool?.title ?? name);
-  const { readOnlyHint, destructiveHint } = tool?.annotations ?? {};
   return (
     <section class="detail-pane" aria-label={tool?.title ?? name}>
       <header class="detail-bar">
@@ -76,10 +76,7 @@ function OneTool({ name }: { readonly name: string }) {
       <div class="detail-title">
         <div>
           <h1>
-            {tool?.title ?? name}{' '}
-            <Badge tone={readOnlyHint ? 'good' : destructiveHint ? 'alarm' : 'warn'}>
-              {readOnlyHint ? 'Reads' : destructiveHint ? 'Can destroy' : 'Writes'}
-            </Badge>
+            {tool?.title ?? name} <EffectBadge annotations={tool?.annotations ?? {}} reads="good" />
           </h1>
           <p class="quiet">{tool?.description?.replaceAll('`', '')}</p>
         </div>

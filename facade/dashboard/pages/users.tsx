@@ -2,12 +2,7 @@ import { kindPage } from '../kind/kind-page.tsx';
 import { Billing } from './users/billing.tsx';
 import { Timeline, Websites } from './users/lists.tsx';
 
-export const Page = kindPage({
-  one: 'user',
-  many: 'users',
-  path: '/users',
-  words: { one: 'user', many: 'users' },
-  title: 'email',
+export const Page = kindPage('user', {
   subtitle: 'name',
   id: 'uid',
   idInput: 'userId',

@@ -7,12 +7,7 @@ import { AlertsControl, EventsControl } from './webhooks/events-control.tsx';
 import { Sending } from './webhooks/sending.tsx';
 import { stateBadge, targetOf } from './webhooks/state.ts';
 
-export const Page = kindPage({
-  one: 'webhook',
-  many: 'webhooks',
-  path: '/webhooks',
-  words: { one: 'webhook', many: 'webhooks' },
-  title: 'name',
+export const Page = kindPage('webhook', {
   empty: 'A webhook tells another system, or people by mail, what happens here and what they should look at.',
   columns: [
     { title: 'Sends to', cell: (row: Row) => targetOf(row), spare: 1 },

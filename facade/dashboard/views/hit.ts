@@ -1,4 +1,4 @@
-import { refs } from '../refs.ts';
+import { refs } from '../kinds.ts';
 
 export interface Hit {
   readonly type: string;

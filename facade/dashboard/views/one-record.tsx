@@ -4,7 +4,7 @@ import { Badge } from '../components/small.tsx';
 import { Fields } from '../components/value.tsx';
 import { Skeleton } from '../components/waiting.tsx';
 import { wordOf } from '../format.ts';
-import { pathOfType } from '../refs.ts';
+import { pathOfType } from '../kinds.ts';
 import { useAnswer } from '../store.ts';
 import { type Hit, readerOf } from './hit.ts';
 import { host } from './host/host.ts';

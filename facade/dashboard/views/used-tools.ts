@@ -1,5 +1,5 @@
-import type { View } from '../../../tools/core/registry/view.ts';
-import { refs } from '../refs.ts';
+import type { View } from '../../../tools/registry/view.ts';
+import { refs } from '../kinds.ts';
 
 const READERS = Object.values(refs).flatMap(({ get }) => get ?? []);
 

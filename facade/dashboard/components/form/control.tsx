@@ -1,5 +1,5 @@
 import { wordOf } from '../../format.ts';
-import { refs } from '../../refs.ts';
+import { refs } from '../../kinds.ts';
 import type { JsonSchema } from '../../schema.ts';
 import { text } from '../../text.ts';
 import { useNames } from '../../tools.ts';

@@ -6,7 +6,7 @@ import { useRecordName } from '../value.tsx';
 import type { Tied } from './field.tsx';
 
 export interface PickerProps {
-  /** As in `refs.ts`. */
+  /** As in `kinds.ts`. */
   readonly kind: string;
   readonly value: string;
   readonly onChange: (id: string | undefined) => void;

@@ -1,7 +1,8 @@
 import { at, type ListedTool, useMay, useTools } from '../../app.ts';
+import { EffectBadge } from '../../components/tool-catalog.tsx';
 import { patternTest } from '../../components/tools-picker.tsx';
 import { pathOf, type Row } from '../../kind/spec.ts';
-import { Badge, type Column, Empty, LinkButton, Mono, Table } from '../../ui.ts';
+import { type Column, Empty, LinkButton, Mono, Table } from '../../ui.ts';
 
 interface Allowed {
   readonly tool: ListedTool;
@@ -34,14 +35,7 @@ const COLUMNS: readonly Column<Allowed>[] = [
   { title: 'Tool', cell: ({ tool }) => <a href={at(`/tools/${tool.name}`)}>{tool.title ?? tool.name}</a> },
   {
     title: 'Effect',
-    cell: ({ tool: { annotations } }) =>
-      annotations?.readOnlyHint ? (
-        <Badge tone="plain">Reads</Badge>
-      ) : (
-        <Badge tone={annotations?.destructiveHint ? 'alarm' : 'warn'}>
-          {annotations?.destructiveHint ? 'Can destroy' : 'Writes'}
-        </Badge>
-      ),
+    cell: ({ tool }) => <EffectBadge {...tool} reads="plain" />,
   },
   { title: 'Allowed by', end: true, spare: 1, cell: ({ by }) => <Mono>{by}</Mono> },
 ];

@@ -1,6 +1,6 @@
 import { boot, useMay } from '../../app.ts';
 import { ToolRunner } from '../../components/tool-runner.tsx';
-import { Badge, Code, Mono } from '../../ui.ts';
+import { Badge, Code, Mono, NamedValue } from '../../ui.ts';
 import type { Operation } from './open-api.ts';
 
 const TONES = { GET: 'good', DELETE: 'alarm' } as const;
@@ -29,14 +29,9 @@ function Inside({ operation: { method, path, description, parameters, tool } }: 
       {parameters.length > 0 && (
         <dl class="fields">
           {parameters.map(({ name, in: place, required, description: about }) => (
-            <div key={`${place} ${name}`} class="fields-row">
-              <dt>
-                <Mono>{name}</Mono>
-              </dt>
-              <dd>
-                <span class="faint">{`${place}${required ? ', required' : ''}`}</span> {about?.replaceAll('`', '')}
-              </dd>
-            </div>
+            <NamedValue key={`${place} ${name}`} name={<Mono>{name}</Mono>}>
+              <span class="faint">{`${place}${required ? ', needed' : ''}`}</span> {about?.replaceAll('`', '')}
+            </NamedValue>
           ))}
         </dl>
       )}

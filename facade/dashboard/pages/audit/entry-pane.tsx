@@ -1,6 +1,6 @@
 import { exactTime, type ListAnswer, useAnswer, usePlace } from '../../app.ts';
 import { Caller } from '../../components/caller.tsx';
-import { Badge, Empty, ErrorBox, Json, Link, LinkButton, Mono, Ref, Skeleton, Time } from '../../ui.ts';
+import { Badge, Empty, ErrorBox, Json, Link, LinkButton, Mono, NamedValue, Ref, Skeleton, Time } from '../../ui.ts';
 import type { Entry } from './entry.tsx';
 
 interface EntryPaneProps {
@@ -70,45 +70,36 @@ function Call({ entry }: { readonly entry: Entry }) {
         </h1>
       </div>
       <dl class="fields">
-        <Field name="When">
+        <NamedValue name="When">
           <Time at={entry.at} /> <span class="faint">{exactTime(entry.at)}</span>
-        </Field>
-        <Field name="Who">
+        </NamedValue>
+        <NamedValue name="Who">
           <Who caller={entry.principal} />
-        </Field>
+        </NamedValue>
         {entry.onBehalfOf?.map((caller) => (
-          <Field key={caller.id} name="For">
+          <NamedValue key={caller.id} name="For">
             <Who caller={caller} />
-          </Field>
+          </NamedValue>
         ))}
-        <Field name="Via">{entry.door}</Field>
-        <Field name="Duration">{Math.round(entry.durationMs * 10) / 10} ms</Field>
-        <Field name="Request">
+        <NamedValue name="Door">{entry.door}</NamedValue>
+        <NamedValue name="Took">{Math.round(entry.durationMs * 10) / 10} ms</NamedValue>
+        <NamedValue name="Request">
           <Follow name="requestId" value={entry.requestId} />
-        </Field>
+        </NamedValue>
         {entry.sessionId !== undefined && (
-          <Field name="Session">
+          <NamedValue name="Session">
             <Follow name="sessionId" value={entry.sessionId} />
-          </Field>
+          </NamedValue>
         )}
         {entry.recordIds?.map((id) => (
-          <Field key={id} name="Record">
+          <NamedValue key={id} name="Record">
             <Ref id={id} /> <Follow name="recordId" value={id} words="its calls" />
-          </Field>
+          </NamedValue>
         ))}
       </dl>
       <h2>Arguments</h2>
       <Json value={entry.arguments} label="Arguments" />
     </>
-  );
-}
-
-function Field({ name, children }: { readonly name: string; readonly children: preact.ComponentChildren }) {
-  return (
-    <div class="fields-row">
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

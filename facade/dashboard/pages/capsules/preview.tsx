@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { CallError, call, counted, number } from '../../app.ts';
 import type { Members } from '../../components/form/state.ts';
-import { Badge, ErrorBox, Mono, Skeleton } from '../../ui.ts';
+import { EffectBadge } from '../../components/tool-catalog.tsx';
+import { ErrorBox, Mono, Skeleton } from '../../ui.ts';
 
 interface Preview {
   readonly tools: readonly {
@@ -76,14 +77,10 @@ function Served({ tools, estimatedTokens, entries, warnings }: Preview) {
         </p>
       ))}
       <ul class="served">
-        {tools.map(({ name, title, annotations = {} }) => (
+        {tools.map(({ name, title, annotations }) => (
           <li key={name}>
             <span>{title ?? name}</span> <Mono>{name}</Mono>
-            {!annotations.readOnlyHint && (
-              <Badge tone={annotations.destructiveHint ? 'alarm' : 'warn'}>
-                {annotations.destructiveHint ? 'Can destroy' : 'Writes'}
-              </Badge>
-            )}
+            <EffectBadge annotations={annotations ?? {}} />
           </li>
         ))}
       </ul>

@@ -1,7 +1,8 @@
-import { text, useTool } from '../../app.ts';
+import { useTool } from '../../app.ts';
 import { Field } from '../../components/form/field.tsx';
 import { Frame } from '../../components/form/groups.tsx';
 import { JsonText } from '../../components/form/json-text.tsx';
+import { MoveButtons } from '../../components/form/move-buttons.tsx';
 import { issueAt, type Members, type PartProps } from '../../components/form/state.ts';
 import { ToolPicker } from '../../components/tool-picker.tsx';
 import { Button } from '../../ui.ts';
@@ -12,12 +13,6 @@ export function StepsControl(props: PartProps) {
   const { value, onChange, path, issues } = props;
   const steps = stepsOf(value);
   const give = (next: readonly Step[]) => onChange(next.length > 0 ? next : undefined);
-  const swap = (from: number, to: number) => {
-    const next = [...steps];
-    const [moved] = next.splice(from, 1);
-    if (moved) next.splice(to, 0, moved);
-    give(next);
-  };
   return (
     <Frame {...props}>
       {steps.map((step, index) => (
@@ -25,28 +20,7 @@ export function StepsControl(props: PartProps) {
           <legend class="only-heard">Step {index + 1}</legend>
           <header class="step-head">
             <span class="step-number">{index + 1}</span>
-            <span class="page-actions">
-              <Button
-                look="quiet"
-                icon="up"
-                label={`Step ${index + 1} earlier`}
-                disabled={index === 0}
-                onClick={() => swap(index, index - 1)}
-              />
-              <Button
-                look="quiet"
-                icon="down"
-                label={`Step ${index + 1} later`}
-                disabled={index === steps.length - 1}
-                onClick={() => swap(index, index + 1)}
-              />
-              <Button
-                look="quiet"
-                icon="trash"
-                label={`${text.remove} step ${index + 1}`}
-                onClick={() => give(steps.filter((_, at) => at !== index))}
-              />
-            </span>
+            <MoveButtons items={steps} index={index} name={`Step ${index + 1}`} onChange={give} />
           </header>
           <StepFields
             step={step}

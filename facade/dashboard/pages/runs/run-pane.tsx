@@ -1,8 +1,7 @@
-import type { ComponentChildren } from 'preact';
 import { duration, number, useAnswer, useMay, wordOf } from '../../app.ts';
 import { Caller } from '../../components/caller.tsx';
 import { CancelRun } from '../../components/cancel-run.tsx';
-import { Badge, ErrorBox, Link, LinkButton, Mono, Ref, Skeleton, Time } from '../../ui.ts';
+import { Badge, ErrorBox, Link, LinkButton, Mono, NamedValue, Ref, Skeleton, Time } from '../../ui.ts';
 import type { Run, RunCall, RunTurn } from './run.ts';
 
 /** One run: what it was given, its turns with their calls, how it ended, and the ways on from there. */
@@ -58,10 +57,10 @@ function Facts({ run }: { readonly run: Run }) {
   const readsAudit = useMay('list_audit_entries');
   return (
     <dl class="fields">
-      <Fact name="Started">
+      <NamedValue name="Started">
         <Time at={run.createdAt} /> <span class="faint">{duration(run.createdAt, run.finishedAt)}</span>
-      </Fact>
-      <Fact name="Asked by">
+      </NamedValue>
+      <NamedValue name="Asked by">
         <Caller caller={run.principal} />
         {run.onBehalfOf?.map((caller) => (
           <span key={caller.id}>
@@ -69,21 +68,21 @@ function Facts({ run }: { readonly run: Run }) {
             for <Caller caller={caller} />
           </span>
         ))}
-      </Fact>
+      </NamedValue>
       {run.threadId !== undefined && (
-        <Fact name="Thread">
+        <NamedValue name="Thread">
           <Ref id={run.threadId} />
-        </Fact>
+        </NamedValue>
       )}
-      <Fact name="Model">{run.model}</Fact>
-      <Fact name="Tokens">
+      <NamedValue name="Model">{run.model}</NamedValue>
+      <NamedValue name="Tokens">
         <Tokens {...run.usage} />
-      </Fact>
-      {run.stopReason !== undefined && <Fact name="Stopped">{wordOf(run.stopReason)}</Fact>}
+      </NamedValue>
+      {run.stopReason !== undefined && <NamedValue name="Stopped">{wordOf(run.stopReason)}</NamedValue>}
       {run.requestId !== undefined && readsAudit && (
-        <Fact name="Request">
+        <NamedValue name="Request">
           <Link to={`/audit?requestId=${encodeURIComponent(run.requestId)}`}>its calls in the audit log</Link>
-        </Fact>
+        </NamedValue>
       )}
     </dl>
   );
@@ -93,22 +92,22 @@ function Facts({ run }: { readonly run: Run }) {
 function Given({ run: { agentRevision, prompt, skills, memories, hidden } }: { readonly run: Run }) {
   return (
     <dl class="fields">
-      {agentRevision !== undefined && <Fact name="Agent">revision {agentRevision}</Fact>}
+      {agentRevision !== undefined && <NamedValue name="Agent">revision {agentRevision}</NamedValue>}
       {prompt && (
-        <Fact name="Prompt">
+        <NamedValue name="Prompt">
           <Link to="/settings?tab=prompt">prompt sections</Link> <span class="faint">revision {prompt.revision}</span>
-        </Fact>
+        </NamedValue>
       )}
-      <Fact name="Skills">
+      <NamedValue name="Skills">
         <Records records={skills} />
-      </Fact>
-      <Fact name="Memories">
+      </NamedValue>
+      <NamedValue name="Memories">
         <Records records={memories} />
-      </Fact>
+      </NamedValue>
       {hidden > 0 && (
-        <Fact name="Not shown">
+        <NamedValue name="Not shown">
           {number(hidden)} {hidden === 1 ? 'record' : 'records'} deleted since, or not yours to read
-        </Fact>
+        </NamedValue>
       )}
     </dl>
   );
@@ -171,13 +170,4 @@ function Tokens({ inputTokens, outputTokens }: Run['usage']) {
 
 function seconds(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${number(Math.round(ms / 100) / 10)} s`;
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div class="fields-row">
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { act, counted, text, useAnswer } from '../../app.ts';
 import { Field } from '../../components/form/field.tsx';
+import { MoveButtons } from '../../components/form/move-buttons.tsx';
 import { Picker } from '../../components/form/picker.tsx';
 import { Button, ErrorBox, Skeleton, toast } from '../../ui.ts';
 
@@ -77,12 +78,6 @@ type SectionListProps = Readonly<{ sections: readonly Section[]; onChange: (sect
 
 function SectionList({ sections, onChange }: SectionListProps) {
   const put = (at: number, section: Section) => onChange(sections.map((one, index) => (index === at ? section : one)));
-  const move = (from: number, to: number) => {
-    const next = [...sections];
-    const [moved] = next.splice(from, 1);
-    if (moved) next.splice(to, 0, moved);
-    onChange(next);
-  };
   return (
     <>
       {sections.map(([name, words], index) => (
@@ -95,28 +90,7 @@ function SectionList({ sections, onChange }: SectionListProps) {
               value={name}
               onInput={({ currentTarget }) => put(index, [currentTarget.value, words])}
             />
-            <span class="page-actions">
-              <Button
-                look="quiet"
-                icon="up"
-                label={`${name} earlier`}
-                disabled={index === 0}
-                onClick={() => move(index, index - 1)}
-              />
-              <Button
-                look="quiet"
-                icon="down"
-                label={`${name} later`}
-                disabled={index === sections.length - 1}
-                onClick={() => move(index, index + 1)}
-              />
-              <Button
-                look="quiet"
-                icon="trash"
-                label={`${text.remove} ${name}`}
-                onClick={() => onChange(sections.filter((_, at) => at !== index))}
-              />
-            </span>
+            <MoveButtons items={sections} index={index} name={name} onChange={onChange} />
           </header>
           <textarea
             class="input"

@@ -1,14 +1,9 @@
 import { Badge, Time } from '../../components/small.tsx';
-import type { KindSpec, Row } from '../../kind/spec.ts';
+import { type Row, specOf } from '../../kind/spec.ts';
 import { TaskText } from './task-text.tsx';
 import { ViewChoice } from './view-choice.tsx';
 
-export const taskSpec: KindSpec = {
-  one: 'task',
-  many: 'tasks',
-  path: '/tasks',
-  words: { one: 'task', many: 'tasks' },
-  title: 'title',
+export const taskSpec = specOf('task', {
   empty: 'Work for people and agents, with a text of its own.',
   columns: [
     { title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} />, width: '7.5rem' },
@@ -17,4 +12,4 @@ export const taskSpec: KindSpec = {
   ],
   headControls: ViewChoice,
   below: TaskText,
-};
+});

@@ -1,15 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { boot } from '../boot.ts';
-import { type PageEntry, pageAt, pages } from '../pages.ts';
+import { Button } from '../components/button.tsx';
+import { Icon } from '../components/icon.tsx';
+import { Avatar } from '../components/small.tsx';
+import { groups, type PageEntry, pageAt } from '../pages.ts';
 import { at, usePlace } from '../router.ts';
 import { text } from '../text.ts';
 import { setTheme, themeNow } from '../theme.ts';
 import { useNames } from '../tools.ts';
-import { Button } from './button.tsx';
-import { Icon } from './icon.tsx';
 import { SearchPalette } from './search-palette.tsx';
-import { Avatar } from './small.tsx';
 
 /** The frame of every page: navigation at the side, on a phone behind a button; search by one key. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
@@ -44,7 +44,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
 
 /** Where we are, unless the heading of the page says that. */
 function barTitle(page: PageEntry | undefined, path: string): string {
-  const isHeading = page?.path === path && !page.ownHeading;
+  const isHeading = page?.path === path && path !== '/analytics'; // its heading is the open metric
   return page && !isHeading ? page.title : boot.workspace;
 }
 
@@ -66,8 +66,6 @@ function useSearchKey(open: () => void): void {
   }, []);
 }
 
-const GROUPS = ['Top', 'Automation', 'Knowledge', 'Business', 'Access', 'Server'] as const;
-
 function Side({ path, onSearch }: { readonly path: string; readonly onSearch: () => void }) {
   const names = useNames();
   const here = pageAt(path);
@@ -83,17 +81,18 @@ function Side({ path, onSearch }: { readonly path: string; readonly onSearch: ()
         <kbd>/</kbd>
       </button>
       <div class="nav">
-        {GROUPS.map((group) => (
-          <Group key={group} title={group} entries={shown(names, group)} here={here} />
+        {Object.entries(groups).map(([title, entries]) => (
+          <Group
+            key={title}
+            title={title}
+            entries={entries.filter(({ needs }) => !needs || names.has(needs))}
+            here={here}
+          />
         ))}
       </div>
       <Person />
     </nav>
   );
-}
-
-function shown(names: ReadonlySet<string>, group: string): PageEntry[] {
-  return pages.filter((page) => page.group === group && (!page.needs || names.has(page.needs)));
 }
 
 function Group({

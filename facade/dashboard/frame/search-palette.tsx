@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
+import { Icon, type IconName } from '../components/icon.tsx';
+import { useModal } from '../components/modal.ts';
 import { wordOf } from '../format.ts';
-import { pages } from '../pages.ts';
-import { pathOfType } from '../refs.ts';
+import { pathOfType } from '../kinds.ts';
+import { groups, pages } from '../pages.ts';
 import { go } from '../router.ts';
 import { useSettled } from '../settled.ts';
 import { useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useMay, useNames } from '../tools.ts';
-import { Icon, type IconName } from './icon.tsx';
-import { useModal } from './modal.ts';
 
 interface Hit {
   readonly type: string;
@@ -128,8 +128,9 @@ function useFound(typed: string): readonly Found[] {
     limit: 20,
   });
   const wanted = typed.toLowerCase();
-  const named = pages
-    .filter(({ group, needs, title }) => group && (!needs || names.has(needs)) && title.toLowerCase().includes(wanted))
+  const named = Object.values(groups)
+    .flat()
+    .filter(({ needs, title }) => (!needs || names.has(needs)) && title.toLowerCase().includes(wanted))
     .map(({ path, icon, title }) => ({ key: path, icon, title, more: 'Page', path }));
   const records = (asked.length > 1 ? (data?.data ?? []) : []).flatMap((hit) => foundOf(hit));
   return [...named.slice(0, typed === '' ? 30 : 5), ...records];
