@@ -11,3 +11,8 @@ const WORDS: Readonly<Record<string, string>> = {
   SecurityError: 'The browser uses no passkeys at this address. Open the workspace at its own address.',
   NotSupportedError: 'This device cannot make a passkey that checks who you are. Use another one.',
 };
+
+/** The same of any problem. Errors of the server keep their request. */
+export function worded(problem: unknown): unknown {
+  return problem instanceof Error && problem.name !== 'Error' ? problemWords(problem) : problem;
+}

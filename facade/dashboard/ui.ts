@@ -12,5 +12,6 @@ export * from './components/small.tsx';
 export * from './components/table.tsx';
 export * from './components/tabs.tsx';
 export * from './components/toasts.tsx';
+export * from './components/use-action.ts';
 export * from './components/value.tsx';
 export * from './components/waiting.tsx';

@@ -3,33 +3,7 @@ import { useState } from 'preact/hooks';
 import { Button, type ButtonProps } from './button.tsx';
 import { ConfirmDialog, type ConfirmProps } from './dialog.tsx';
 import { toast } from './toasts.tsx';
-
-/** One piece of work at a time: whether it is under way, and why the last one failed. */
-export interface Action {
-  readonly busy: boolean;
-  readonly error: unknown;
-  /** Resolves to whether it was done. */
-  run(work: () => unknown): Promise<boolean>;
-}
-
-export function useAction(): Action {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
-  const run = async (work: () => unknown) => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      await work();
-      return true;
-    } catch (problem) {
-      setError(problem);
-      return false;
-    } finally {
-      setBusy(false);
-    }
-  };
-  return { busy, error, run };
-}
+import { useAction } from './use-action.ts';
 
 /** Does it and says in a toast what it resolves to, or why it failed. */
 export async function withToast(work: () => Promise<unknown>): Promise<void> {

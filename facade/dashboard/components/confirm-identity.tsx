@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { problemWords } from '../passkey-words.ts';
+import { worded } from '../passkey-words.ts';
 import { confirmWithPasskey, signedInNow } from '../passkeys.ts';
 import { at } from '../router.ts';
 import { text } from '../text.ts';
@@ -66,11 +66,6 @@ export function ConfirmIdentity({ onAnswer }: { readonly onAnswer: (confirmed: b
       <p class="hint">{HOW}</p>
     </Dialog>
   );
-}
-
-/** Errors of the server keep their request. */
-function worded(problem: unknown): unknown {
-  return problem instanceof Error && problem.name !== 'Error' ? problemWords(problem) : problem;
 }
 
 const HOW =

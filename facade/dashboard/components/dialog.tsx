@@ -5,6 +5,7 @@ import { Button } from './button.tsx';
 import { CopyButton } from './code.tsx';
 import { ErrorBox } from './error-box.tsx';
 import { useModal } from './modal.ts';
+import { useAction } from './use-action.ts';
 
 export interface DialogProps {
   readonly title: string;
@@ -54,21 +55,12 @@ export interface ConfirmProps {
 /** Asks before something is lost, and shows why it failed if it did. Closes when it is done. */
 export function ConfirmDialog({ title, children, action, look = 'alarm', typed, run, onClose }: ConfirmProps) {
   const [given, setGiven] = useState('');
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const { busy, error, run: attempt } = useAction();
   const isReady = typed === undefined || given === typed;
   const submit = async (event: Event) => {
     event.preventDefault();
     if (!isReady || busy) return;
-    setBusy(true);
-    setError(undefined);
-    try {
-      await run();
-      onClose();
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
+    if (await attempt(run)) onClose();
   };
   return (
     <Dialog title={title} onClose={onClose}>

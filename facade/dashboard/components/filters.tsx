@@ -1,5 +1,6 @@
 import { setQuery, usePlace } from '../router.ts';
 import { FindInput } from './find-input.tsx';
+import { type Option, Select } from './form/select.tsx';
 
 /** What is looked for in a list. It stands in the address as `q`. */
 export function FilterText({ label }: { readonly label: string }) {
@@ -29,23 +30,18 @@ export function FilterChoice({
 }: {
   readonly name: string;
   readonly label: string;
-  readonly options: readonly { readonly value: string; readonly label: string }[];
+  readonly options: readonly Option[];
 }) {
   const { query } = usePlace();
   const value = query.get(name) ?? '';
   return (
-    <select
+    <Select
       class={value ? 'filter-choice set' : 'filter-choice'}
       aria-label={label}
       value={value}
-      onChange={({ currentTarget }) => setQuery({ [name]: currentTarget.value })}
-    >
-      <option value="">{label}</option>
-      {options.map((option) => (
-        <option key={option.value} value={option.value}>
-          {option.label}
-        </option>
-      ))}
-    </select>
+      none={label}
+      options={options}
+      onPick={(picked) => setQuery({ [name]: picked })}
+    />
   );
 }

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { clockTime, timeLeft } from '../format.ts';
 import { act } from '../store.ts';
 import { useMay } from '../tools.ts';
+import { AskButton } from './action.tsx';
 import { Button } from './button.tsx';
 import { Connect, shortName } from './connect/connect.tsx';
 import { ConfirmDialog, SecretOnce } from './dialog.tsx';
@@ -80,7 +81,6 @@ export interface EarlierProps {
 
 /** Counts down the secrets that were replaced, as long as one still works, and ends them on request. */
 export function EarlierSecrets({ earlier, word, end }: EarlierProps) {
-  const [asks, setAsks] = useState(false);
   const [, tick] = useState({});
   const may = useMay(end.tool);
   const good = (Array.isArray(earlier) ? (earlier as Earlier[]) : []).filter(
@@ -93,6 +93,8 @@ export function EarlierSecrets({ earlier, word, end }: EarlierProps) {
     return () => clearInterval(timer);
   }, [counts]);
   if (!counts) return null;
+  const title = `End the old ${word}${good.length === 1 ? '' : 's'}?`;
+  const ask = { title, action: 'End now', run: () => act(end.tool, end.input) };
   return (
     <div class="note countdown">
       <div>
@@ -103,16 +105,10 @@ export function EarlierSecrets({ earlier, word, end }: EarlierProps) {
           </p>
         ))}
       </div>
-      {may && <Button text={good.length === 1 ? 'End it now' : 'End them now'} onClick={() => setAsks(true)} />}
-      {asks && (
-        <ConfirmDialog
-          title={`End the old ${word}${good.length === 1 ? '' : 's'}?`}
-          action="End now"
-          run={() => act(end.tool, end.input)}
-          onClose={() => setAsks(false)}
-        >
-          <p>{`Clients that still use an old ${word} are refused at once. The newest one keeps working.`}</p>
-        </ConfirmDialog>
+      {may && (
+        <AskButton text={good.length === 1 ? 'End it now' : 'End them now'} ask={ask}>
+          <p>{`Whoever still uses an old ${word} is refused at once. The newest one goes on working.`}</p>
+        </AskButton>
       )}
     </div>
   );

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from '../text.ts';
 import { type ListedTool, useTool } from '../tools.ts';
 import { Button } from './button.tsx';
+import { IssueText } from './form/field.tsx';
 import { Mono } from './small.tsx';
 import { EffectBadge, ToolCatalog } from './tool-catalog.tsx';
 
@@ -49,11 +50,7 @@ export function ToolPicker({ name, issue, needed = false, isOffered, onPick }: T
           <Button text="Pick another tool" onClick={() => setAgain(true)} />
         </div>
       )}
-      {issue && (
-        <p class="issue" role="alert">
-          {issue}
-        </p>
-      )}
+      <IssueText issue={issue} />
     </div>
   );
 }

@@ -1,11 +1,11 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { usePages } from '../pages-of.ts';
 import { setQuery, usePlace } from '../router.ts';
 import { act, useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useMay } from '../tools.ts';
+import { AskButton } from './action.tsx';
 import { Button } from './button.tsx';
-import { ConfirmDialog } from './dialog.tsx';
 import { Diff, type DiffAnswer } from './diff.tsx';
 import { ErrorBox } from './error-box.tsx';
 import { Empty, Time } from './small.tsx';
@@ -101,12 +101,13 @@ function VersionDetail({ version, latest, isOldest, entityType, entityId }: Vers
   const { data, error } = useAnswer<DiffAnswer>('diff_version', { ...named, against });
   const isLatest = version.id === latest?.id;
   const mayRestore = useMay('restore_version') && !isLatest && version.kind !== 'delete';
-  const [asks, setAsks] = useState(false);
   const restore = async () => {
     await act('restore_version', { ...named, ...(latest && { expectedRevision: latest.revision }) });
     setQuery({ version: undefined });
     toast(`Revision ${version.revision} is back.`);
   };
+  const title = `Restore revision ${version.revision}?`;
+  const ask = { title, action: text.restore, look: 'primary' as const, run: restore };
   return (
     <section class="version-detail" aria-label={`Revision ${version.revision}`}>
       <div class="actions">
@@ -116,7 +117,13 @@ function VersionDetail({ version, latest, isOldest, entityType, entityId }: Vers
             onClick={() => setQuery({ against: against === 'previous' ? 'current' : undefined })}
           />
         )}
-        {mayRestore && <Button text={text.restore} icon="refresh" onClick={() => setAsks(true)} />}
+        {mayRestore && (
+          <AskButton text={text.restore} icon="refresh" ask={ask}>
+            <p>
+              The record gets the state it had then. What it is now stays in the history as revision {latest?.revision}.
+            </p>
+          </AskButton>
+        )}
       </div>
       {!USUAL.includes(against) && <p class="quiet">Compared with {against}.</p>}
       {version.changeDescription && <p class="quiet">{version.changeDescription}</p>}
@@ -126,19 +133,6 @@ function VersionDetail({ version, latest, isOldest, entityType, entityId }: Vers
         <Diff diff={data} isFirst={isOldest && against === 'previous'} />
       ) : (
         <Skeleton lines={4} />
-      )}
-      {asks && (
-        <ConfirmDialog
-          title={`Restore revision ${version.revision}?`}
-          action={text.restore}
-          look="primary"
-          run={restore}
-          onClose={() => setAsks(false)}
-        >
-          <p>
-            The record gets the state it had then. What it is now stays in the history as revision {latest?.revision}.
-          </p>
-        </ConfirmDialog>
       )}
     </section>
   );

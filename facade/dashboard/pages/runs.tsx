@@ -1,6 +1,7 @@
-import { CALLERS, usePlace, useTool, wordOf } from '../app.ts';
+import { CALLERS, usePlace, useTool } from '../app.ts';
 import { FilterRecord } from '../components/filter-record.tsx';
 import { FilterChoice } from '../components/filters.tsx';
+import { optionsOf } from '../components/form/select.tsx';
 import { LinkButton } from '../ui.ts';
 import { RunList } from './runs/run-list.tsx';
 import { RunPane } from './runs/run-pane.tsx';
@@ -25,14 +26,7 @@ export function Page() {
           )}
         </header>
         <div class="filters">
-          <FilterChoice
-            name="status"
-            label="Status"
-            options={(schema?.properties?.status?.enum ?? []).map((value) => ({
-              value: String(value),
-              label: wordOf(String(value)),
-            }))}
-          />
+          <FilterChoice name="status" label="Status" options={optionsOf(schema?.properties?.status?.enum)} />
           <FilterRecord name="agentId" label="Agent" kinds={{ agent: 'Agents' }} />
           <FilterRecord name="principal" label="Who" kinds={CALLERS} />
           <FilterRecord name="threadId" label="Thread" kinds={{ thread: 'Threads' }} />

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../client.ts';
 import { Button } from '../components/button.tsx';
 import { ErrorBox } from '../components/error-box.tsx';
+import { useAction } from '../components/use-action.ts';
 import type { MetricAnswer } from '../pages/analytics/metrics.ts';
 import { setQuery } from '../router.ts';
 
@@ -24,24 +25,15 @@ interface Step {
 /** One period back, as the server counts periods, and forward again. */
 export function PeriodSteps({ tool, asked, shown, query }: StepsProps) {
   const [steps, setSteps] = useState<readonly Step[]>([]);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const { busy, error, run } = useAction();
   const last = steps.at(-1);
   const canReturn = last?.after === rangeText(rangeIn(query));
   const back = async () => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      const { previous } = shown?.previous ? shown : await call<MetricAnswer>(tool, asked);
-      if (!previous) return;
-      const next = { span: 'own', from: previous.from, to: previous.to };
-      setSteps([...(canReturn ? steps : []), { before: rangeIn(query), after: rangeText(next) }]);
-      setQuery(next);
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
+    const { previous } = shown?.previous ? shown : await call<MetricAnswer>(tool, asked);
+    if (!previous) return;
+    const next = { span: 'own', from: previous.from, to: previous.to };
+    setSteps([...(canReturn ? steps : []), { before: rangeIn(query), after: rangeText(next) }]);
+    setQuery(next);
   };
   const forward = () => {
     setSteps(steps.slice(0, -1));
@@ -50,7 +42,7 @@ export function PeriodSteps({ tool, asked, shown, query }: StepsProps) {
   return (
     <>
       <div class="actions">
-        <Button text="Previous period" icon="back" busy={busy} onClick={back} />
+        <Button text="Previous period" icon="back" busy={busy} onClick={() => void run(back)} />
         {canReturn && <Button text="Next period" icon="next" onClick={forward} />}
       </div>
       {error !== undefined && <ErrorBox error={error} />}

@@ -1,7 +1,5 @@
-import { useState } from 'preact/hooks';
-import { Button } from '../components/button.tsx';
+import { AskButton } from '../components/action.tsx';
 import { Json } from '../components/code.tsx';
-import { ConfirmDialog } from '../components/dialog.tsx';
 import { Ref } from '../components/value.tsx';
 import type { Run } from '../pages/flows/run.ts';
 import { setQuery } from '../router.ts';
@@ -11,30 +9,24 @@ import { useMay } from '../tools.ts';
 /** Starts the flow of a run once more, with the same input, after a question. */
 export function RunAgain({ run: { flowId, input, runAs, status } }: { readonly run: Run }) {
   const may = useMay('trigger_flow');
-  const [asks, setAsks] = useState(false);
   if (!may || status === 'queued' || status === 'running') return null;
-  const start = async () => {
+  const run = async () => {
     const { id } = await act<{ readonly id: string }>('trigger_flow', { id: flowId, ...(input && { input }) });
     setQuery({ run: id });
   };
   return (
     <div class="actions">
-      <Button text="Run again" icon="play" onClick={() => setAsks(true)} />
-      {asks && (
-        <ConfirmDialog
-          title="Run the flow again?"
-          action="Run"
-          look="primary"
-          run={start}
-          onClose={() => setAsks(false)}
-        >
-          <p>
-            <Ref id={flowId} /> runs now as it is today, with the rights of {runAs.name}
-            {input ? ' and this input:' : ', without an input.'}
-          </p>
-          {input && <Json value={input} label="Input" />}
-        </ConfirmDialog>
-      )}
+      <AskButton
+        text="Run again"
+        icon="play"
+        ask={{ title: 'Run the flow again?', action: 'Run', look: 'primary', run }}
+      >
+        <p>
+          <Ref id={flowId} /> runs now as it is today, with the rights of {runAs.name}
+          {input ? ' and this input:' : ', without an input.'}
+        </p>
+        {input && <Json value={input} label="Input" />}
+      </AskButton>
     </div>
   );
 }

@@ -1,10 +1,10 @@
-import { wordOf } from '../../format.ts';
 import { refs } from '../../kinds.ts';
 import type { JsonSchema } from '../../schema.ts';
 import { text } from '../../text.ts';
 import { useNames } from '../../tools.ts';
-import { Field, type Tied } from './field.tsx';
+import { Field, IssueText, type Tied } from './field.tsx';
 import { Picker } from './picker.tsx';
+import { optionsOf, Select } from './select.tsx';
 import { issueAt, type PartProps } from './state.ts';
 import { hintOf, titleOf } from './state-words.ts';
 import { Suggested } from './suggested.tsx';
@@ -91,19 +91,13 @@ type Given = Pick<PartProps, 'value' | 'onChange'> & { readonly tied: Tied };
 function Choice({ schema, value, onChange, tied }: Given & { readonly schema: JsonSchema }) {
   const options = schema.enum ?? [];
   return (
-    <select
-      class="input"
+    <Select
       {...tied}
       value={value === undefined || value === null ? '' : String(value)}
-      onChange={({ currentTarget }) => onChange(options.find((option) => String(option) === currentTarget.value))}
-    >
-      {!(tied.required && value !== undefined) && <option value="">{tied.required ? text.choose : '–'}</option>}
-      {options.map((option) => (
-        <option key={option} value={String(option)}>
-          {wordOf(String(option))}
-        </option>
-      ))}
-    </select>
+      none={tied.required && value !== undefined ? undefined : tied.required ? text.choose : '–'}
+      options={optionsOf(options)}
+      onPick={(picked) => onChange(options.find((option) => String(option) === picked))}
+    />
   );
 }
 
@@ -163,11 +157,7 @@ function Check(props: PartProps) {
           {hint}
         </p>
       )}
-      {issue && (
-        <p class="issue" role="alert">
-          {issue}
-        </p>
-      )}
+      <IssueText issue={issue} />
     </div>
   );
 }

@@ -40,11 +40,16 @@ export function Field({ label, hint, needed, issue, children }: FieldProps) {
           {hint}
         </p>
       )}
-      {issue && (
-        <p class="issue" id={`${id}-issue`} role="alert">
-          {issue.replaceAll('`', '')}
-        </p>
-      )}
+      <IssueText issue={issue} id={`${id}-issue`} />
     </div>
   );
+}
+
+/** What the server found wrong, where there is something. */
+export function IssueText({ issue, id }: Readonly<{ issue: string | undefined; id?: string }>) {
+  return issue ? (
+    <p class="issue" id={id} role="alert">
+      {issue.replaceAll('`', '')}
+    </p>
+  ) : null;
 }

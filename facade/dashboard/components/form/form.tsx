@@ -5,6 +5,7 @@ import { useMay, useTool } from '../../tools.ts';
 import { Button } from '../button.tsx';
 import { ErrorBox } from '../error-box.tsx';
 import { Empty } from '../small.tsx';
+import { useAction } from '../use-action.ts';
 import { Skeleton } from '../waiting.tsx';
 import { MemberParts } from './groups.tsx';
 import { Part } from './part.tsx';
@@ -50,8 +51,7 @@ function FormOf(props: FormProps & { readonly schema: NonNullable<ReturnType<typ
   const away = useMemo(() => [...ALWAYS_HIDDEN, ...Object.keys(given), ...hidden], [given, hidden]);
   const before = useRef<Members>(record ?? { ...(initial(schema) as Members), ...start });
   const [value, setValue] = useState<Members>(before.current);
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
+  const { busy, error, run: attempt } = useAction();
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     if (begins && matchMedia('(pointer: fine)').matches) form.current?.querySelector<HTMLElement>('.input')?.focus();
@@ -59,17 +59,13 @@ function FormOf(props: FormProps & { readonly schema: NonNullable<ReturnType<typ
 
   const submit = async (event: Event) => {
     event.preventDefault();
-    setBusy(true);
-    setError(undefined);
     const input = { ...(record ? changes(before.current, value, schema) : withoutEmpty(value, schema)), ...given };
-    try {
-      await run(input);
-    } catch (problem) {
-      setError(problem);
-      onError?.(problem, input);
-      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid], .error-box')?.focus());
-    }
-    setBusy(false);
+    const done = await attempt(
+      () => run(input),
+      (problem) => onError?.(problem, input),
+    );
+    if (done) return;
+    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid], .error-box')?.focus());
   };
   return (
     <form class="form" ref={form} onSubmit={submit}>

@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import { text } from '../../text.ts';
 import { Button } from '../button.tsx';
+import { IssueText } from './field.tsx';
 import { initial, issueAt, type Members, memberPath, type PartProps } from './state.ts';
 import { hintOf, titleOf } from './state-words.ts';
 
@@ -55,11 +56,7 @@ export function Frame(
       )}
       {hintOf(schema) && <p class="hint">{hintOf(schema)}</p>}
       {children}
-      {issue && (
-        <p class="issue" role="alert">
-          {issue}
-        </p>
-      )}
+      <IssueText issue={issue} />
     </fieldset>
   );
 }

@@ -9,6 +9,7 @@ import { RecordName } from '../value.tsx';
 import { isLong, refOf } from './control.tsx';
 import { Field } from './field.tsx';
 import { Frame, MemberParts, type NestedProps } from './groups.tsx';
+import { optionsOf, Select } from './select.tsx';
 import { initial, type Members, nestedIssue, type PartProps } from './state.ts';
 import { hintOf, titleOf } from './state-words.ts';
 
@@ -175,25 +176,16 @@ export function Union(props: NestedProps) {
   const picked = options.find((option) => by !== '' && onlyValue(option.properties?.[by]) === members[by]);
   return (
     <Frame {...props}>
-      <select
-        class="input"
+      <Select
         aria-label={titleOf(props)}
         value={picked ? String(members[by]) : ''}
-        onChange={({ currentTarget }) => {
-          const next = options.find((option) => onlyValue(option.properties?.[by]) === currentTarget.value);
+        none={needed ? text.choose : '–'}
+        options={optionsOf(options.map((option) => onlyValue(option.properties?.[by]) ?? ''))}
+        onPick={(value) => {
+          const next = options.find((option) => onlyValue(option.properties?.[by]) === value);
           onChange(next ? initial(next) : undefined);
         }}
-      >
-        <option value="">{needed ? text.choose : '–'}</option>
-        {options.map((option) => {
-          const only = onlyValue(option.properties?.[by]) ?? '';
-          return (
-            <option key={only} value={only}>
-              {wordOf(only)}
-            </option>
-          );
-        })}
-      </select>
+      />
       {picked && (
         <MemberParts
           schema={picked}

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { act, text } from '../../app.ts';
-import { problemWords } from '../../passkey-words.ts';
+import { worded } from '../../passkey-words.ts';
 import { addPasskey } from '../../passkeys.ts';
-import { Button, Dialog, ErrorBox } from '../../ui.ts';
+import { Button, Dialog, ErrorBox, useAction } from '../../ui.ts';
 
 interface Props {
   /** The one to rename. Without one, another is made. */
@@ -13,19 +13,11 @@ interface Props {
 /** Asks for the name that a passkey is listed with, and then has the browser make it. */
 export function NamePasskey({ passkey, onClose }: Props) {
   const [name, setName] = useState(passkey?.name ?? hereWords());
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const { busy, error, run } = useAction();
   const submit = async (event: Event) => {
     event.preventDefault();
-    setBusy(true);
-    setError(undefined);
-    try {
-      await (passkey ? act('rename_passkey', { id: passkey.id, name }) : addPasskey(name));
-      onClose();
-    } catch (problem) {
-      setError(problem instanceof Error && problem.name !== 'Error' ? problemWords(problem) : problem);
-      setBusy(false);
-    }
+    const work = () => (passkey ? act('rename_passkey', { id: passkey.id, name }) : addPasskey(name));
+    if (await run(work)) onClose();
   };
   return (
     <Dialog title={passkey ? `Rename ${passkey.name}` : 'Add a passkey'} onClose={onClose}>
@@ -44,7 +36,7 @@ export function NamePasskey({ passkey, onClose }: Props) {
         {!passkey && (
           <p class="hint">Tells it from others in the list. The browser then asks how to keep the passkey.</p>
         )}
-        {error !== undefined && <ErrorBox error={error} />}
+        {error !== undefined && <ErrorBox error={worded(error)} />}
         <div class="actions end">
           <Button text={text.cancel} onClick={onClose} />
           <Button text={passkey ? text.save : 'Add passkey'} type="submit" look="primary" busy={busy} />

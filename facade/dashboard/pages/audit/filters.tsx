@@ -1,6 +1,7 @@
-import { CALLERS, labelOf, setQuery, wordOf } from '../../app.ts';
+import { CALLERS, labelOf, setQuery } from '../../app.ts';
 import { FilterRecord } from '../../components/filter-record.tsx';
 import { FilterChoice, FilterId } from '../../components/filters.tsx';
+import { optionsOf } from '../../components/form/select.tsx';
 import type { JsonSchema } from '../../schema.ts';
 
 const TEXTS = ['tool', 'recordId', 'requestId', 'sessionId'] as const;
@@ -36,10 +37,7 @@ export function AuditFilters({ query, schema }: Readonly<{ query: URLSearchParam
           key={name}
           name={name}
           label={labelOf(name)}
-          options={(schema?.properties?.[name]?.enum ?? []).map((value) => ({
-            value: String(value),
-            label: wordOf(String(value)),
-          }))}
+          options={optionsOf(schema?.properties?.[name]?.enum)}
         />
       ))}
       <FilterRecord name="principal" label="Who" kinds={CALLERS} />

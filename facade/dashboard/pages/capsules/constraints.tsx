@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { text, useTool, useTools } from '../../app.ts';
+import { IssueText } from '../../components/form/field.tsx';
 import { JsonText } from '../../components/form/json-text.tsx';
 import { Part } from '../../components/form/part.tsx';
 import { initial, issueAt, type Members, memberPath, type PartProps } from '../../components/form/state.ts';
@@ -51,11 +52,7 @@ function ByTool(props: PartProps) {
         />
       ))}
       <Adding label="Fix arguments of a tool" options={free} onPick={(name) => give({ ...fixed, [name]: {} })} />
-      {issue && (
-        <p class="issue" role="alert">
-          {issue}
-        </p>
-      )}
+      <IssueText issue={issue} />
     </>
   );
 }
@@ -119,11 +116,7 @@ function OfTool({ name, path, given, issues, onChange, onRemove }: OfToolProps) 
         words={(argument) => titleOf({ name: argument, schema: members[argument] ?? {} })}
         onPick={(argument) => onChange({ ...given, [argument]: initial(members[argument] ?? {}) })}
       />
-      {issue && (
-        <p class="issue" role="alert">
-          {issue}
-        </p>
-      )}
+      <IssueText issue={issue} />
     </section>
   );
 }

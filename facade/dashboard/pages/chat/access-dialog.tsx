@@ -1,13 +1,19 @@
 import { useState } from 'preact/hooks';
 import { act, text, useAnswer, useMay, wordOf } from '../../app.ts';
+import { Field } from '../../components/form/field.tsx';
 import { Picker } from '../../components/form/picker.tsx';
-import { Button, Dialog, ErrorBox, Ref, Skeleton } from '../../ui.ts';
+import { optionsOf, Select } from '../../components/form/select.tsx';
+import { Button, Dialog, ErrorBox, Ref, Skeleton, useAction } from '../../ui.ts';
 
 type Entry = Readonly<{ principal: { readonly type: string; readonly id: string }; role: string }>;
 
 type Access = Readonly<{ visibility: 'workspace' | 'restricted'; entries: readonly Entry[]; revision: number }>;
 
-const ROLES = ['viewer', 'editor', 'owner'];
+const ROLES = optionsOf(['viewer', 'editor', 'owner']);
+const VISIBILITIES = [
+  { value: 'workspace', label: 'Everybody who may read threads' },
+  { value: 'restricted', label: 'Only those below, and administrators' },
+];
 const TYPES: Readonly<Record<string, string>> = {
   user: 'admin-user',
   agent: 'agent',
@@ -19,10 +25,9 @@ const TYPES: Readonly<Record<string, string>> = {
 export function AccessDialog({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const { data } = useAnswer<Access>('get_thread_access', { id });
   const mayShare = useMay('add_thread_access');
-  const [error, setError] = useState<unknown>();
+  const { error, run } = useAction();
   const change = (tool: string, input: object) => {
-    setError(undefined);
-    act(tool, { id, ...input, ...(data && { expectedRevision: data.revision }) }).catch(setError);
+    void run(() => act(tool, { id, ...input, ...(data && { expectedRevision: data.revision }) }));
   };
   return (
     <Dialog title="Who has access" onClose={onClose} size="m">
@@ -30,18 +35,17 @@ export function AccessDialog({ id, onClose }: { readonly id: string; readonly on
         <Skeleton lines={3} />
       ) : (
         <>
-          <label class="field">
-            <span class="label">Visible to</span>
-            <select
-              class="input"
-              disabled={!mayShare}
-              value={data.visibility}
-              onChange={({ currentTarget }) => change('update_thread_access', { visibility: currentTarget.value })}
-            >
-              <option value="workspace">Everybody who may read threads</option>
-              <option value="restricted">Only those below, and administrators</option>
-            </select>
-          </label>
+          <Field label="Visible to">
+            {(tied) => (
+              <Select
+                {...tied}
+                disabled={!mayShare}
+                value={data.visibility}
+                options={VISIBILITIES}
+                onPick={(visibility) => change('update_thread_access', { visibility })}
+              />
+            )}
+          </Field>
           <ul class="entries">
             {data.entries.map((entry) => (
               <EntryRow
@@ -68,21 +72,14 @@ function EntryRow({ entry: { principal, role }, mayShare, change }: EntryRowProp
       <span class="entry-name">
         <Ref id={principal.id} /> <span class="faint">{wordOf(principal.type)}</span>
       </span>
-      <select
+      <Select
         class="filter-choice"
         aria-label="Role"
         disabled={!mayShare}
         value={role}
-        onChange={({ currentTarget }) =>
-          change('add_thread_access', { entries: [{ principal, role: currentTarget.value }] })
-        }
-      >
-        {ROLES.map((value) => (
-          <option key={value} value={value}>
-            {wordOf(value)}
-          </option>
-        ))}
-      </select>
+        options={ROLES}
+        onPick={(picked) => change('add_thread_access', { entries: [{ principal, role: picked }] })}
+      />
       {mayShare && (
         <Button
           look="quiet"
@@ -102,34 +99,18 @@ function AddEntry({ onAdd }: { readonly onAdd: (entry: Entry) => void }) {
   const tied = { id: 'entry-who', 'aria-describedby': undefined, 'aria-invalid': undefined, required: undefined };
   return (
     <div class="entry-add">
-      <select
+      <Select
         class="filter-choice"
         aria-label="Kind"
         value={type}
-        onChange={({ currentTarget }) => setType(currentTarget.value)}
-      >
-        {Object.keys(TYPES).map((value) => (
-          <option key={value} value={value}>
-            {wordOf(value)}
-          </option>
-        ))}
-      </select>
+        options={optionsOf(Object.keys(TYPES))}
+        onPick={setType}
+      />
       <label class="only-heard" for="entry-who">
         Who
       </label>
       <Picker kind={TYPES[type] ?? ''} value={who} onChange={(id) => setWho(id ?? '')} tied={tied} />
-      <select
-        class="filter-choice"
-        aria-label="Role"
-        value={role}
-        onChange={({ currentTarget }) => setRole(currentTarget.value)}
-      >
-        {ROLES.map((value) => (
-          <option key={value} value={value}>
-            {wordOf(value)}
-          </option>
-        ))}
-      </select>
+      <Select class="filter-choice" aria-label="Role" value={role} options={ROLES} onPick={setRole} />
       <Button
         text={text.add}
         disabled={who === ''}

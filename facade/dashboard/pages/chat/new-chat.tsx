@@ -1,6 +1,5 @@
-import { useState } from 'preact/hooks';
 import { go, setQuery, useMay, useNames, usePages, usePlace } from '../../app.ts';
-import { Avatar, Empty, ErrorBox, Link } from '../../ui.ts';
+import { Avatar, Empty, ErrorBox, Link, useAction } from '../../ui.ts';
 import { Composer } from './composer.tsx';
 import { leave } from './pending.ts';
 import { beginThread } from './run.ts';
@@ -16,16 +15,11 @@ export function NewChat() {
   const { rows } = usePages<AgentRow>(names.has('list_agents') ? 'list_agents' : undefined, { limit: 100 });
   const agents = rows.filter(({ status }) => status === 'active');
   const picked = query.get('agent') ?? undefined;
-  const [error, setError] = useState<unknown>();
+  const { error, run } = useAction();
   const send = async (message: string) => {
-    setError(undefined);
-    try {
-      const threadId = await beginThread(message, picked);
-      leave(threadId, { message, threadId, agentId: picked });
-      go(`/chat/${threadId}`);
-    } catch (problem) {
-      setError(problem);
-    }
+    const threadId = await beginThread(message, picked);
+    leave(threadId, { message, threadId, agentId: picked });
+    go(`/chat/${threadId}`);
   };
   if (!may) return <Empty title="Pick a thread">You may read threads, not write to them.</Empty>;
   return (
@@ -71,7 +65,7 @@ export function NewChat() {
         )}
         {error !== undefined && <ErrorBox error={error} />}
       </div>
-      <Composer onSend={send} />
+      <Composer onSend={(message) => run(() => send(message))} />
     </section>
   );
 }

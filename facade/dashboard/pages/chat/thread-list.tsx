@@ -1,5 +1,6 @@
 import { counted, setQuery, useMay, usePages, usePlace } from '../../app.ts';
 import { FilterText } from '../../components/filters.tsx';
+import { optionsOf, Select } from '../../components/form/select.tsx';
 import { useLive } from '../../live.ts';
 import { Badge, type Column, Empty, ErrorBox, LinkButton, Skeleton, Table, Time } from '../../ui.ts';
 import type { ThreadRow } from './records.ts';
@@ -25,17 +26,13 @@ export function ThreadList({ open }: { readonly open: string | undefined }) {
       </header>
       <div class="filters">
         <FilterText label="Filter threads" />
-        <select
+        <Select
           class="filter-choice"
           aria-label="Status"
           value={status}
-          onChange={({ currentTarget }) =>
-            setQuery({ status: currentTarget.value === 'active' ? undefined : currentTarget.value })
-          }
-        >
-          <option value="active">Active</option>
-          <option value="archived">Archived</option>
-        </select>
+          options={optionsOf(['active', 'archived'])}
+          onPick={(picked) => setQuery({ status: picked === 'active' ? undefined : picked })}
+        />
       </div>
       {error && <ErrorBox error={error} />}
       {shown.length > 0 ? (

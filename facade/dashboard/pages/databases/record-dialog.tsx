@@ -4,7 +4,7 @@ import { MemberParts } from '../../components/form/groups.tsx';
 import { Part } from '../../components/form/part.tsx';
 import { changes, issuesOf, type Members, withoutEmpty } from '../../components/form/state.ts';
 import type { JsonSchema } from '../../schema.ts';
-import { Button, ConfirmDialog, Dialog, ErrorBox, Link, toast } from '../../ui.ts';
+import { Button, ConfirmDialog, Dialog, ErrorBox, Link, toast, useAction } from '../../ui.ts';
 import type { GridColumn, GridRecord } from './record.ts';
 
 const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
@@ -41,21 +41,14 @@ export function RecordDialog({
   readonly onClose: () => void;
 }) {
   const [values, setValues] = useState<Members>(record?.values ?? {});
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
+  const action = useAction();
+  const { busy, error } = action;
   const [deletes, setDeletes] = useState(false);
   const mayDelete = useMay('delete_record');
   const schema = schemaOf(columns);
   const run = async (tool: string, input: Members) => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      await act(tool, { databaseId, ...(record && { id: record.id, expectedRevision: record.revision }), ...input });
-      onClose();
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
+    const named = { databaseId, ...(record && { id: record.id, expectedRevision: record.revision }) };
+    if (await action.run(() => act(tool, { ...named, ...input }))) onClose();
   };
   const submit = (event: Event) => {
     event.preventDefault();

@@ -1,8 +1,7 @@
-import { useState } from 'preact/hooks';
 import { act, duration, go, labelOf, useAnswer, useMay, useTools } from '../../app.ts';
 import { CancelRun } from '../../components/cancel-run.tsx';
 import { useRenewed } from '../../renewed.ts';
-import { Badge, Button, ConfirmDialog, ErrorBox, Json, LinkButton, Mono, Skeleton, Time } from '../../ui.ts';
+import { AskButton, Badge, ErrorBox, Json, LinkButton, Mono, Skeleton, Time } from '../../ui.ts';
 import type { Run, RunStep } from './run.ts';
 
 /** One run: its steps on a timeline, why one failed, what each got and gave. */
@@ -55,35 +54,28 @@ export function RunDetail({ id, back }: { readonly id: string; readonly back?: s
 /** Does the run again: from the step that failed, where there is one, or from the beginning. */
 function RetryButton({ run: { id, flowId, steps } }: { readonly run: Run }) {
   const may = useMay('retry_flow_run');
-  const [asks, setAsks] = useState(false);
   if (!may) return null;
   const failed = steps.find(({ status }) => status === 'failed');
   const retry = async (input: object) => {
     const { id: made } = await act<Run>('retry_flow_run', { id, ...input });
-    setAsks(false);
     go(`/flows/${encodeURIComponent(flowId)}?tab=runs&run=${encodeURIComponent(made)}`);
   };
+  const ask = {
+    title: 'Run this again?',
+    look: 'primary' as const,
+    action: failed ? `From ${failed.id}` : 'All steps',
+    run: () => retry(failed ? { fromStep: failed.id } : {}),
+  };
   return (
-    <>
-      <Button text="Run again" icon="refresh" onClick={() => setAsks(true)} />
-      {asks && (
-        <ConfirmDialog
-          title="Run this again?"
-          look="primary"
-          action={failed ? `From ${failed.id}` : 'All steps'}
-          run={() => retry(failed ? { fromStep: failed.id } : {})}
-          onClose={() => setAsks(false)}
-        >
-          {failed ? (
-            <p>
-              It goes on from the step <Mono>{failed.id}</Mono>, with the same input and what the steps before gave.
-            </p>
-          ) : (
-            <p>All steps run again with the same input. What they did before stays done.</p>
-          )}
-        </ConfirmDialog>
+    <AskButton text="Run again" icon="refresh" ask={ask}>
+      {failed ? (
+        <p>
+          It goes on from the step <Mono>{failed.id}</Mono>, with the same input and what the steps before gave.
+        </p>
+      ) : (
+        <p>All steps run again with the same input. What they did before stays done.</p>
       )}
-    </>
+    </AskButton>
   );
 }
 

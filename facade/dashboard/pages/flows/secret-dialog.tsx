@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { act, text } from '../../app.ts';
 import { issueAt, issuesOf } from '../../components/form/state.ts';
 import type { Row } from '../../kind/spec.ts';
-import { Button, Dialog, ErrorBox, toast } from '../../ui.ts';
+import { Button, Dialog, ErrorBox, toast, useAction } from '../../ui.ts';
 import { Address, ConnectSteps } from './address.tsx';
 import { SCHEMES, type Signature, schemeNamed } from './schemes.ts';
 import { SchemeField, SecretField } from './secret-field.tsx';
@@ -15,15 +15,15 @@ const PATH = 'trigger.signature.secret';
 export function SecretDialog({ row, signature, onClose }: SecretDialogProps) {
   const [value, setValue] = useState(signature?.scheme ?? SCHEMES[0].value);
   const [secret, setSecret] = useState('');
-  const { save, error, busy } = useSaving(row, onClose);
+  const { run, error, busy } = useAction();
   const scheme = schemeNamed(value);
   const choose = (next: string) => {
     setValue(next);
     setSecret('');
   };
-  const submit = (event: Event) => {
+  const submit = async (event: Event) => {
     event.preventDefault();
-    void save({ scheme: value, secret });
+    if (await run(() => save(row, { scheme: value, secret }))) onClose();
   };
   const issue = issueAt({ path: PATH, issues: issuesOf(error) });
   return (
@@ -44,20 +44,7 @@ export function SecretDialog({ row, signature, onClose }: SecretDialogProps) {
   );
 }
 
-function useSaving(row: Row, onSaved: () => void) {
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
-  const save = async (signature: Signature) => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      await act('update_flow', { id: row.id, trigger: { kind: 'webhook', signature }, expectedRevision: row.revision });
-      toast('The secret is kept.');
-      onSaved();
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
-  };
-  return { save, error, busy };
+async function save(row: Row, signature: Signature): Promise<void> {
+  await act('update_flow', { id: row.id, trigger: { kind: 'webhook', signature }, expectedRevision: row.revision });
+  toast('The secret is kept.');
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Field } from '../../components/form/field.tsx';
+import { Select } from '../../components/form/select.tsx';
 import { Button, CopyButton } from '../../ui.ts';
 import { newSecret, SCHEMES, type Scheme } from './schemes.ts';
 
@@ -15,16 +16,7 @@ interface SchemeFieldProps {
 export function SchemeField({ value, nobody, onChange }: SchemeFieldProps) {
   return (
     <Field label="Sender">
-      {(tied) => (
-        <select class="input" {...tied} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-          {nobody !== undefined && <option value="">{nobody}</option>}
-          {SCHEMES.map((scheme) => (
-            <option key={scheme.value} value={scheme.value}>
-              {scheme.label}
-            </option>
-          ))}
-        </select>
-      )}
+      {(tied) => <Select {...tied} value={value} none={nobody} options={SCHEMES} onPick={onChange} />}
     </Field>
   );
 }

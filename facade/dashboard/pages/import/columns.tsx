@@ -1,3 +1,4 @@
+import { Select } from '../../components/form/select.tsx';
 import { Badge, Mono, Table } from '../../ui.ts';
 import type { Mapping, Member } from './mapping.ts';
 
@@ -32,19 +33,16 @@ export function Columns({ columns, members, mapping, onChange }: ColumnsProps) {
           {
             title: 'Becomes',
             cell: ([column]: Column) => (
-              <select
-                class="input"
+              <Select
                 aria-label={`${column} becomes`}
                 value={mapping.get(column) ?? ''}
-                onChange={({ currentTarget }) => give(column, currentTarget.value)}
-              >
-                <option value="">Left out</option>
-                {members.map(({ name, needed }) => (
-                  <option key={name} value={name}>
-                    {needed ? `${name} (required)` : name}
-                  </option>
-                ))}
-              </select>
+                none="Left out"
+                options={members.map(({ name, needed }) => ({
+                  value: name,
+                  label: needed ? `${name} (needed)` : name,
+                }))}
+                onPick={(member) => give(column, member)}
+              />
             ),
             width: '15rem',
           },

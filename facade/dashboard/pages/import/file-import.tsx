@@ -1,7 +1,8 @@
 import { useMemo, useState } from 'preact/hooks';
 import { presets } from '../../../import/presets.ts';
-import { counted, useTool, wordOf } from '../../app.ts';
+import { counted, useTool } from '../../app.ts';
 import { Field } from '../../components/form/field.tsx';
+import { optionsOf, Select } from '../../components/form/select.tsx';
 import { Button, ErrorBox } from '../../ui.ts';
 import { Columns } from './columns.tsx';
 import { MadeBy } from './made-by.tsx';
@@ -106,15 +107,7 @@ type TypeFieldProps = Readonly<{ types: readonly string[]; value: string; onChan
 function TypeField({ types, value, onChange }: TypeFieldProps) {
   return (
     <Field label="Rows are">
-      {(tied) => (
-        <select class="input" {...tied} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-          {types.map((one) => (
-            <option key={one} value={one}>
-              {wordOf(one)}
-            </option>
-          ))}
-        </select>
-      )}
+      {(tied) => <Select {...tied} value={value} options={optionsOf(types)} onPick={onChange} />}
     </Field>
   );
 }

@@ -1,6 +1,6 @@
 import { presets } from '../../../import/presets.ts';
 import { Field } from '../../components/form/field.tsx';
-import { wordOf } from '../../format.ts';
+import { optionsOf, Select } from '../../components/form/select.tsx';
 import { fittingPresets, lacksOf } from './preset-rows.ts';
 import type { FileRow } from './rows.ts';
 
@@ -23,19 +23,13 @@ export function MadeBy({ rows, value, onChange }: MadeByProps) {
       issue={lacks.length > 0 ? `The file has no column ${lacks.join(', ')}: it is another one.` : undefined}
     >
       {(tied) => (
-        <select
-          class="input"
+        <Select
           {...tied}
           value={value ?? ''}
-          onChange={({ currentTarget }) => onChange(currentTarget.value || undefined)}
-        >
-          <option value="">Another program: choose the columns</option>
-          {[...fitting, ...others].map((name) => (
-            <option key={name} value={name}>
-              {wordOf(name)}
-            </option>
-          ))}
-        </select>
+          none="Another program: choose the columns"
+          options={optionsOf([...fitting, ...others])}
+          onPick={(name) => onChange(name || undefined)}
+        />
       )}
     </Field>
   );

@@ -3,7 +3,7 @@ import { act, counted, text, useAnswer } from '../../app.ts';
 import { Field } from '../../components/form/field.tsx';
 import { MoveButtons } from '../../components/form/move-buttons.tsx';
 import { Picker } from '../../components/form/picker.tsx';
-import { Button, ErrorBox, Skeleton, toast } from '../../ui.ts';
+import { Button, ErrorBox, Skeleton, toast, useAction } from '../../ui.ts';
 
 interface BotConfig {
   readonly promptSections: Readonly<Record<string, string>>;
@@ -25,16 +25,12 @@ function Sections({ config }: { readonly config: BotConfig }) {
   const [sections, setSections] = useState<readonly Section[]>(Object.entries(config.promptSections));
   const [model, setModel] = useState(config.defaultModel);
   const [maxTokens, setMaxTokens] = useState(config.maxTokens);
-  const [error, setError] = useState<unknown>();
-  const [busy, setBusy] = useState(false);
+  const { busy, error, run } = useAction();
   const composed = sections.map(([, words]) => words).join('\n\n');
-  const save = async (event: Event) => {
-    event.preventDefault();
-    setError(undefined);
+  const save = async () => {
     const names = sections.map(([name]) => name);
     const twice = names.find((name, index) => names.indexOf(name) !== index);
-    if (twice !== undefined) return setError(new Error(`Two sections are called "${twice}"; give one another name.`));
-    setBusy(true);
+    if (twice !== undefined) throw new Error(`Two sections are called "${twice}"; give one another name.`);
     const promptSections = Object.fromEntries(sections);
     const changed = JSON.stringify(promptSections) !== JSON.stringify(config.promptSections);
     await act('update_bot_config', {
@@ -42,11 +38,15 @@ function Sections({ config }: { readonly config: BotConfig }) {
       ...(model !== config.defaultModel && { defaultModel: model }),
       ...(maxTokens !== config.maxTokens && { maxTokens }),
       expectedRevision: config.revision,
-    }).then(() => toast('Every agent begins with it from now on.'), setError);
-    setBusy(false);
+    });
+    toast('Every agent begins with it from now on.');
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void run(save);
   };
   return (
-    <form class="form" onSubmit={save}>
+    <form class="form" onSubmit={submit}>
       <SectionList sections={sections} onChange={setSections} />
       <details>
         <summary>{`Composed: ${counted(composed.length, 'character')}`}</summary>

@@ -1,4 +1,5 @@
 import { act, at, useMay, usePages, wordOf } from '../../app.ts';
+import { optionsOf, Select } from '../../components/form/select.tsx';
 import { Badge, Ref, Time, withToast } from '../../ui.ts';
 
 const COLUMNS = ['todo', 'in_progress', 'blocked', 'done'] as const;
@@ -79,18 +80,13 @@ function TaskCard({ task }: { readonly task: Task }) {
         )}
       </p>
       {may && (
-        <select
+        <Select
           class="board-move"
           aria-label={`Status of ${title}`}
           value={status}
-          onChange={({ currentTarget }) => void move(id, currentTarget.value, revision)}
-        >
-          {COLUMNS.map((one) => (
-            <option key={one} value={one}>
-              {wordOf(one)}
-            </option>
-          ))}
-        </select>
+          options={optionsOf(COLUMNS)}
+          onPick={(picked) => void move(id, picked, revision)}
+        />
       )}
     </article>
   );

@@ -1,4 +1,5 @@
 import { useAnswer, wordOf } from '../../app.ts';
+import { IssueText } from '../../components/form/field.tsx';
 import { issueAt, type PartProps } from '../../components/form/state.ts';
 
 /** Picks types of events, kind by kind of record. */
@@ -56,11 +57,7 @@ function Types(props: PartProps & { readonly legend: string; readonly groups: re
           </div>
         ))}
       </div>
-      {issue && (
-        <p class="issue" role="alert">
-          {issue}
-        </p>
-      )}
+      <IssueText issue={issue} />
     </fieldset>
   );
 }
