@@ -32,8 +32,8 @@ export function ConflictDialog({ mine, theirs, onKeepMine, onTakeTheirs, onClose
         ))}
       </div>
       <div class="actions end">
-        <Button text="Drop my changes" onClick={onTakeTheirs} />
-        <Button text="Save mine over it" look="primary" onClick={onKeepMine} />
+        <Button text="Discard my changes" onClick={onTakeTheirs} />
+        <Button text="Overwrite with mine" look="primary" onClick={onKeepMine} />
       </div>
     </Dialog>
   );

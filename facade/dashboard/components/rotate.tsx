@@ -107,7 +107,7 @@ export function EarlierSecrets({ earlier, word, end }: EarlierProps) {
       </div>
       {may && (
         <AskButton text={good.length === 1 ? 'End it now' : 'End them now'} ask={ask}>
-          <p>{`Whoever still uses an old ${word} is refused at once. The newest one goes on working.`}</p>
+          <p>{`Clients that still use an old ${word} are refused at once. The newest one keeps working.`}</p>
         </AskButton>
       )}
     </div>

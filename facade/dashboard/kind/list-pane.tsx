@@ -62,8 +62,8 @@ type LookedAtProps = Readonly<{ count: number; words: string; onMore: () => void
 function LookedAt({ count, words, onMore }: LookedAtProps) {
   return (
     <p class="looked-at">
-      <span class="quiet">{`Looked through the newest ${number(count)} ${words}. Press / to search everything.`}</span>
-      <Button text="Look further" onClick={onMore} />
+      <span class="quiet">{`Searched the newest ${number(count)} ${words}. Press / to search everything.`}</span>
+      <Button text="Search further" onClick={onMore} />
     </p>
   );
 }

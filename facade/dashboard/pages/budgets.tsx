@@ -16,7 +16,7 @@ export const Page = kindPage('budget', {
   empty: 'A budget limits the calls, tokens or cost of a key, capsule, app or agent per day or month.',
   first: { title: 'Limit', cell: (row) => <Limit budget={budgetOf(row)} named /> },
   columns: [
-    { title: 'Of', cell: Of, spare: 2 },
+    { title: 'Owner', cell: Of, spare: 2 },
     { title: 'Used', cell: (row) => <Used budget={budgetOf(row)} />, width: '40%' },
   ],
   filters: [

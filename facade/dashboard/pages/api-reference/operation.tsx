@@ -30,7 +30,7 @@ function Inside({ operation: { method, path, description, parameters, tool } }: 
         <dl class="fields">
           {parameters.map(({ name, in: place, required, description: about }) => (
             <NamedValue key={`${place} ${name}`} name={<Mono>{name}</Mono>}>
-              <span class="faint">{`${place}${required ? ', needed' : ''}`}</span> {about?.replaceAll('`', '')}
+              <span class="faint">{`${place}${required ? ', required' : ''}`}</span> {about?.replaceAll('`', '')}
             </NamedValue>
           ))}
         </dl>

@@ -81,8 +81,8 @@ function Call({ entry }: { readonly entry: Entry }) {
             <Who caller={caller} />
           </NamedValue>
         ))}
-        <NamedValue name="Door">{entry.door}</NamedValue>
-        <NamedValue name="Took">{Math.round(entry.durationMs * 10) / 10} ms</NamedValue>
+        <NamedValue name="Via">{entry.door}</NamedValue>
+        <NamedValue name="Duration">{Math.round(entry.durationMs * 10) / 10} ms</NamedValue>
         <NamedValue name="Request">
           <Follow name="requestId" value={entry.requestId} />
         </NamedValue>

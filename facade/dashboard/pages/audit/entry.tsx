@@ -49,7 +49,7 @@ export const COLUMNS = [
     spare: 2 as const,
     width: '8rem',
   },
-  { title: 'Door', cell: ({ door }: Entry) => door, spare: 2 as const },
+  { title: 'Via', cell: ({ door }: Entry) => door, spare: 2 as const },
   { title: 'Took', cell: ({ durationMs }: Entry) => `${Math.round(durationMs)} ms`, end: true, spare: 3 as const },
   { title: 'When', cell: ({ at }: Entry) => <Time at={at} />, end: true },
 ];

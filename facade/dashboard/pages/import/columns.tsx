@@ -39,7 +39,7 @@ export function Columns({ columns, members, mapping, onChange }: ColumnsProps) {
                 none="Left out"
                 options={members.map(({ name, needed }) => ({
                   value: name,
-                  label: needed ? `${name} (needed)` : name,
+                  label: needed ? `${name} (required)` : name,
                 }))}
                 onPick={(member) => give(column, member)}
               />

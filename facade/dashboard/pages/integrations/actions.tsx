@@ -12,7 +12,7 @@ export function IntegrationActions({ row }: { readonly row: Row }) {
     <>
       {wants && mayConnect && <ActionButton text="Connect account" icon="link" run={connect} />}
       {mayRefresh && row.enabled !== false && (
-        <ActionButton text="Look again" icon="refresh" run={() => act('refresh_integration', { id: row.id })} />
+        <ActionButton text="Refresh" icon="refresh" run={() => act('refresh_integration', { id: row.id })} />
       )}
     </>
   );

@@ -21,7 +21,7 @@ export function Listing({ row }: { readonly row: Row }) {
   const may = useMay('refresh_integration');
   const listed = GROUPS.flatMap((group) => ((row[group] ?? []) as readonly Listed[]).map((one) => ({ ...one, group })));
   const held = listed.filter(({ state }) => HELD.includes(state));
-  if (listed.length === 0) return <Empty title="It lists nothing yet">Look again once it is connected.</Empty>;
+  if (listed.length === 0) return <Empty title="It lists nothing yet">Refresh once it is connected.</Empty>;
   const ask = {
     title: `Approve ${counted(held.length, 'definition')}?`,
     action: 'Approve',

@@ -147,7 +147,7 @@ function columnsOf({ by, currency }: UsageAnswer) {
       spare: 1 as const,
     },
     { title: 'Median', cell: ({ p50Ms }: UsageRow) => time(p50Ms), end: true, spare: 2 as const },
-    { title: '95 %', cell: ({ p95Ms }: UsageRow) => time(p95Ms), end: true, spare: 2 as const },
+    { title: 'p95', cell: ({ p95Ms }: UsageRow) => time(p95Ms), end: true, spare: 2 as const },
     {
       title: 'Tokens',
       cell: ({ inputTokens, outputTokens }: UsageRow) => number(inputTokens + outputTokens),
