@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
 import { formSchema } from '../../tools/core/registry/form-schema.ts';
 import type { JsonSchema } from '../../tools/core/registry/json-schema.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 
 /** Whose ids and names fields take besides those of kinds. */
 const OTHERS = [
@@ -112,11 +112,7 @@ describe('hints for forms', () => {
   });
 
   describe('in lists', () => {
-    let server: TestServer;
-    before(async () => {
-      server = await startTestServer();
-    });
-    after(() => server.close());
+    const server = serverForTests();
 
     async function list(query: string) {
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
 import type { Access } from '../../tools/core/access/guarded-tool.ts';
 import { isListed } from '../../tools/core/access/guarded-tool.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
 import { inputFor } from './inputs.ts';
 
-let world: TestRegistry;
-before(async () => {
-  world = await openTestRegistry();
-});
-after(() => world.close());
+const world = await openTestRegistry();
 
 const ID = 'x0000000-none';
 /** What versions of a type are shown by, and inputs by which the right depends. */

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Connections } from '../../facade/http/connections.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests, startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 /** A connection, with all that came on it so far. */
@@ -39,11 +39,7 @@ class Line {
 }
 
 describe('a connection on which nobody was authenticated', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ FIRST_REQUEST_SECONDS: '0.3' });
-  });
-  after(() => server.close());
+  const server = serverForTests({ FIRST_REQUEST_SECONDS: '0.3' });
 
   it('ends where no request comes, without a word', async () => {
     const line = new Line(server.baseUrl);
@@ -93,11 +89,7 @@ describe('a connection on which nobody was authenticated', () => {
 });
 
 describe('MAX_CONNECTIONS', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ MAX_CONNECTIONS: '10' });
-  });
-  after(() => server.close());
+  const server = serverForTests({ MAX_CONNECTIONS: '10' });
 
   it('has the oldest connection of a stranger make room, refuses where there is none, and logs it once', async () => {
     const opened = async () => {

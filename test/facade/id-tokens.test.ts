@@ -5,7 +5,7 @@ import jwt from 'jsonwebtoken';
 import { readConfig } from '../../facade/config/config.ts';
 import { readSecrets } from '../../facade/launch/secrets.ts';
 import { mustCall, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests, startTestServer, type TestServer } from '../support/server.ts';
 import { cookieOf, idTokenFor, postIdToken, statusWith } from '../support/sign-in.ts';
 import { envOfStore } from '../support/store.ts';
 
@@ -113,11 +113,7 @@ describe('an ID token that was not given for this sign-in', () => {
 });
 
 describe('POST /api/v1/auth/session', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer();
-  });
-  after(() => server.close());
+  const server = serverForTests();
 
   it('answers who is signed in and sets a cookie that scripts and other sites do not get', async () => {
     const before = Date.now();

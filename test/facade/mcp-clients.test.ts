@@ -7,7 +7,7 @@ import { settingsTools } from '../../tools/settings/settings.ts';
 import { FULL } from '../support/full.ts';
 import { lazyChecks, oldLazyChecks } from '../support/mcp-validators.ts';
 import { waiting } from './mcp-fixture-tools.ts';
-import { type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
+import { startMcpServer, tokens } from './mcp-server.ts';
 
 const info = { name: 'test', version: '1' };
 const requestInit = { headers: { Authorization: `Bearer ${tokens.admin}` } };
@@ -15,11 +15,7 @@ const requestInit = { headers: { Authorization: `Bearer ${tokens.admin}` } };
 const [guest] = settingsTools;
 assert.ok(guest);
 
-let server: McpTestServer;
-before(async () => {
-  server = await startMcpServer();
-});
-after(() => server.close());
+const server = await startMcpServer();
 
 /** What the clients of all SDK lines have in common. */
 interface AnyClient {

@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 
 const THREE = ['search_tools', 'describe_tool', 'call_tool'];
 
-let server: TestServer;
-let reader: string;
-before(async () => {
-  server = await startTestServer();
-  reader = await makeKey(server, { scopes: ['read'] });
-});
-after(() => server.close());
+const server = await startTestServer();
+const reader = await makeKey(server, { scopes: ['read'] });
 
 async function listed(query: string, key = server.adminKey) {
   const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };

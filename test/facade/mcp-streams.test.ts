@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { settingsTools } from '../../tools/settings/settings.ts';
 import { credential } from '../support/calls.ts';
 import { allEvents, openEvents } from '../support/events.ts';
@@ -8,18 +8,14 @@ import { openStreamAt } from '../support/stream.ts';
 import { until } from '../support/until.ts';
 import { waiting } from './mcp-fixture-tools.ts';
 import { eventsIn, legacy, modern, modernHeaders, modernMeta, post } from './mcp-requests.ts';
-import { type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
+import { startMcpServer, tokens } from './mcp-server.ts';
 
 const EVENTS = { Accept: 'application/json, text/event-stream' };
 
 const [adminTool] = settingsTools;
 assert.ok(adminTool);
 
-let server: McpTestServer;
-before(async () => {
-  server = await startMcpServer();
-});
-after(() => server.close());
+const server = await startMcpServer();
 
 describe('a call with a progress token', () => {
   it('streams its progress and then its result to a legacy client that accepts events', async () => {

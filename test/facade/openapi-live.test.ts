@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { MODERN_VERSION } from '../../facade/mcp/protocol-versions.ts';
 import { credential, makeCapsule, rest } from '../support/calls.ts';
 import { send, type WireRequest } from '../support/http.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 import { type Document, documentOf, operationsOf, type Parameter } from './openapi-document.ts';
 import { openWorkshop } from './openapi-workshop.ts';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
-let server: TestServer;
-let document: Document;
-before(async () => {
-  server = await startTestServer();
-  ({ body: document } = await rest(server, 'GET', '/api/v1/openapi', { key: server.adminKey }));
-});
-after(() => server.close());
+const server = await startTestServer();
+const document: Document = (await rest(server, 'GET', '/api/v1/openapi', { key: server.adminKey })).body;
 
 /** Compiled against the served document, then run against the server. */
 const PROGRAM = `

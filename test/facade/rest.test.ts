@@ -2,19 +2,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { makeCapsule, makeKey, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 import { onPostgres, storeOfRun } from '../support/store.ts';
 
-let server: TestServer;
-let key: string;
-before(async () => {
-  server = await startTestServer({ ALLOWED_ORIGINS: 'https://app.example.com' });
-  key = server.adminKey;
-});
-after(() => server.close());
+const server = await startTestServer({ ALLOWED_ORIGINS: 'https://app.example.com' });
+const key = server.adminKey;
 
 const get = (path: string, headers: Record<string, string> = {}) => rest(server, 'GET', path, { key, headers });
 const post = (body: unknown, headers: Record<string, string> = {}) =>

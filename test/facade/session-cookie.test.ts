@@ -1,25 +1,19 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import jwt from 'jsonwebtoken';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { makeKey, mustCall, rest } from '../support/calls.ts';
 import { freePort } from '../support/free-port.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 import { cookieOf, idTokenFor, postIdToken, signIn, statusWith } from '../support/sign-in.ts';
 
 const SECRET = 'first-secret-of-at-least-32-characters';
 const OLDER = 'older-secret-of-at-least-32-characters';
 
-let server: TestServer;
-let cookie: string;
-let sid: string;
-before(async () => {
-  server = await startTestServer({ SESSION_SECRET: `${SECRET}, ${OLDER}` });
-  cookie = await signIn(server);
-  sid = (await mustCall(server, cookie, 'list_sessions')).data[0].id;
-});
-after(() => server.close());
+const server = await startTestServer({ SESSION_SECRET: `${SECRET}, ${OLDER}` });
+const cookie = await signIn(server);
+const sid: string = (await mustCall(server, cookie, 'list_sessions')).data[0].id;
 
 const exp = () => Math.floor(Date.now() / 1000) + 600;
 const forged = (claims: object, secret = SECRET, options: jwt.SignOptions = {}) =>

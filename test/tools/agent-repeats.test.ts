@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it } from 'node:test';
 import { callTool, rest } from '../support/calls.ts';
 import { loseAnswer, loseTransaction } from '../support/lost-answer.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { startTestServer } from '../support/server.ts';
 
-let provider: ModelServer;
-let server: TestServer;
-before(async () => {
-  provider = await startModelServer();
-  server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
-  await callTool(server, server.adminKey, 'create_agent', { name: 'ada', displayName: 'Ada', tools: ['list_skills'] });
-});
-after(async () => {
-  await server.close();
-  await provider.close();
-});
+const provider = await startModelServer();
+const server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
+await callTool(server, server.adminKey, 'create_agent', { name: 'ada', displayName: 'Ada', tools: ['list_skills'] });
 let asked = 0;
 beforeEach(() => {
   asked = provider.requests.length;

@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterEach, describe, it } from 'node:test';
 import { allowlistLimit } from '../../tools/core/access/allowlist.ts';
 import { reachOfCapsule } from '../../tools/core/access/capsule-principal.ts';
 import { callTool, makeKey, mustCall } from '../support/calls.ts';
-import { type ModelRequest, type ModelServer, startModelServer } from '../support/model-server.ts';
+import { type ModelRequest, startModelServer } from '../support/model-server.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 
-let provider: ModelServer;
-let server: TestServer;
-before(async () => {
-  provider = await startModelServer();
-  server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
-});
-after(async () => {
-  await server.close();
-  await provider.close();
-});
+const provider = await startModelServer();
+const server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
 afterEach(() => provider.play(() => ({ text: 'Hello.' })));
 
 const ask = (tool: string, input: object = {}, key = server.adminKey) => mustCall(server, key, tool, input);

@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterEach, describe, it } from 'node:test';
 import { createModels } from '../../tools/models/models.ts';
 import { callTool, makeKey, mustCall, type RestOptions, rest } from '../support/calls.ts';
 import { openEvents } from '../support/events.ts';
-import { type ModelServer, type Reply, startModelServer } from '../support/model-server.ts';
+import { type Reply, startModelServer } from '../support/model-server.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
-let provider: ModelServer;
-let server: TestServer;
-before(async () => {
-  provider = await startModelServer();
-  server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
-});
-after(async () => {
-  await server.close();
-  await provider.close();
-});
+const provider = await startModelServer();
+const server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
 afterEach(() => provider.play(() => ({ text: 'Hello.' })));
 
 const ask = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { entityType } from '../../resources/version.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { actingFor } from '../../tools/core/access/agent-principal.ts';
@@ -12,13 +12,9 @@ import { subjectsIn } from '../../tools/core/access/subjects.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { FULL } from '../support/full.ts';
 import { fc } from '../support/property.ts';
-import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
 
-let world: TestRegistry;
-before(async () => {
-  world = await openTestRegistry();
-});
-after(() => world.close());
+const world = await openTestRegistry();
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
 const VERSIONS = ['list_versions', 'get_version', 'diff_version', 'restore_version'];

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { callTool, mustCall } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 
-let server: TestServer;
-let agentId: string;
-before(async () => {
-  server = await startTestServer();
-  const agent = { name: 'ada', displayName: 'Ada' };
-  agentId = (await mustCall(server, server.adminKey, 'create_agent', agent)).id;
-});
-after(() => server.close());
+const server = await startTestServer();
+const agent = { name: 'ada', displayName: 'Ada' };
+const agentId: string = (await mustCall(server, server.adminKey, 'create_agent', agent)).id;
 
 interface Rights {
   readonly scopes?: string[];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { actingFor } from '../../tools/core/access/agent-principal.ts';
 import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
@@ -50,11 +50,7 @@ const waits = defineTool({
   },
 });
 
-let world: FlowWorld;
-before(async () => {
-  world = await FlowWorld.open({ tools: [flaky, waits] });
-});
-after(() => world.close());
+const world = await FlowWorld.open({ tools: [flaky, waits] });
 
 const skillStep = (id: string, name: string, more: object = {}) => ({
   id,

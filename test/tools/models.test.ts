@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { generateText } from 'ai';
 import { readConfig } from '../../facade/config/config.ts';
 import { createModels } from '../../tools/models/models.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { onLoopback } from '../support/loopback.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { startModelServer } from '../support/model-server.ts';
 import { startTestServer } from '../support/server.ts';
 
-let provider: ModelServer;
-before(async () => {
-  provider = await startModelServer(['tiny', 'meta/large']);
-});
-after(() => provider.close());
+const provider = await startModelServer(['tiny', 'meta/large']);
 
 const custom = (baseUrl: string) => ({ kind: 'custom' as const, baseUrl, apiKey: 'sk-secret', models: ['tiny'] });
 

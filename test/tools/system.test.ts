@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Rights } from '../../tools/core/access/rights.ts';
-import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
 
-let registry: TestRegistry;
-before(async () => {
-  registry = await openTestRegistry();
-});
-after(() => registry.close());
+const registry = await openTestRegistry();
 
 /** A caller, and how often its rights to a tool were judged. */
 function counted(scopes: readonly string[]) {

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { makeCapsule, makeKey, mustCall, rest } from '../support/calls.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 
-let server: TestServer;
-let writer: string;
-before(async () => {
-  server = await startTestServer();
-  writer = await makeKey(server, { scopes: ['write'] });
-});
-after(() => server.close());
+const server = await startTestServer();
+const writer = await makeKey(server, { scopes: ['write'] });
 
 const path = (end = '') => `/api/v1/threads${end}`;
 const asAdmin = (method: string, end: string, body?: unknown) =>

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
 import { allowlistLimit } from '../../tools/core/access/allowlist.ts';
 import { isListed } from '../../tools/core/access/guarded-tool.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { reaches, reachOf } from '../../tools/core/access/reach.ts';
 import { bothLimits, type ToolLimit } from '../../tools/core/access/tool-limit.ts';
-import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
 const reader = principalOf({ type: 'api-key', id: 'key_reader', scopes: ['read'] });
@@ -17,11 +17,7 @@ function limited(principal: Principal, allowed: string[], denied: string[] = [],
 }
 type Fixed = Record<string, Record<string, unknown>>;
 
-let registry: TestRegistry;
-before(async () => {
-  registry = await openTestRegistry();
-});
-after(() => registry.close());
+const registry = await openTestRegistry();
 
 const names = (principal: Principal) =>
   catalog.entries.filter(({ tool }) => isListed(tool) && reaches(principal, tool)).map(({ tool }) => tool.name);

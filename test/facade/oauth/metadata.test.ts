@@ -182,11 +182,7 @@ describe('a server below a path', () => {
 });
 
 describe('OAUTH=off', () => {
-  let off: TestServer;
-  before(async () => {
-    off = await startTestServer({ OAUTH: 'off' });
-  });
-  after(() => off.close());
+  const off = serverForTests({ OAUTH: 'off' });
 
   it('leaves keys, and no trace of sign-in by clients', async () => {
     for (const path of [

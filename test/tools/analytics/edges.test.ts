@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { channelOf } from '../../../store/rows/channel.ts';
 import { openWorlds, type World } from './worlds.ts';
 
-let desk: Awaited<ReturnType<typeof openWorlds>>;
-before(async () => {
-  desk = await openWorlds('2026-06-10T10:00:00Z', {
-    exchangeRates: [
-      { month: '2026-01', currency: 'USD', rate: 0.5 },
-      { month: '2026-03', currency: 'USD', rate: 0.8 },
-      { month: '2026-01', currency: 'JPY', rate: 0.01 },
-    ],
-    analytics: { features: {}, funnel: ['signed_up', 'site.created'], activityEvents: 'all' },
-  });
+const desk = await openWorlds('2026-06-10T10:00:00Z', {
+  exchangeRates: [
+    { month: '2026-01', currency: 'USD', rate: 0.5 },
+    { month: '2026-03', currency: 'USD', rate: 0.8 },
+    { month: '2026-01', currency: 'JPY', rate: 0.01 },
+  ],
+  analytics: { features: {}, funnel: ['signed_up', 'site.created'], activityEvents: 'all' },
 });
-after(() => desk.close());
 
 const terms = { plan: 'p', interval: 'month', status: 'active', startedAt: '2026-01-10' };
 const subscription = (id: string, rest: object): World[number] => ({

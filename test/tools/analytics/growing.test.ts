@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { rounds } from '../../support/full.ts';
 import { fc } from '../../support/property.ts';
 import { growingWorlds, settings } from './growing-worlds.ts';
@@ -8,13 +8,8 @@ import { openWorlds, USER_PURGE, type World } from './worlds.ts';
 
 const NOW = '2026-04-10T15:00:00Z';
 const DAY = 86_400_000;
-type Desk = Awaited<ReturnType<typeof openWorlds>>;
-let [growing, fresh] = [{}, {}] as Desk[] as [Desk, Desk]; // opened before any test
-before(async () => {
-  growing = await openWorlds(NOW, settings);
-  fresh = await openWorlds(NOW, settings);
-});
-after(() => Promise.all([growing.close(), fresh.close()]));
+const growing = await openWorlds(NOW, settings);
+const fresh = await openWorlds(NOW, settings);
 
 const keyOf = ({ type, row }: World[number]) => `${type} ${type === 'users' ? row.uid : row.id}`;
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { rounds } from '../../support/full.ts';
 import { localDate, naivePeriods, openWorlds, type World } from './worlds.ts';
 
@@ -103,13 +103,9 @@ function measured(sessions: readonly Session[], ofUser: Map<string, Event[]>, is
   };
 }
 
-let desk: Awaited<ReturnType<typeof openWorlds>>;
-before(async () => {
-  desk = await openWorlds('2026-04-01T00:00:00Z', {
-    analytics: { features: { out: ['export'] }, funnel: ['signed_up', 'login', 'export'], activityEvents: 'all' },
-  });
+const desk = await openWorlds('2026-04-01T00:00:00Z', {
+  analytics: { features: { out: ['export'] }, funnel: ['signed_up', 'login', 'export'], activityEvents: 'all' },
 });
-after(() => desk.close());
 
 describe('thousands of rows in three parts, a tenth of which replaces earlier rows', () => {
   for (const [step, timezone] of zones.entries()) {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { fc } from '../../support/property.ts';
 import { RUNS } from './rounds.ts';
 import { close, localDate, naivePeriods, openWorlds, type Raw, shuffled, type World, zones } from './worlds.ts';
@@ -145,11 +145,7 @@ const question = fc.record({
   to: fc.constantFrom('2026-03-30', '2026-04-01', '2026-06-15'),
 });
 
-let desk: Awaited<ReturnType<typeof openWorlds>>;
-before(async () => {
-  desk = await openWorlds('2026-07-01T10:00:00Z', {});
-});
-after(() => desk.close());
+const desk = await openWorlds('2026-07-01T10:00:00Z', {});
 
 const parts = ['start', 'new', 'reactivation', 'expansion', 'contraction', 'churn', 'end'] as const;
 

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { openWorlds, type World } from './worlds.ts';
 
-let desk: Awaited<ReturnType<typeof openWorlds>>;
-before(async () => {
-  desk = await openWorlds('2026-06-10T10:00:00Z', {});
-});
-after(() => desk.close());
+const desk = await openWorlds('2026-06-10T10:00:00Z', {});
 
 const NOON = Date.parse('2026-06-01T12:00:00Z');
 const DAY = 86_400_000;

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { openWorlds, type World } from './worlds.ts';
 
-let desk: Awaited<ReturnType<typeof openWorlds>>;
-before(async () => {
-  desk = await openWorlds('2026-06-10T10:00:00Z', {});
-});
-after(() => desk.close());
+const desk = await openWorlds('2026-06-10T10:00:00Z', {});
 
 const COUNTRIES = 'DE FR US GB IT ES NL PL SE NO'.split(' ');
 const range = { from: '2026-06-01', to: '2026-06-04', timezone: 'Asia/Kathmandu' };

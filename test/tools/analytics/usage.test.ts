@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { fc } from '../../support/property.ts';
 import { RUNS } from './rounds.ts';
 import { close, datesBetween, localDate, naivePeriods, openWorlds, shuffled, type World, zones } from './worlds.ts';
@@ -63,17 +63,13 @@ const question = fc.record({
   to: fc.constantFrom('2026-03-30', '2026-04-01', '2026-04-20'),
 });
 
-let desk: Awaited<ReturnType<typeof openWorlds>>;
-before(async () => {
-  desk = await openWorlds(new Date(NOW).toISOString(), {
-    analytics: {
-      features: { sites: ['site.created'], reports: ['export', 'login'] },
-      funnel: ['signed_up', 'site.created', 'export'],
-      activityEvents: ['signed_up', 'site.created', 'login'],
-    },
-  });
+const desk = await openWorlds(new Date(NOW).toISOString(), {
+  analytics: {
+    features: { sites: ['site.created'], reports: ['export', 'login'] },
+    funnel: ['signed_up', 'site.created', 'export'],
+    activityEvents: ['signed_up', 'site.created', 'login'],
+  },
 });
-after(() => desk.close());
 
 const isActivity = ({ name }: Event) => name !== 'export';
 const distinct = (values: readonly string[]) => new Set(values).size;

@@ -9,6 +9,7 @@ import { createRegistry } from '../../../tools/core/registry/registry.ts';
 import { Telemetry } from '../../../tools/core/telemetry/telemetry.ts';
 import { kinds } from '../../../tools/kinds.ts';
 import { createModels } from '../../../tools/models/models.ts';
+import { closedAtEnd } from '../../support/at-end.ts';
 import { fc } from '../../support/property.ts';
 import { openTestRegistry, principalOf } from '../../support/registry.ts';
 import { onPostgres } from '../../support/store.ts';
@@ -81,11 +82,11 @@ export async function openWorlds(now: string, settings: object, given?: WorldTab
       await entered;
       return tables.rows.rebuild();
     },
-    async close() {
+    close: closedAtEnd(async () => {
       await entered;
       await tables.close();
       await under.close();
-    },
+    }),
   };
 }
 

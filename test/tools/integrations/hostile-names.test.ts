@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { callsOf } from '../../support/calls.ts';
-import { type ModelServer, startModelServer } from '../../support/model-server.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
-import { callRaw, connectHttp, type FakeUpstream, startUpstream, toolCalled } from '../../support/upstream.ts';
+import { startModelServer } from '../../support/model-server.ts';
+import { startTestServer } from '../../support/server.ts';
+import { callRaw, connectHttp, startUpstream, toolCalled } from '../../support/upstream.ts';
 
-let server: TestServer;
-let fake: FakeUpstream;
-let provider: ModelServer;
-before(async () => {
-  [fake, provider] = await Promise.all([startUpstream(), startModelServer()]);
-  server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
-});
+const [fake, provider] = await Promise.all([startUpstream(), startModelServer()]);
+const server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
 after(() => Promise.all([server.close(), fake.close(), provider.close()]));
 
 /** An integration without a prefix that lists these, while the work goes on. */

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { callsOf } from '../../support/calls.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startTestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
-import { connectHttp, type FakeUpstream, guestNames, startUpstream, toolCalled } from '../../support/upstream.ts';
+import { connectHttp, guestNames, startUpstream, toolCalled } from '../../support/upstream.ts';
 
-let server: TestServer;
-let fake: FakeUpstream;
-before(async () => {
-  [server, fake] = await Promise.all([startTestServer(), startUpstream(toolCalled('look'))]);
-});
+const [server, fake] = await Promise.all([startTestServer(), startUpstream(toolCalled('look'))]);
 after(() => Promise.all([server.close(), fake.close()]));
 
 /** The upstream answers a list only when its session is ended, and the end of the session a moment later. */

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { mustCall, rest } from '../../support/calls.ts';
 import { signedIn } from '../../support/oauth.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startTestServer } from '../../support/server.ts';
 import { signIn } from '../../support/sign-in.ts';
 import { callRaw, errorOfCall } from '../../support/upstream.ts';
 import type { WebClient } from '../../support/web-client.ts';
 
 /** Two servers of ours: the first one uses the tools of the second one, where each person signs in. */
-let server: TestServer;
-let other: TestServer;
-before(async () => {
-  [server, other] = await Promise.all([startTestServer(), startTestServer()]);
-});
+const [server, other] = await Promise.all([startTestServer(), startTestServer()]);
 after(() => Promise.all([server?.close(), other?.close()]));
 
 interface Person {

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { after, afterEach, describe, it } from 'node:test';
 import { callsOf } from '../../support/calls.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startTestServer } from '../../support/server.ts';
 import { callRaw, connectHttp, type FakeUpstream, startUpstream, toolCalled } from '../../support/upstream.ts';
 
-let server: TestServer;
-let fake: FakeUpstream;
-before(async () => {
-  [server, fake] = await Promise.all([startTestServer(), startUpstream(toolCalled('find'))]);
-});
+const [server, fake] = await Promise.all([startTestServer(), startUpstream(toolCalled('find'))]);
 after(() => Promise.all([server.close(), fake.close()]));
 afterEach(async () => {
   const { must } = callsOf(server);
