@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Document, document, documentFields, documentSummary } from '../resources/document.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
-import { onlyThese } from './core/access/limit.ts';
+import { whereWithin } from './core/access/record-limit.ts';
 import { withoutBookkeeping } from './core/history/history.ts';
 import { defineKind } from './core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
@@ -29,7 +29,7 @@ const listDocuments = defineTool({
   errors: [],
 
   handler({ projectId, tag, ...input }, { store, principal }) {
-    const any = onlyThese<Document>(principal.rights.limitedTo('document', 'read'), 'id');
+    const any = whereWithin<Document>(principal.rights.limitedTo('document', 'read'), 'id');
     return listPage(store.documents, input, { where: { projectId, tags: tag }, any }, (record) => record);
   },
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Goal, goal, goalFields, goalStatus } from '../resources/goal.ts';
 import { refTo } from '../resources/markers.ts';
-import { onlyThese } from './core/access/limit.ts';
+import { whereWithin } from './core/access/record-limit.ts';
 import { defineKind } from './core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
 import { listPage } from './core/registry/paging.ts';
@@ -27,7 +27,7 @@ const listGoals = defineTool({
   errors: [],
 
   handler({ status, projectId, ...input }, { store, principal }) {
-    const any = onlyThese<Goal>(principal.rights.limitedTo('goal', 'read'), 'id');
+    const any = whereWithin<Goal>(principal.rights.limitedTo('goal', 'read'), 'id');
     return listPage(store.goals, input, { where: { status, projectId }, any }, (record) => record);
   },
 });

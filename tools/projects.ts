@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { expectedRevision, namePart, pageOf, paging, recordId } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import { type Project, project, projectFields, projectStatus } from '../resources/project.ts';
-import { onlyThese } from './core/access/limit.ts';
+import { whereWithin } from './core/access/record-limit.ts';
 import { withoutBookkeeping } from './core/history/history.ts';
 import { defineKind } from './core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
-import { listPage, partOf } from './core/registry/paging.ts';
+import { listPage, textFilter } from './core/registry/paging.ts';
 import { requireUnnamed } from './core/registry/references.ts';
 
 const projectId = refTo('project', recordId).describe('Project id (`prj_…`), see list_projects.');
@@ -28,11 +28,11 @@ const listProjects = defineTool({
   errors: [],
 
   handler({ name, q, status, ...input }, { store, principal }) {
-    const any = onlyThese<Project>(principal.rights.limitedTo('project', 'read'), 'id');
+    const any = whereWithin<Project>(principal.rights.limitedTo('project', 'read'), 'id');
     return listPage(
       store.projects,
       input,
-      { where: { name, status }, any, part: partOf<Project>(q, 'name') },
+      { where: { name, status }, any, part: textFilter<Project>(q, 'name') },
       (record) => record,
     );
   },

@@ -3,13 +3,13 @@ import { expectedRevision, namePart, pageOf, paging, plainLine, recordId } from 
 import { orNameOf, refTo } from '../resources/markers.ts';
 import { type Skill, skill, skillFields } from '../resources/skill.ts';
 import type { Readers } from '../store/port.ts';
-import { onlyThese } from './core/access/limit.ts';
+import { whereWithin } from './core/access/record-limit.ts';
 import { mayReadAgent, requireSteeringAll } from './core/access/steering.ts';
 import { withoutBookkeeping } from './core/history/history.ts';
 import type { Context } from './core/registry/context.ts';
 import { defineKind } from './core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
-import { listPage, partOf } from './core/registry/paging.ts';
+import { listPage, textFilter } from './core/registry/paging.ts';
 import { looksLikeId } from './core/registry/record-names.ts';
 
 const skillId = orNameOf('skill', refTo('skill', recordId)).describe('Skill id (`skl_…`) or name, see list_skills.');
@@ -31,8 +31,8 @@ const listSkills = defineTool({
   errors: [],
 
   handler({ name, q, ...input }, { store, principal }) {
-    const any = onlyThese<Skill>(principal.rights.limitedTo('skill', 'read'), 'id');
-    const part = partOf<Skill>(q, 'name', 'displayName');
+    const any = whereWithin<Skill>(principal.rights.limitedTo('skill', 'read'), 'id');
+    const part = textFilter<Skill>(q, 'name', 'displayName');
     return listPage(store.skills, input, { where: { name }, any, part }, (record) => record);
   },
 });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { email, namesUser } from '../../resources/fields.ts';
 import { OperatorError } from '../../store/errors.ts';
 import { prefixOf } from '../../tools/core/access/key-secret.ts';
-import { inPlainWords } from '../../tools/core/registry/plain-words.ts';
+import { validationMessage } from '../../tools/core/registry/validation-messages.ts';
 import type { ModelSettings } from '../../tools/models/models.ts';
 import type { StorageLimits } from '../../tools/usage/storage-meter.ts';
 import { isProxyName } from '../http/caller-address.ts';
@@ -163,7 +163,7 @@ export class ConfigError extends OperatorError {}
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const trimmed = Object.entries(env).map(([name, value]) => [name, value?.trim()] as const);
   const given = Object.fromEntries(trimmed.filter(([, value]) => value !== ''));
-  const { data, error } = environment.safeParse(given, { error: inPlainWords });
+  const { data, error } = environment.safeParse(given, { error: validationMessage });
   const alone = new Set(error?.issues.map(({ path: [name], message }) => `${String(name)}: ${message}`));
   const problems = [...alone, ...signInProblems(given), ...modelProblems(given)];
   if (!data || problems.length > 0) throw new ConfigError(problemsText(problems));

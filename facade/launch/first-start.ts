@@ -2,7 +2,7 @@ import { OperatorError } from '../../store/errors.ts';
 import { firstOf } from '../../store/first.ts';
 import type { Store } from '../../store/port.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
-import { lookedAt } from '../../tools/core/registry/paging.ts';
+import { filteredReader } from '../../tools/core/registry/paging.ts';
 import type { Config } from '../config/config.ts';
 import { howToRun } from './how-to-run.ts';
 
@@ -41,7 +41,7 @@ export async function prepareStore(
 /** Makes an admin key for the first active owner, when all others are lost. Returns its secret. */
 export async function recoverKey(store: Store): Promise<string> {
   // One of them always has no limit.
-  const unlimited = lookedAt(store.adminUsers, ({ access }) => !access);
+  const unlimited = filteredReader(store.adminUsers, ({ access }) => !access);
   const owner = await firstOf(unlimited, { where: { role: 'owner', isActive: true }, order: 'oldest' });
   if (!owner) throw new OperatorError('The store has no active owner; start the server once on it first.');
   const secret = newSecret('key');

@@ -5,7 +5,7 @@ import {
   type SpanOptions,
   type TraceContext,
   type Tracer,
-  within,
+  withSpan,
 } from '../../tools/core/telemetry/span.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { traceIn } from '../http/observed-request.ts';
@@ -30,7 +30,7 @@ export class ObservedMessages {
     const method = methodIn(message);
     if (!tracer || method === LISTEN) return work();
     const span = this.#begin(tracer, exchange, message, method);
-    return within(span, work, () => failureOf(exchange, span));
+    return withSpan(span, work, () => failureOf(exchange, span));
   }
 
   /** `begun`: by `performance.now()`. */

@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { CollectionName } from '../../store/collections.ts';
 import type { Commit, Store } from '../../store/port.ts';
-import { mayRead } from '../../tools/core/access/may-read.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import { askSafely } from '../../tools/core/access/standing.ts';
+import { mayRead } from '../../tools/core/access/read-access.ts';
+import { checkSafely } from '../../tools/core/access/standing.ts';
 import { ToolError } from '../../tools/core/errors.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import { type Address, addresses } from './addresses.ts';
@@ -150,7 +150,7 @@ class Follower {
 
   async #mayReadAny(changes: Iterable<Changed>): Promise<boolean> {
     const { exchange, flight } = this.#visit;
-    const standing = await askSafely(() => exchange.renewed());
+    const standing = await checkSafely(() => exchange.renewed());
     if (standing instanceof ToolError) {
       if (standing.cause !== undefined) this.#parts.onError(standing.cause);
       flight.abort();

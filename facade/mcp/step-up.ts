@@ -34,9 +34,9 @@ function callIn(message: unknown): RequestedCall | undefined {
 
 function asksForMore({ registry }: Parts, { principal }: Exchange, { name, arguments: given }: CallParams): boolean {
   const tool = registry.find(name);
-  if (!tool?.standsFor) return tool !== undefined && scopesToAskFor(principal, tool, given) !== undefined;
+  if (!tool?.delegatesTo) return tool !== undefined && scopesToAskFor(principal, tool, given) !== undefined;
   const { data } = tool.input.safeParse(given);
-  const meant = data && tool.standsFor(data);
+  const meant = data && tool.delegatesTo(data);
   const other = meant && registry.find(meant.tool);
   return other !== undefined && isObject(meant?.input) && scopesToAskFor(principal, other, meant.input) !== undefined;
 }

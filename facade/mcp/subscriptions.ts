@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { reachOf } from '../../tools/core/access/reach.ts';
-import { lookAgain } from '../../tools/core/access/standing.ts';
+import { checkNow } from '../../tools/core/access/standing.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import { isObject, type RequestId, RpcError } from './message.ts';
 import { canonicalUri, ResourceUpdates, type UpdateParts } from './resource-updates.ts';
@@ -78,7 +78,7 @@ export class Subscriptions {
   /** Checks now whose list has changed. Without it, that is found when the credential is checked again. */
   lookAgain(): void {
     for (const { visit, compare } of this.#open) {
-      void lookAgain(() => visit.exchange.renewed(), { onGone: () => visit.flight.abort(), onRenewed: compare });
+      void checkNow(() => visit.exchange.renewed(), { onGone: () => visit.flight.abort(), onRenewed: compare });
     }
   }
 

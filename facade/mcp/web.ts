@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { watchStanding } from '../../tools/core/access/standing.ts';
+import { watchCredential } from '../../tools/core/access/standing.ts';
 import type { ToolError } from '../../tools/core/errors.ts';
 import { namesEvents } from '../http/accept.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -61,7 +61,7 @@ export async function sendWebResponse(
       if (problem.cause !== undefined) onError(problem.cause);
       flight.abort();
     };
-    const stopWatching = onRenewed && watchStanding(() => exchange.renewed(), { onGone, onRenewed });
+    const stopWatching = onRenewed && watchCredential(() => exchange.renewed(), { onGone, onRenewed });
     await pipeEvents(response, answer, answer.body).finally(stopWatching);
   } else if (answer.body) sendJsonText(response, answer.status, await answer.text());
   else sendNothing(response, answer.status);

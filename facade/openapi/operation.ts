@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ErrorCode, errorBody } from '../../resources/error.ts';
 import { SESSION_COOKIE } from '../../resources/session.ts';
-import { mayNeedFresh } from '../../tools/core/access/fresh.ts';
+import { mayNeedFresh } from '../../tools/core/access/fresh-sign-in.ts';
 import { type Access, ANYONE } from '../../tools/core/access/guarded-tool.ts';
 import { COMMON_ERRORS } from '../../tools/core/errors.ts';
 import type { CatalogEntry } from '../../tools/core/registry/catalog-index.ts';

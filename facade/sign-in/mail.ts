@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Dependency } from '../../tools/core/registry/context.ts';
-import { Watched } from '../../tools/core/registry/dependency-health.ts';
+import { ProbedDependency } from '../../tools/core/registry/dependency-health.ts';
 
 interface Mail {
   readonly to: string;
@@ -57,7 +57,7 @@ export async function createSmtpTransport(smtpUrl: string, mailFrom: string) {
 
 function createSmtpMailer({ smtpUrl, mailFrom, logger }: MailerOptions & { readonly smtpUrl: string }): Mailer {
   const transport = createSmtpTransport(smtpUrl, mailFrom);
-  const server = new Watched({
+  const server = new ProbedDependency({
     name: 'mail',
     kind: 'smtp',
     probe: async () => (await transport).verify(),

@@ -4,7 +4,7 @@ import * as oidc from 'openid-client';
 import type { Logger } from 'pino';
 import { ToolError } from '../../tools/core/errors.ts';
 import type { Dependency } from '../../tools/core/registry/context.ts';
-import { Watched } from '../../tools/core/registry/dependency-health.ts';
+import { ProbedDependency } from '../../tools/core/registry/dependency-health.ts';
 import { CLOCK_SKEW_SECONDS, type TokenHeader } from '../../tools/sign-in/id-token.ts';
 import { isLoopback, type OidcSettings } from '../config/sign-in-config.ts';
 
@@ -29,13 +29,13 @@ interface Opened {
 /** The connection to the provider. It is made when it is needed, and again after it was lost. */
 export class ProviderConnection implements Dependency {
   readonly #options: ProviderConnectionOptions;
-  readonly #server: Watched;
+  readonly #server: ProbedDependency;
   #opened: Opened | undefined;
   #opening: Promise<Opened> | undefined;
 
   constructor(options: ProviderConnectionOptions) {
     this.#options = options;
-    this.#server = new Watched({
+    this.#server = new ProbedDependency({
       name: 'sign-in provider',
       kind: 'oidc',
       probe: () => this.#discover(),

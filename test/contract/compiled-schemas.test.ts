@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { compiled } from '../../resources/compiled.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { jsonSchema } from '../../tools/core/registry/json-schema.ts';
-import { inPlainWords } from '../../tools/core/registry/plain-words.ts';
+import { validationMessage } from '../../tools/core/registry/validation-messages.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { validInput } from './fuzz-inputs.ts';
@@ -48,8 +48,8 @@ describe('compiled schemas', () => {
     it(`take the same ${io}s as zod, make the same of them, and word the same problems`, () => {
       for (const { tool } of catalog.entries) {
         const check = (value: unknown) => {
-          const plain = tool[io].safeParse(value, { error: inPlainWords });
-          const fast = compiled(tool[io]).safeParse(value, { error: inPlainWords });
+          const plain = tool[io].safeParse(value, { error: validationMessage });
+          const fast = compiled(tool[io]).safeParse(value, { error: validationMessage });
           assert.equal(fast.success, plain.success, tool.name);
           assert.deepStrictEqual(fast.data, plain.data, tool.name);
           assert.equal(JSON.stringify(fast.data), JSON.stringify(plain.data), tool.name); // in the same order

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { OWNER } from '../../resources/admin-user.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { mayNeedFresh } from '../../tools/core/access/fresh.ts';
+import { mayNeedFresh } from '../../tools/core/access/fresh-sign-in.ts';
 import { type Access, ANYONE } from '../../tools/core/access/guarded-tool.ts';
 import type { Tool } from '../../tools/core/registry/define-tool.ts';
 import { callsOf, makeKey } from '../support/calls.ts';

@@ -11,7 +11,7 @@ import * as registration from '../../facade/oauth/registration.ts';
 import * as requests from '../../facade/oauth/requests.ts';
 import * as tokenProofs from '../../facade/oauth/token-proofs.ts';
 import * as clients from '../../facade/oauth/unused-clients.ts';
-import * as fresh from '../../tools/core/access/fresh.ts';
+import * as fresh from '../../tools/core/access/fresh-sign-in.ts';
 import * as idempotency from '../../tools/core/registry/idempotency.ts';
 import * as gauge from '../../tools/core/registry/json-gauge.ts';
 import * as attempts from '../../tools/sign-in/attempts.ts';
@@ -46,7 +46,7 @@ export const doorLimits: Limits = {
       'page of a list',
       `\`limit\` 1 to ${most('list_agents', 'limit')}, default ${inputOf('list_agents', 'limit').default}, messages ${inputOf('list_messages', 'limit').default}`,
     ],
-    ['idempotency key', `kept for ${time(idempotency.KEPT_MS)}`],
+    ['idempotency key', `kept for ${time(idempotency.ANSWER_RETENTION_MS)}`],
     ['connections', `${count(Number(variable('MAX_CONNECTIONS')))} (\`MAX_CONNECTIONS\`)`],
     [
       'idle connection',

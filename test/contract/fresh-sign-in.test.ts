@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { CollectionName } from '../../store/collections.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { mayNeedFresh } from '../../tools/core/access/fresh.ts';
+import { mayNeedFresh } from '../../tools/core/access/fresh-sign-in.ts';
 import type { Tool } from '../../tools/core/registry/tool.ts';
 import { callsOf, callTool, makeKey } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

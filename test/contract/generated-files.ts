@@ -5,7 +5,7 @@ import { metricsRoute, routes } from '../../facade/routes.ts';
 import { type ErrorCode, errorStatus } from '../../resources/error.ts';
 import { importedRows } from '../../resources/imported-rows.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { mayNeedFresh } from '../../tools/core/access/fresh.ts';
+import { mayNeedFresh } from '../../tools/core/access/fresh-sign-in.ts';
 import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
 import { WEBHOOK_TOOL } from '../../tools/core/access/webhook-principal.ts';
 import type { Tool } from '../../tools/core/registry/define-tool.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PersonAccess } from '../../resources/admin-user.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { findStanding } from '../../tools/core/access/standing.ts';
+import { credentialStatus } from '../../tools/core/access/standing.ts';
 import { callsOf, callTool, makeKey, rest } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';
@@ -78,7 +78,7 @@ for (const [what, access] of Object.entries(accesses)) {
         { type: 'api-key', id: (await must('list_api_keys', { ownerId: id })).data[0].id, name: 'all' },
         { type: 'capsule', id: capsule.id, name: 'test' },
       ]) {
-        const standing = await findStanding(acting, server.store, { catalog, now: new Date() });
+        const standing = await credentialStatus(acting, server.store, { catalog, now: new Date() });
         assert.ok(typeof standing === 'object' && !standing.rights.isAdmin, acting.type);
         const needs = [{ resource: 'document', op: 'write' }];
         assert.equal(standing.rights.allows({ scope: 'documents:write', needs }), false, acting.type);

@@ -6,7 +6,7 @@ import { appPrincipal } from '../../tools/core/access/app-principal.ts';
 import { capsulePrincipal } from '../../tools/core/access/capsule-principal.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { reaches } from '../../tools/core/access/reach.ts';
-import { findStanding } from '../../tools/core/access/standing.ts';
+import { credentialStatus } from '../../tools/core/access/standing.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
@@ -46,7 +46,7 @@ async function principalFor({ store }: TestRegistry, app: ConnectedAppRecord): P
 async function problemOf({ store }: TestRegistry, app: ConnectedAppRecord, now = new Date()): Promise<string> {
   const found = await appPrincipal(store, app, { catalog, now });
   assert.equal(typeof found, 'string');
-  const standing = await findStanding({ type: 'app', id: app.id, name: 'Claude' }, store, { catalog, now });
+  const standing = await credentialStatus({ type: 'app', id: app.id, name: 'Claude' }, store, { catalog, now });
   assert.equal(typeof standing, 'string');
   return String(found);
 }
@@ -92,7 +92,7 @@ describe('the principal of a connected app', () => {
     await principalFor(world, app);
     await world.store.transaction((tx) => tx.connectedApps.delete(app.id));
     const now = new Date();
-    const standing = await findStanding({ type: 'app', id: app.id, name: 'Claude' }, world.store, { catalog, now });
+    const standing = await credentialStatus({ type: 'app', id: app.id, name: 'Claude' }, world.store, { catalog, now });
     assert.match(String(standing), /disconnected/);
     await world.close();
   });

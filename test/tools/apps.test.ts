@@ -9,7 +9,7 @@ import { isListed } from '../../tools/core/access/guarded-tool.ts';
 import { personPrincipal } from '../../tools/core/access/person-principal.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { reaches } from '../../tools/core/access/reach.ts';
-import { bothRights, grantRights, scopeRights } from '../../tools/core/access/rights.ts';
+import { grantRights, intersectRights, scopeRights } from '../../tools/core/access/rights.ts';
 import { scopesToAskFor } from '../../tools/core/access/step-up.ts';
 import { holderOf } from '../../tools/integrations/accounts/holder.ts';
 import { inputFor } from '../contract/inputs.ts';
@@ -336,7 +336,7 @@ describe('a connected app', () => {
     fc.assert(
       fc.property(own, fc.integer({ min: 1, max: 3 }), (rights, count) => {
         const handed = scopeRights(APP_SCOPES.slice(0, count));
-        const both = handed.isAdmin ? bothRights(rights, handed) : bothRights(handed, rights);
+        const both = handed.isAdmin ? intersectRights(rights, handed) : intersectRights(handed, rights);
         const limit = { holder: 'app', fingerprint: 'app', allows: canBeInApp };
         assert.equal(both.isAdmin, handed.isAdmin && rights.isAdmin);
         for (const tool of tools) {

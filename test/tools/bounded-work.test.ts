@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { setImmediate as round } from 'node:timers/promises';
 import { warningsOf } from '../../tools/capsules/verdicts.ts';
 import { catalog as tools } from '../../tools/catalog.ts';
-import { firstBeyond } from '../../tools/core/access/allowlist.ts';
+import { firstExceeding } from '../../tools/core/access/allowlist.ts';
 import { indexCatalog } from '../../tools/core/registry/catalog-index.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 
@@ -28,8 +28,8 @@ describe('the entries of an allowlist', () => {
   function workFor(allowedTools: string[]): number {
     judged = 0;
     warningsOf({ name: 'c', allowedTools, deniedTools: [] }, catalog);
-    firstBeyond(allowedTools, catalog, admin);
-    firstBeyond(allowedTools, catalog, limited);
+    firstExceeding(allowedTools, catalog, admin);
+    firstExceeding(allowedTools, catalog, limited);
     return judged;
   }
 

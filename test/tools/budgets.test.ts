@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { RecordChange } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { findToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
-import { behindOf, findKey, keyHolder } from '../../tools/core/access/key-principal.ts';
+import { findKey, keyHolder, keyReference } from '../../tools/core/access/key-principal.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { eventOf, eventTypesOf } from '../../tools/flows/event-types.ts';
@@ -330,7 +330,7 @@ describe('a budget', () => {
     const capsule = await capsuleOf(token);
     assert.equal(codeOf(await limited.call(capsule, 'list_skills')), 'ok');
     const record = (await world.store.apiKeys.get(next.id)) ?? assert.fail();
-    const session: Principal = { ...admin, madeWith: behindOf(record) };
+    const session: Principal = { ...admin, madeWith: keyReference(record) };
     assert.equal(codeOf(await limited.call(session, 'list_skills')), 'ok');
     assert.equal((await budgetOf('key', robot.id)).used, 5);
     for (const principal of [made, next, session]) {

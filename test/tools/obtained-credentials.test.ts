@@ -6,8 +6,8 @@ import { findToken, tokenHolder } from '../../tools/core/access/capsule-principa
 import { findKey, keyHolder } from '../../tools/core/access/key-principal.ts';
 import { personPrincipal } from '../../tools/core/access/person-principal.ts';
 import { endOf, type Principal } from '../../tools/core/access/principal.ts';
-import { reaches, reachesWholly, reachOf } from '../../tools/core/access/reach.ts';
-import { findStanding } from '../../tools/core/access/standing.ts';
+import { reaches, reachesFully, reachOf } from '../../tools/core/access/reach.ts';
+import { credentialStatus } from '../../tools/core/access/standing.ts';
 import { roleIn } from '../../tools/core/access/visibility.ts';
 import { findRunAs } from '../../tools/flows/run-as.ts';
 import { holderOf } from '../../tools/integrations/accounts/holder.ts';
@@ -238,7 +238,7 @@ async function principalOf(held: Held): Promise<Principal | undefined> {
   const acting =
     'flowId' in held
       ? await findRunAs((await store.flows.read(held.flowId)).runAs, store, parts)
-      : await findStanding((await store.webhooks.read(held.webhookId)).owner, store, parts);
+      : await credentialStatus((await store.webhooks.read(held.webhookId)).owner, store, parts);
   return typeof acting === 'string' ? undefined : acting;
 }
 
@@ -262,7 +262,7 @@ function toolsOf(principal: Principal): readonly string[] {
     known.get(reach) ??
     catalog.entries.flatMap(({ tool }) => [
       ...(reaches(principal, tool) ? [`some ${tool.name}`] : []),
-      ...(reachesWholly(principal, tool) ? [`every ${tool.name}`] : []),
+      ...(reachesFully(principal, tool) ? [`every ${tool.name}`] : []),
     ]);
   known.set(reach, found);
   return found;

@@ -5,7 +5,7 @@ import { allowlistLimit } from '../../tools/core/access/allowlist.ts';
 import { isListed } from '../../tools/core/access/guarded-tool.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { reaches, reachOf } from '../../tools/core/access/reach.ts';
-import { bothLimits, type ToolLimit } from '../../tools/core/access/tool-limit.ts';
+import { intersectToolLimits, type ToolLimit } from '../../tools/core/access/tool-limit.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
@@ -59,10 +59,10 @@ describe('a limit on tools', () => {
   it('composes: both hold', () => {
     const outer = allowlistLimit('one', ['list_*']);
     const inner: ToolLimit = { ...allowlistLimit('other', ['*_agents', '*_skills'], ['list_skills']) };
-    const both = { ...admin, tools: bothLimits(outer, inner) };
+    const both = { ...admin, tools: intersectToolLimits(outer, inner) };
     assert.deepEqual(names(both), ['list_agents']);
     assert.notEqual(reachOf(both), reachOf({ ...admin, tools: outer }));
-    assert.equal(bothLimits(undefined, inner), inner);
+    assert.equal(intersectToolLimits(undefined, inner), inner);
   });
 });
 

@@ -4,14 +4,14 @@ import { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-id
 import { agentRef, expectedRevision, namePart, pageOf, paging, plainLine } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../core/access/delegation.ts';
-import { onlyThese } from '../core/access/limit.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { isKeptFrom } from '../core/access/reach.ts';
+import { isHiddenByLimit } from '../core/access/reach.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import { requireSteering, steers } from '../core/access/steering.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
-import { listPage, partOf } from '../core/registry/paging.ts';
+import { listPage, textFilter } from '../core/registry/paging.ts';
 import { looksLikeId } from '../core/registry/record-names.ts';
 import { requireUnnamed } from '../core/registry/references.ts';
 import { requireNoDefault } from '../settings/settings.ts';
@@ -59,10 +59,10 @@ const listAgents = defineTool({
   errors: [],
 
   handler({ name, q, ...input }, { store, principal }) {
-    const [byId, byName] = onlyThese<Agent>(principal.rights.limitedTo('agent', 'read'), 'id', 'name') ?? [];
+    const [byId, byName] = whereWithin<Agent>(principal.rights.limitedTo('agent', 'read'), 'id', 'name') ?? [];
     const any = byId && [byId, ...(byName ? [{ status: ['active', 'paused'], ...byName }] : [])];
     const where = { name, status: input.status ?? ['active', 'paused'] };
-    const part = partOf<Agent>(q, 'name', 'displayName');
+    const part = textFilter<Agent>(q, 'name', 'displayName');
     return listPage(store.agents, input, { where, any, part }, maskAgent);
   },
 });
@@ -257,7 +257,7 @@ async function requireSkills(
 ): Promise<void> {
   const found = await Promise.all((skillIds ?? []).map((id) => store.skills.get(id)));
   const issues = found.flatMap((skill, index) =>
-    skill && !isKeptFrom(principal, 'skill', 'read', skill)
+    skill && !isHiddenByLimit(principal, 'skill', 'read', skill)
       ? []
       : [{ path: `skillIds[${index}]`, message: `There is no skill ${skillIds?.[index]}; see list_skills.` }],
   );

@@ -7,7 +7,7 @@ import { appPrincipal, mayUseCapsule } from '../core/access/app-principal.ts';
 import { budgetSubjectsIn } from '../core/access/budgets.ts';
 import { requireWithin } from '../core/access/delegation.ts';
 import { ANYONE, type GuardedTool } from '../core/access/guarded-tool.ts';
-import { bondOf, isSession, type Principal } from '../core/access/principal.ts';
+import { endsWithKey, isSession, type Principal } from '../core/access/principal.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { CREATES, defineTool, type Fail } from '../core/registry/define-tool.ts';
 
@@ -59,7 +59,7 @@ export const authorizeApp = defineTool({
       client,
       resource,
       scopes: capsuleId === undefined ? scopes : [],
-      ...(isSession(principal) && { userId: principal.ownerId, ...bondOf(principal) }),
+      ...(isSession(principal) && { userId: principal.ownerId, ...endsWithKey(principal) }),
       budgetSubjects: budgetSubjectsIn(principal),
       ...(capsuleId !== undefined && { capsuleId }),
       ...(tokenPrefix !== undefined && { tokenPrefix }),

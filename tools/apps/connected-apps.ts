@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ConnectedApp, type ConnectedAppRecord, connectedApp } from '../../resources/connected-app.ts';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
-import { isOwn, listedTo, mayByRight } from '../core/access/own.ts';
+import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
 import { DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 
@@ -25,7 +25,7 @@ const listConnectedApps = defineTool({
   handler({ userId, capsuleId, ...page }, { store, principal }) {
     const query = {
       where: { userId, capsuleId },
-      any: listedTo<ConnectedAppRecord>(principal, 'app', { userId: principal.ownerId }),
+      any: listFilter<ConnectedAppRecord>(principal, 'app', { userId: principal.ownerId }),
     };
     return listPage(store.connectedApps, page, query, showApp);
   },
@@ -48,7 +48,7 @@ const disconnectApp = defineTool({
 
   async handler({ id }, { store, principal, fail }) {
     const app = await store.connectedApps.get(id);
-    if (!app || !(isOwn(principal, app.userId) || mayByRight(principal, 'app', 'write', id))) {
+    if (!app || !(isOwn(principal, app.userId) || hasRight(principal, 'app', 'write', id))) {
       throw fail('not_found', `There is no connected app ${id}; list_connected_apps shows the ones you can see.`);
     }
     return { connection: showApp(await store.connectedApps.delete(id)), ended: true };

@@ -11,9 +11,9 @@ import {
 } from '../../resources/oauth-client.ts';
 import { newId } from '../../store/ids.ts';
 import { requireWithin } from '../core/access/delegation.ts';
-import { endConnections } from '../core/access/ended-credentials.ts';
+import { endConnections } from '../core/access/end-credentials.ts';
 import { hashSecret, newSecret } from '../core/access/key-secret.ts';
-import { onlyThese } from '../core/access/limit.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
 import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
@@ -31,7 +31,7 @@ const listOAuthClients = defineTool({
   errors: [],
 
   handler({ kind, ...page }, { store, principal }) {
-    const any = onlyThese<OAuthClientRecord>(principal.rights.limitedTo('oauth-client', 'read'), 'id');
+    const any = whereWithin<OAuthClientRecord>(principal.rights.limitedTo('oauth-client', 'read'), 'id');
     return listPage(store.oauthClients, page, { where: { kind }, any }, showClient);
   },
 });

@@ -5,15 +5,15 @@ import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { budgetSubjectsIn, madeBy } from '../core/access/budgets.ts';
 import { capsuleCredential, capsuleRights, requireCredential } from '../core/access/credential.ts';
-import { endConnections, endConnectionsByToken } from '../core/access/ended-credentials.ts';
-import { isOwn, listedTo, mayByRight } from '../core/access/own.ts';
-import { bondOf } from '../core/access/principal.ts';
+import { endConnections, endConnectionsByToken } from '../core/access/end-credentials.ts';
+import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
+import { endsWithKey } from '../core/access/principal.ts';
 import { FORBIDDEN } from '../core/access/reach.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Context } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
-import { listPage, partOf } from '../core/registry/paging.ts';
+import { listPage, textFilter } from '../core/registry/paging.ts';
 import { requireDefinition } from './capsule-definition.ts';
 import { newToken, tokensInGrace, withoutEarlier } from './tokens.ts';
 import { warningsOf } from './verdicts.ts';
@@ -57,11 +57,11 @@ const listCapsules = defineTool({
   errors: [],
 
   handler({ name, q, status, ...page }, { store, principal }) {
-    const any = listedTo<CapsuleRecord>(principal, 'capsule', { ownerId: principal.ownerId });
+    const any = listFilter<CapsuleRecord>(principal, 'capsule', { ownerId: principal.ownerId });
     return listPage(
       store.capsules,
       page,
-      { where: { name, status }, any, part: partOf<CapsuleRecord>(q, 'name') },
+      { where: { name, status }, any, part: textFilter<CapsuleRecord>(q, 'name') },
       showCapsule,
     );
   },
@@ -116,7 +116,7 @@ const createCapsule = defineTool({
       ownerId: principal.ownerId,
       createdBy: principal.id,
       budgetSubjects: budgetSubjectsIn(principal),
-      ...bondOf(principal),
+      ...endsWithKey(principal),
       callCount: 0,
     });
     return { ...showWithWarnings(record, server.catalog), token: secret };
@@ -222,7 +222,7 @@ const rotateCapsuleToken = defineTool({
     await requireCredential({ store, principal }, { way: 'rotate', ...credential });
     const now = server.now();
     const { secret, members } = newToken(now, tokensInGrace(current, now, graceSeconds));
-    const { endsWith = null } = bondOf(principal);
+    const { endsWith = null } = endsWithKey(principal);
     const budgetSubjects = [...new Set([...madeBy(current), ...budgetSubjectsIn(principal)])];
     const rotated = await store.capsules.update(id, { ...members, endsWith, budgetSubjects }, { expectedRevision });
     await endConnectionsByToken(store, rotated);
@@ -239,7 +239,7 @@ async function findCapsule(
   op: 'read' | 'delete',
 ): Promise<CapsuleRecord> {
   const capsule = await store.capsules.get(id);
-  if (capsule && (isOwn(principal, capsule.ownerId) || mayByRight(principal, 'capsule', op, id))) return capsule;
+  if (capsule && (isOwn(principal, capsule.ownerId) || hasRight(principal, 'capsule', op, id))) return capsule;
   throw fail('not_found', `There is no capsule ${id}; list_capsules shows the ones you can see.`);
 }
 

@@ -6,7 +6,7 @@ import { requireWithin } from '../core/access/delegation.ts';
 import { isListed } from '../core/access/guarded-tool.ts';
 import { personPrincipal } from '../core/access/person-principal.ts';
 import { reaches } from '../core/access/reach.ts';
-import { narrower } from '../core/access/rights.ts';
+import { narrowRights } from '../core/access/rights.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { listedTool } from '../core/registry/listed-tool.ts';
@@ -69,7 +69,7 @@ const EMPTY: CapsuleDefinition = { name: 'draft', allowedTools: [], deniedTools:
 
 function preview(definition: CapsuleDefinition, catalog: Catalog, owner: AdminUser | undefined) {
   const own = reachOfCapsule(definition, catalog);
-  const reach = owner?.access ? { ...own, rights: narrower(own.rights, personPrincipal(owner).rights) } : own;
+  const reach = owner?.access ? { ...own, rights: narrowRights(own.rights, personPrincipal(owner).rights) } : own;
   const tools = catalog.entries
     .map(({ tool }) => tool)
     .filter((tool) => isListed(tool) && reaches(reach, tool))

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { barrier, globMatcher, isGlob } from '../core/access/allowlist.ts';
+import { globMatcher, integrationBoundary, isGlob } from '../core/access/allowlist.ts';
 import { type CapsuleDefinition, canBeInCapsule, reachOfCapsule } from '../core/access/capsule-principal.ts';
 import { isListed } from '../core/access/guarded-tool.ts';
 import { reaches } from '../core/access/reach.ts';
@@ -56,7 +56,7 @@ export function verdictsOf(definition: CapsuleDefinition, catalog: Catalog): Ent
 
   function judge(tool: Tool, entry: string): Judged {
     const { refused, unreached, narrowed } = standings.get(tool.name) ?? standingOf(tool);
-    const barred = barrier(entry, tool);
+    const barred = integrationBoundary(entry, tool);
     const rule = refused ?? (barred ? BARRED[barred] : unreached);
     if (rule !== undefined) return { name: tool.name, served: false, rule };
     const allowing = isGlob(entry) ? BY_GLOB : NAMED;

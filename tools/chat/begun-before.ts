@@ -4,7 +4,7 @@ import type { Readers, TextSearch } from '../../store/port.ts';
 import { openThread } from '../core/access/visibility.ts';
 import { ToolError } from '../core/errors.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
-import { isKept, KEPT_MS, requireSameInput } from '../core/registry/idempotency.ts';
+import { ANSWER_RETENTION_MS, isStoredError, requireSameInput } from '../core/registry/idempotency.ts';
 import { endRun, lostRun } from '../runs/stored-runs.ts';
 import { answerOf } from './answer.ts';
 import { requireInvoke } from './choose.ts';
@@ -19,7 +19,7 @@ type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict' | 
 export async function ranBefore({ store, server, repeat, write }: Context): Promise<AgentRunRecord | undefined> {
   if (!repeat) return undefined;
   const now = server.now();
-  const from = new Date(now.getTime() - KEPT_MS).toISOString();
+  const from = new Date(now.getTime() - ANSWER_RETENTION_MS).toISOString();
   const run = await store.agentRuns.first({ where: { begunBy: repeat.key }, from });
   if (!run) return undefined;
   requireSameInput(repeat, run.begunWith);
@@ -27,7 +27,7 @@ export async function ranBefore({ store, server, repeat, write }: Context): Prom
   if (status === 'succeeded') return run;
   if (status === 'running') await write((tx) => endRun(tx, run.id, lostRun(now)));
   if (status === 'running' || run.cutOff) throw cutOff(run);
-  if (error && isKept(error.code)) throw new ToolError(error.code, error.message, runDetail(run));
+  if (error && isStoredError(error.code)) throw new ToolError(error.code, error.message, runDetail(run));
   return undefined;
 }
 

@@ -22,7 +22,7 @@ export interface ErrorDetail {
   /** Given with `rate_limited`; each door passes it on in its own way. */
   readonly retryAfterSeconds?: number;
   /** What a person has to do before the call can be made again. Only callers who can ask a person are told in this form. */
-  readonly wants?: InputWanted;
+  readonly wants?: InputRequired;
   /** Given with `unauthenticated`: there was a token, and it is not valid. */
   readonly invalidToken?: true;
   /** Of an `unauthenticated` error: the address of the metadata by which a client gets a token, and the scope to ask for. */
@@ -32,7 +32,7 @@ export interface ErrorDetail {
 }
 
 /** Requests to a person in the form of MCP, by the names under which the answers come back. */
-export interface InputWanted {
+export interface InputRequired {
   readonly requests: Readonly<Record<string, { readonly method: string; readonly params: object }>>;
   /** Given back unchanged with the answers. */
   readonly state?: string;

@@ -20,7 +20,7 @@ export interface RecordKind {
   readonly refersTo?: Readonly<Partial<Record<string, string>>> | undefined;
   /** Absent if flows cannot wait for what happens to such records. */
   readonly event?: EventNames | undefined;
-  readonly history?: KeptHistory | undefined;
+  readonly history?: HistoryOptions | undefined;
   /** Removes from such records what they hold of a record that is purged. */
   forget?(store: Transaction, id: string): Promise<void>;
 }
@@ -39,7 +39,7 @@ export interface EventNames {
 export type Payload = Readonly<Record<string, unknown>>;
 
 /** What versions keep of a record. */
-export interface KeptHistory {
+export interface HistoryOptions {
   /** The member that is the text of a text entity. */
   readonly text?: string;
   /** The record without server-managed secrets. Its parameter is a record of the kind's own collection. */
@@ -48,7 +48,7 @@ export interface KeptHistory {
 
 export interface VersionedKind extends RecordKind {
   readonly type: EntityType;
-  readonly history: KeptHistory;
+  readonly history: HistoryOptions;
 }
 
 /** A kind with a history has a type that versions know: `defineKind` takes no other. */

@@ -3,7 +3,7 @@ import { database, databaseFields, type StoredDatabase } from '../../resources/d
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { StaleRevision } from '../../store/errors.ts';
-import { onlyThese } from '../core/access/limit.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
@@ -23,7 +23,7 @@ const listDatabases = defineTool({
   errors: [],
 
   handler(input, { store, principal }) {
-    const any = onlyThese<StoredDatabase>(principal.rights.limitedTo('record', 'read'), 'id');
+    const any = whereWithin<StoredDatabase>(principal.rights.limitedTo('record', 'read'), 'id');
     return listPage(store.databases, input, { any }, showDatabase);
   },
 });

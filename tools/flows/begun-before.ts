@@ -1,14 +1,14 @@
 import type { FlowRunRecord } from '../../resources/flow-run.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { type Began, KEPT_MS, requireSameInput } from '../core/registry/idempotency.ts';
+import { ANSWER_RETENTION_MS, type CallFingerprint, requireSameInput } from '../core/registry/idempotency.ts';
 
 /** What a run keeps of who began it, so that the same call made again finds it. */
 export type Beginning = Pick<FlowRunRecord, 'begunBy' | 'begunWith'>;
 
 interface Beginner {
   readonly principal: Principal;
-  readonly repeat: Began | undefined;
+  readonly repeat: CallFingerprint | undefined;
 }
 
 /** A step of another run names the attempt at it, others the key of their call. */
@@ -19,7 +19,7 @@ export function beginningOf({ principal, repeat }: Beginner): Beginning {
 
 /**
  * The run that the same attempt, or an earlier call under the same key, began while its answer was not kept.
- * @throws OtherInput where that call had another input
+ * @throws InputMismatch where that call had another input
  */
 export async function begunBefore(
   { flowRuns }: Pick<Readers, 'flowRuns'>,
@@ -29,7 +29,7 @@ export async function begunBefore(
   const { begunBy, begunWith } = beginningOf({ principal, repeat });
   if (begunBy === undefined) return undefined;
   const isCall = begunWith !== undefined;
-  const from = isCall ? new Date(now.getTime() - KEPT_MS).toISOString() : undefined;
+  const from = isCall ? new Date(now.getTime() - ANSWER_RETENTION_MS).toISOString() : undefined;
   const run = await flowRuns.first({ where: { begunBy }, from });
   if (run && isCall && repeat) requireSameInput(repeat, run.begunWith);
   return run;

@@ -1,4 +1,4 @@
-import { plain, Room } from '../core/history/audit-room.ts';
+import { SizeBudget, truncated } from '../core/history/size-budget.ts';
 import { type Job, SideProcess } from '../core/side-process/side-process.ts';
 import { holds, render, type TemplateScope } from './render.ts';
 import { isTemplate } from './templates.ts';
@@ -87,7 +87,7 @@ export function isQuicklyJudged(condition: string): boolean {
 }
 
 function isSmall(scope: TemplateScope): boolean {
-  const room = new Room(SMALL);
-  plain(scope, room);
+  const room = new SizeBudget(SMALL);
+  truncated(scope, room);
   return room.left > 0;
 }

@@ -5,7 +5,7 @@ import type { FlowStep } from '../../resources/flow.ts';
 import { SECRET_MASK } from '../../resources/integration.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../core/access/delegation.ts';
-import { requireFreshFor } from '../core/access/fresh.ts';
+import { requireFreshFor } from '../core/access/fresh-sign-in.ts';
 import { isListed } from '../core/access/guarded-tool.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { nearest } from '../core/access/similar-names.ts';

@@ -11,13 +11,13 @@ import {
 } from '../../resources/flow.ts';
 import { orNameOf, refTo, serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import { onlyThese } from '../core/access/limit.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import type { Context } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
-import { listPage, partOf } from '../core/registry/paging.ts';
+import { listPage, textFilter } from '../core/registry/paging.ts';
 import { looksLikeId } from '../core/registry/record-names.ts';
 import { readSettings } from '../settings/settings.ts';
 import { type AnalyzedTexts, analyzedTextsOf, type FlowDefinition } from './definition-texts.ts';
@@ -55,11 +55,11 @@ const listFlows = defineTool({
   errors: [],
 
   handler({ name, q, enabled, agentId, ...page }, { store, principal }) {
-    const any = onlyThese<Flow>(principal.rights.limitedTo('flow', 'read'), 'id');
+    const any = whereWithin<Flow>(principal.rights.limitedTo('flow', 'read'), 'id');
     return listPage(
       store.flows,
       page,
-      { where: { name, enabled, agentId }, any, part: partOf<Flow>(q, 'name') },
+      { where: { name, enabled, agentId }, any, part: textFilter<Flow>(q, 'name') },
       (record) => record,
     );
   },

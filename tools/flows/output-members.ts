@@ -10,7 +10,7 @@ const SIZE = 'size';
 /** Why a path below the output of a tool leads nowhere, whatever the tool answers. Undefined where it may lead somewhere. */
 export function outputProblem(tool: Tool, path: readonly (string | undefined)[], place: string): string | undefined {
   // Such a tool answers what the one that it calls answers.
-  if (tool.standsFor || tool.answersContent) return undefined;
+  if (tool.delegatesTo || tool.answersContent) return undefined;
   let schemas: readonly z.ZodType[] = [tool.output];
   let before = place;
   for (const part of path) {

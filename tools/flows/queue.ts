@@ -2,7 +2,7 @@ import type { Flow } from '../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunTrigger } from '../../resources/flow-run.ts';
 import type { Readers, Writers } from '../../store/port.ts';
 import { ToolError } from '../core/errors.ts';
-import { carriedTrace } from '../core/telemetry/span.ts';
+import { outgoingTrace } from '../core/telemetry/span.ts';
 import type { Beginning } from './begun-before.ts';
 
 /** The largest number of runs of one flow that can wait. */
@@ -146,7 +146,7 @@ async function insertRuns(
   wishes: readonly Wish[],
 ): Promise<readonly FlowRunRecord[]> {
   await forgetOld(store, flowId, wishes.length);
-  const trace = carriedTrace()?.traceparent;
+  const trace = outgoingTrace()?.traceparent;
   return store.flowRuns.insertAll(
     wishes.map(({ trigger, input, causes, begun, retry }) => ({
       flowId,

@@ -2,8 +2,8 @@ import type { Flow, FlowRunAs as RunAs } from '../../resources/flow.ts';
 import type { Readers } from '../../store/port.ts';
 import { budgetSubjectsIn } from '../core/access/budgets.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { findStanding } from '../core/access/standing.ts';
-import { bothLimits, type ToolLimit } from '../core/access/tool-limit.ts';
+import { credentialStatus } from '../core/access/standing.ts';
+import { intersectToolLimits, type ToolLimit } from '../core/access/tool-limit.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function findRunAs(
   store: Readers,
   parts: { readonly catalog: Catalog; readonly now: Date },
 ): Promise<Principal | string> {
-  const found = await findStanding(runAs, store, parts);
+  const found = await credentialStatus(runAs, store, parts);
   if (typeof found === 'string') return `The flow acts for somebody who is gone. ${found}`;
   return runAs.budgetSubjects ? { ...found, budgetSubjects: runAs.budgetSubjects } : found;
 }
@@ -46,7 +46,7 @@ export function actingFlow(
     fingerprint: 'no secrets',
     allows: (tool) => !tool.answersSecret && !tool.forPeople,
   };
-  const tools = bothLimits(runAs.tools, limit);
+  const tools = intersectToolLimits(runAs.tools, limit);
   const acting = { ...runAs, type: 'flow', id, name, tools, actsFor: runAs, causes: [...causes, id] } as const;
   return runId === undefined ? acting : { ...acting, runId, ...(attempt !== undefined && { attempt }) };
 }

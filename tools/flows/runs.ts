@@ -5,8 +5,8 @@ import { orNameOf, refTo } from '../../resources/markers.ts';
 import type { Writers } from '../../store/port.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import { NAME } from '../core/access/guarded-tool.ts';
-import { onlyThese } from '../core/access/limit.ts';
 import { authorOf, type Principal } from '../core/access/principal.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
 import { beginningOf, begunBefore } from './begun-before.ts';
@@ -97,7 +97,7 @@ const listFlowRuns = defineTool({
   errors: [],
 
   handler({ id, status, ...page }, { store, principal }) {
-    const any = onlyThese<FlowRunRecord>(principal.rights.limitedTo('flow', 'read'), 'flowId');
+    const any = whereWithin<FlowRunRecord>(principal.rights.limitedTo('flow', 'read'), 'flowId');
     const query = { where: { flowId: id, status }, any };
     return listPage(store.flowRuns, page, query, (run) => showRun(run, principal), LARGEST_PAGE);
   },

@@ -4,9 +4,9 @@ import type { IntegrationRecord } from '../../resources/integration.ts';
 import { type IntegrationAccountRecord, integrationAccount } from '../../resources/integration-account.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import { onlyThese } from '../core/access/limit.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { FORBIDDEN } from '../core/access/reach.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
@@ -95,7 +95,7 @@ const listIntegrationAccounts = defineTool({
     const all = rights.mayTry({ scope: 'admin', needs: [{ resource: 'integration', op: 'read' }], narrows: true });
     if (!all && userId !== undefined && userId !== ownerId) throw notAllowed('integration:read', fail);
     const where = { integrationId, userId: all ? userId : ownerId };
-    const limited = onlyThese<IntegrationAccountRecord>(rights.limitedTo('integration', 'read'), 'integrationId');
+    const limited = whereWithin<IntegrationAccountRecord>(rights.limitedTo('integration', 'read'), 'integrationId');
     const any = all && limited ? [...limited, { userId: ownerId }] : undefined;
     return listPage(store.integrationAccounts, page, { where, any }, shown);
   },

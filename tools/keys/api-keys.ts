@@ -7,12 +7,12 @@ import { readRights } from '../core/access/assignable-rights.ts';
 import { budgetSubjectsIn, keySubject, madeBy } from '../core/access/budgets.ts';
 import { keyCredential, keyRights, requireCredential } from '../core/access/credential.ts';
 import { requireWithin } from '../core/access/delegation.ts';
-import { endMadeWith } from '../core/access/ended-credentials.ts';
+import { endMadeWith } from '../core/access/end-credentials.ts';
 import { hashSecret, newSecret, prefixOf } from '../core/access/key-secret.ts';
-import { isOwn, listedTo, mayByRight } from '../core/access/own.ts';
-import { bondOf, type Principal } from '../core/access/principal.ts';
+import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
+import { endsWithKey, type Principal } from '../core/access/principal.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
-import { listPage, lookedAt } from '../core/registry/paging.ts';
+import { filteredReader, listPage } from '../core/registry/paging.ts';
 
 export function showKey(record: ApiKeyRecord): ApiKey {
   const { hash: _, replaced = [], replacedPrefixes: __, budgetSubjects: ___, ...shown } = record;
@@ -47,9 +47,9 @@ const listApiKeys = defineTool({
   errors: [],
 
   handler({ ownerId, state, ...page }, { store, principal, server }) {
-    const any = listedTo<ApiKeyRecord>(principal, 'key', { ownerId: principal.ownerId });
+    const any = listFilter<ApiKeyRecord>(principal, 'key', { ownerId: principal.ownerId });
     const now = server.now();
-    const keys = state ? lookedAt(store.apiKeys, (key) => stateOf(key, now) === state) : store.apiKeys;
+    const keys = state ? filteredReader(store.apiKeys, (key) => stateOf(key, now) === state) : store.apiKeys;
     return listPage(keys, page, { where: { ownerId }, any, filter: { state } }, showKey);
   },
 });
@@ -93,7 +93,7 @@ const createApiKey = defineTool({
       ownerId: principal.ownerId,
       createdBy: principal.id,
       budgetSubjects: budgetSubjectsIn(principal),
-      ...bondOf(principal),
+      ...endsWithKey(principal),
     });
     return { ...showKey(record), secret };
   },
@@ -149,7 +149,7 @@ const rotateApiKey = defineTool({
     const credential = keyCredential(principal, key, server.catalog);
     await requireCredential({ store, principal }, { way: 'rotate', ...credential });
     const { secret, members } = nextSecret(key, now, graceSeconds);
-    const bond = await bondFor(store, key, principal);
+    const bond = await endsWithKeyFor(store, key, principal);
     const rotated = await store.apiKeys.update(id, {
       ...members,
       ...bond,
@@ -169,7 +169,7 @@ async function findWritable(
   fail: Fail<'not_found'>,
 ): Promise<ApiKeyRecord> {
   const key = await apiKeys.get(id);
-  if (key && (isOwn(principal, key.ownerId) || mayByRight(principal, 'key', 'write', id))) return key;
+  if (key && (isOwn(principal, key.ownerId) || hasRight(principal, 'key', 'write', id))) return key;
   throw fail('not_found', `There is no API key ${id}; list_api_keys shows the ones you can see.`);
 }
 
@@ -200,12 +200,12 @@ export function nextSecret(key: ApiKeyRecord, now: Date, graceSeconds: number) {
 }
 
 /** The new secret ends with the expiring key that asked for it, unless that key itself ends with this one. */
-export async function bondFor(
+export async function endsWithKeyFor(
   { apiKeys }: Pick<Readers, 'apiKeys'>,
   key: ApiKeyRecord,
   principal: Principal,
 ): Promise<{ readonly endsWith?: string }> {
-  const bond = bondOf(principal);
+  const bond = endsWithKey(principal);
   for (let id = bond.endsWith; id !== undefined; id = (await apiKeys.get(id))?.endsWith) if (id === key.id) return {};
   return bond;
 }

@@ -21,8 +21,8 @@ import {
 } from '../../resources/memory.ts';
 import { searchText } from '../../resources/search.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
-import { onlyThese } from '../core/access/limit.ts';
 import type { Principal } from '../core/access/principal.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import { requireSteeringBy } from '../core/access/steering.ts';
 import { accessKeysWith, isSeen, seenBy, visibleTo } from '../core/access/visibility.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
@@ -260,7 +260,7 @@ export async function holdAgain(
 }
 
 function queryFor({ tag, ...filters }: Partial<Filters>, { rights }: Principal) {
-  const any = onlyThese<MemoryRecord>(rights.limitedTo('memory', 'read'), 'id');
+  const any = whereWithin<MemoryRecord>(rights.limitedTo('memory', 'read'), 'id');
   return { where: { ...filters, tags: tag }, any };
 }
 

@@ -2,7 +2,7 @@ import { instant } from '../../resources/fields.ts';
 import type { Memory, MemoryRecord } from '../../resources/memory.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { isKeptFrom } from '../core/access/reach.ts';
+import { isHiddenByLimit } from '../core/access/reach.ts';
 import { isSeen } from '../core/access/visibility.ts';
 import type { Fail } from '../core/registry/define-tool.ts';
 
@@ -21,7 +21,7 @@ export async function findMemory({ store, principal, fail }: Caller<'not_found'>
 /** @throws where the caller sees no such memory, or none that can be replaced. */
 export async function findReplaced({ store, principal, fail }: Caller<never>, id: string): Promise<MemoryRecord> {
   const found = await store.memories.get(id);
-  if (found && isSeen(found, principal) && !isKeptFrom(principal, 'memory', 'write', found)) return found;
+  if (found && isSeen(found, principal) && !isHiddenByLimit(principal, 'memory', 'write', found)) return found;
   throw invalid(fail, 'supersedes', `There is no memory ${id}; see list_memories.`);
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../store/backoff.ts';
-import { carriedTrace } from '../core/telemetry/span.ts';
+import { outgoingTrace } from '../core/telemetry/span.ts';
 
 export const ATTEMPTS = 3;
 /** The longest wait that a provider may ask for with `Retry-After`. If it asks for more, there is no further attempt. */
@@ -37,7 +37,7 @@ async function ask(resource: Parameters<Fetch>[0], init: RequestInit, last: bool
 /** The headers, with those by which the provider continues the trace. */
 function traced(headers: RequestInit['headers']): Headers {
   const all = new Headers(headers);
-  for (const [name, value] of Object.entries(carriedTrace() ?? {})) all.set(name, value);
+  for (const [name, value] of Object.entries(outgoingTrace() ?? {})) all.set(name, value);
   return all;
 }
 

@@ -8,15 +8,15 @@ import { showCapsule } from '../capsules/capsules.ts';
 import { newToken } from '../capsules/tokens.ts';
 import { budgetSubjectsIn, keySubject } from '../core/access/budgets.ts';
 import { capsuleCredential, keyCredential, requireCredential } from '../core/access/credential.ts';
-import { endConnectionsByToken, endMadeWith } from '../core/access/ended-credentials.ts';
-import { bondOf } from '../core/access/principal.ts';
+import { endConnectionsByToken, endMadeWith } from '../core/access/end-credentials.ts';
+import { endsWithKey } from '../core/access/principal.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import type { Context } from '../core/registry/context.ts';
 import { DELETES, defineTool } from '../core/registry/define-tool.ts';
 import { requireRights } from '../flows/flow-definition.ts';
 import { runAsOf } from '../flows/run-as.ts';
 import { signatureOf } from '../flows/webhook-secret.ts';
-import { bondFor, nextSecret, showKey, stateOf } from '../keys/api-keys.ts';
+import { endsWithKeyFor, nextSecret, showKey, stateOf } from '../keys/api-keys.ts';
 
 const type = z.enum(['capsule', 'flow', 'key']);
 const CAPSULE = { scope: 'admin', grant: 'capsule:write:{id}' } as const;
@@ -92,7 +92,7 @@ async function takeCapsule({ id, expectedRevision, token }: Wish, { store, princ
   const credential = capsuleCredential(current, server.catalog, { expiresAt: current.expiresAt });
   await requireCredential({ store, principal }, { way: 'take-over', ...credential });
   const { ownerId } = principal;
-  const { endsWith = null } = bondOf(principal);
+  const { endsWith = null } = endsWithKey(principal);
   const next = token === 'rotate' ? newToken(server.now(), []) : undefined;
   // Who may know the token does not get at the accounts of whoever takes over.
   const drops = current.integrationAccounts === 'owner' && current.ownerId !== ownerId;
@@ -129,7 +129,8 @@ async function takeKey({ id, expectedRevision }: Wish, { store, principal, serve
   const credential = keyCredential(principal, key, server.catalog);
   await requireCredential({ store, principal }, { way: 'take-over', ...credential });
   const { secret, members } = nextSecret(key, now, 0);
-  const bond = bondOf(principal).endsWith === undefined ? { endsWith: null } : await bondFor(store, key, principal);
+  const bond =
+    endsWithKey(principal).endsWith === undefined ? { endsWith: null } : await endsWithKeyFor(store, key, principal);
   await endMadeWith(store, key, now.toISOString());
   const budgetSubjects = budgetSubjectsIn(principal).filter((subject) => subject !== keySubject(id));
   const change = { ...members, ownerId: principal.ownerId, budgetSubjects, ...bond };

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { expectedRevision, namePart, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type Report, renderedReport, report, reportFields, reportQueryInput } from '../../resources/report.ts';
-import { onlyThese } from '../core/access/limit.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
-import { LARGEST_PAGE, listPage, lookedAt, partOf } from '../core/registry/paging.ts';
+import { filteredReader, LARGEST_PAGE, listPage, textFilter } from '../core/registry/paging.ts';
 import { requireQuery, runQuery } from './report-query.ts';
 
 const reportId = refTo('report', recordId).describe('Report id (`rep_…`), see list_reports.');
@@ -25,9 +25,10 @@ const listReports = defineTool({
   errors: [],
 
   handler({ tool, q, ...page }, { store, principal }) {
-    const any = onlyThese<Report>(principal.rights.limitedTo('report', 'read'), 'id');
-    const part = partOf<Report>(q, 'title', 'description');
-    const reports = tool === undefined ? store.reports : lookedAt(store.reports, ({ query }) => query.tool === tool);
+    const any = whereWithin<Report>(principal.rights.limitedTo('report', 'read'), 'id');
+    const part = textFilter<Report>(q, 'title', 'description');
+    const reports =
+      tool === undefined ? store.reports : filteredReader(store.reports, ({ query }) => query.tool === tool);
     return listPage(reports, page, { any, part, filter: { tool } }, (record) => record, LARGEST_PAGE);
   },
 });

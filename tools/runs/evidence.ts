@@ -3,8 +3,8 @@ import { type AgentRun, type ReadRecord, wholeAgentRun } from '../../resources/a
 import { BOT_CONFIG_ID } from '../../resources/bot-config.ts';
 import { collections } from '../../store/collections.ts';
 import type { Readers } from '../../store/port.ts';
-import { mayRead } from '../core/access/may-read.ts';
 import type { Principal } from '../core/access/principal.ts';
+import { mayRead } from '../core/access/read-access.ts';
 import type { Kind } from '../core/registry/define-kind.ts';
 
 /** A run with what the caller may read of the records it was given and saw. */

@@ -8,7 +8,7 @@ import { authorOf, capsuleIn, chainOf } from '../core/access/principal.ts';
 import { makerKeyOf, ownAccessKeys } from '../core/access/visibility.ts';
 import { type ToolError, toToolError } from '../core/errors.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
-import { isKept } from '../core/registry/idempotency.ts';
+import { isStoredError } from '../core/registry/idempotency.ts';
 
 type Runs = Pick<Writers, 'agentRuns'>;
 
@@ -85,7 +85,7 @@ export function failed(thrown: unknown, trace: RunTrace, now: Date) {
   const error: ToolError = ended?.error ?? toToolError(thrown);
   const { code, message } = error;
   const status = ended?.status ?? ('failed' as const);
-  const cutOff = !ended && !isKept(code) && ({ cutOff: true } as const);
+  const cutOff = !ended && !isStoredError(code) && ({ cutOff: true } as const);
   const change = { ...trace.state, status, error: { code, message }, ...cutOff, finishedAt: now.toISOString() };
   return { error, change, unfinished: ended?.unfinished ?? '' };
 }

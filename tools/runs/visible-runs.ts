@@ -1,10 +1,10 @@
 import type { AgentRunRecord } from '../../resources/agent-run.ts';
 import { firstOf } from '../../store/first.ts';
 import type { Reader, Readers, Where } from '../../store/port.ts';
-import type { Limit } from '../core/access/limit.ts';
-import { onlyThese } from '../core/access/limit.ts';
 import { recordsNamed } from '../core/access/named-records.ts';
 import type { Principal } from '../core/access/principal.ts';
+import type { RecordLimit } from '../core/access/record-limit.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import { makerKeyOf, seenBy } from '../core/access/visibility.ts';
 import type { Fail } from '../core/errors.ts';
 
@@ -14,7 +14,7 @@ export async function runsSeenBy(
   principal: Principal,
 ): Promise<Pick<Reader<AgentRunRecord>, 'find' | 'count'>> {
   const limit = await withIds(store, principal.rights.limitedTo('agent', 'read'));
-  const byAgent = onlyThese<AgentRunRecord>(limit, 'agentId');
+  const byAgent = whereWithin<AgentRunRecord>(limit, 'agentId');
   const byThread = threadsOf(principal);
   const any = byAgent || byThread ? joined(byAgent ?? [{}], byThread ?? [{}]) : undefined;
   const seen = seenBy(store.agentRuns, principal);
@@ -38,14 +38,14 @@ export async function openRun(
 function threadsOf(principal: Principal): readonly Where<AgentRunRecord>[] | undefined {
   const { rights } = principal;
   const reads = rights.mayTry({ scope: 'threads:read', needs: [{ resource: 'thread', op: 'read' }], narrows: true });
-  const threads = reads ? onlyThese<AgentRunRecord>(rights.limitedTo('thread', 'read'), 'threadId') : [];
+  const threads = reads ? whereWithin<AgentRunRecord>(rights.limitedTo('thread', 'read'), 'threadId') : [];
   if (!threads) return undefined;
   const own: Where<AgentRunRecord>[] = rights.held('thread', 'read') ? [] : [{ makerKey: makerKeyOf(principal) }];
   return [{ kind: 'invoke' }, ...own, ...threads];
 }
 
 /** The limit with the ids of the agents that grants name. */
-async function withIds(store: Readers, limit: Limit | undefined): Promise<Limit | undefined> {
+async function withIds(store: Readers, limit: RecordLimit | undefined): Promise<RecordLimit | undefined> {
   if (!limit?.names) return limit;
   const agents = await Promise.all(limit.names.map((name) => recordsNamed('agent', name, store)));
   return { ...limit, names: [...limit.names, ...agents.flat().map(({ id }) => id)] };

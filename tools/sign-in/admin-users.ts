@@ -14,14 +14,14 @@ import type { Readers } from '../../store/port.ts';
 import { readRights } from '../core/access/assignable-rights.ts';
 import { requireCredential } from '../core/access/credential.ts';
 import { requireWithin } from '../core/access/delegation.ts';
-import { endPasskeysOf, endSessionsOf, endSignInsOf } from '../core/access/ended-credentials.ts';
-import { onlyThese } from '../core/access/limit.ts';
+import { endPasskeysOf, endSessionsOf, endSignInsOf } from '../core/access/end-credentials.ts';
 import { requireOwner } from '../core/access/owner.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Context } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
-import { listPage, lookedAt } from '../core/registry/paging.ts';
+import { filteredReader, listPage } from '../core/registry/paging.ts';
 
 const adminUserId = refTo('admin-user', recordId).describe('Admin user id (`usr_…`), see list_admin_users.');
 
@@ -43,7 +43,7 @@ const listAdminUsers = defineTool({
   errors: [],
 
   handler({ email, isActive, ...page }, { store, principal }) {
-    const any = onlyThese<AdminUser>(principal.rights.limitedTo('admin-user', 'read'), 'id');
+    const any = whereWithin<AdminUser>(principal.rights.limitedTo('admin-user', 'read'), 'id');
     const where = { email: email?.toLowerCase(), isActive };
     return listPage(store.adminUsers, page, { where, any }, (record) => record);
   },
@@ -186,7 +186,7 @@ async function requireOtherOwner(
   fail: Fail<'conflict'>,
 ): Promise<void> {
   if (role !== OWNER || !isActive || access) return;
-  const owners = lookedAt(store.adminUsers, (other) => other.id !== id && !other.access);
+  const owners = filteredReader(store.adminUsers, (other) => other.id !== id && !other.access);
   if (await firstOf(owners, { where: { role: OWNER, isActive: true } })) return;
   throw fail('conflict', 'This is the last active owner without a limit; create or reactivate another owner first.');
 }

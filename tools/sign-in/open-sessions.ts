@@ -4,8 +4,8 @@ import type { ApiKeyRecord } from '../../resources/api-key.ts';
 import type { SessionRecord } from '../../resources/session.ts';
 import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import type { Readers } from '../../store/port.ts';
-import { freshUntil } from '../core/access/fresh.ts';
-import { behindOf, type KeyReaders, keyProblem } from '../core/access/key-principal.ts';
+import { freshUntil } from '../core/access/fresh-sign-in.ts';
+import { type KeyReaders, keyProblem, keyReference } from '../core/access/key-principal.ts';
 import { personPrincipal } from '../core/access/person-principal.ts';
 import type { SessionPrincipal } from '../core/access/principal.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
@@ -153,6 +153,6 @@ function principalOf({ id: sessionId, ...session }: SessionRecord, { user, key, 
     sessionId,
     expiresAt,
     ...(until !== undefined && { freshUntil: until }),
-    ...(key && { madeWith: behindOf(key) }),
+    ...(key && { madeWith: keyReference(key) }),
   };
 }

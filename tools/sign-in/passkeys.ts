@@ -5,9 +5,9 @@ import { refTo, secret } from '../../resources/markers.ts';
 import { type Passkey, type PasskeyRecord, passkey, passkeyFields } from '../../resources/passkey.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../core/access/delegation.ts';
-import { requireFresh } from '../core/access/fresh.ts';
-import { isOwn, listedTo, mayByRight } from '../core/access/own.ts';
+import { requireFresh } from '../core/access/fresh-sign-in.ts';
 import { requireOwner } from '../core/access/owner.ts';
+import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
 import { isSession, type Principal } from '../core/access/principal.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
@@ -35,7 +35,7 @@ const listPasskeys = defineTool({
   errors: [],
 
   handler({ userId, ...page }, { store, principal }) {
-    const any = listedTo<PasskeyRecord>(principal, 'passkey', { userId: principal.ownerId });
+    const any = listFilter<PasskeyRecord>(principal, 'passkey', { userId: principal.ownerId });
     return listPage(store.passkeys, page, { where: { userId }, any }, showPasskey);
   },
 });
@@ -120,7 +120,7 @@ const deletePasskey = defineTool({
     const found = await store.passkeys.get(id);
     const unknown = () => fail('not_found', `There is no passkey ${id}; list_passkeys shows the ones you can see.`);
     if (!isOwn(principal, found?.userId)) {
-      if (!mayByRight(principal, 'passkey', 'write', id)) throw unknown();
+      if (!hasRight(principal, 'passkey', 'write', id)) throw unknown();
       requireWithin(principal, { fullAccess: true });
       if (!found) throw unknown();
       const user = await store.adminUsers.get(found.userId);

@@ -5,7 +5,7 @@ import { refTo } from '../../resources/markers.ts';
 import { type Session, type SessionRecord, session } from '../../resources/session.ts';
 import { requireCredential } from '../core/access/credential.ts';
 import { requireWithin } from '../core/access/delegation.ts';
-import { isOwn, listedTo, mayByRight } from '../core/access/own.ts';
+import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
 import { isSession, type Principal } from '../core/access/principal.ts';
 import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
@@ -27,7 +27,7 @@ const listSessions = defineTool({
   errors: [],
 
   handler(input, { store, principal }) {
-    const any = listedTo<SessionRecord>(principal, 'session', { userId: principal.ownerId });
+    const any = listFilter<SessionRecord>(principal, 'session', { userId: principal.ownerId });
     const query = { where: { userId: input.userId }, any };
     return listPage(store.sessions, input, query, (record) => showSession(record, principal));
   },
@@ -47,7 +47,7 @@ const endSession = defineTool({
 
   async handler({ id }, { store, principal, fail }) {
     const found = await store.sessions.get(id);
-    if (!found || !(isOwn(principal, found.userId) || mayByRight(principal, 'session', 'write', id)))
+    if (!found || !(isOwn(principal, found.userId) || hasRight(principal, 'session', 'write', id)))
       throw fail('not_found', `There is no session ${id}, or it has ended; list_sessions shows the current ones.`);
     return showSession(await store.sessions.delete(id), principal);
   },

@@ -12,7 +12,7 @@ import {
   threadVisibility,
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
-import { accessKeysOf, hasOwner, isSame, makerOf, openThread, showAlike } from '../core/access/visibility.ts';
+import { accessKeysOf, hasOwner, haveSameAccess, isSame, makerOf, openThread } from '../core/access/visibility.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import { DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { threadId } from './messages.ts';
@@ -130,7 +130,7 @@ async function changeAccess(
     { ...next, accessKeys: accessKeysOf(next) },
     { expectedRevision },
   );
-  if (changed.accessKeys.join() !== current.accessKeys.join()) await showAlike(store, changed);
+  if (changed.accessKeys.join() !== current.accessKeys.join()) await haveSameAccess(store, changed);
   return changed;
 }
 

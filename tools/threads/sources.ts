@@ -1,5 +1,5 @@
 import type { Door } from '../../resources/audit-entry.ts';
-import { whoeverSees } from '../core/access/visibility.ts';
+import { includingHidden } from '../core/access/visibility.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 
 /** The source of a new thread, by its door, where its maker gives none. */
@@ -19,7 +19,7 @@ export async function leaveSource(
   store: Pick<HistoryWriters, 'threads' | 'threadSources'>,
   source: string,
 ): Promise<void> {
-  if (await store.threads.first({ where: { ...whoeverSees, source } })) return;
+  if (await store.threads.first({ where: { ...includingHidden, source } })) return;
   const kept = await store.threadSources.first({ where: { source } });
   if (kept) await store.threadSources.delete(kept.id);
 }

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { type ThreadRecord, type ThreadStats, threadStats, threadStatus } from '../../resources/thread.ts';
 import type { Filter, Position, Readers, Where } from '../../store/port.ts';
 import { type Day, lastDays } from '../analytics/exports.ts';
-import { onlyThese } from '../core/access/limit.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { roleIn, threadsSeenBy, visibleTo, whoeverSees } from '../core/access/visibility.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
+import { includingHidden, roleIn, threadsSeenBy, visibleTo } from '../core/access/visibility.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { readSettings } from '../settings/settings.ts';
 
@@ -57,7 +57,7 @@ async function messageCounter(store: Stored, principal: Principal): Promise<Mess
   const { threads, messages } = store;
   const only = principal.rights.limitedTo('thread', 'read');
   if (only) {
-    const any = onlyThese<ThreadRecord>(only, 'id');
+    const any = whereWithin<ThreadRecord>(only, 'id');
     const seen = (await all(threads, { any })).filter((thread) => roleIn(thread, principal));
     return (range) => countIn(seen, range, messages);
   }
@@ -66,7 +66,7 @@ async function messageCounter(store: Stored, principal: Principal): Promise<Mess
   const restricted = { visibility: 'restricted' } as const;
   const [guarded, every] = await Promise.all([
     threads.count({ where: restricted }),
-    threads.count({ where: whoeverSees }),
+    threads.count({ where: includingHidden }),
   ]);
   // The messages of the fewer threads are counted.
   if (guarded > every / 2) return (range) => messages.count({ ...range, owner: { where: seen } });

@@ -9,13 +9,13 @@ import {
   threadVisibility,
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
-import { isKeptFrom } from '../core/access/reach.ts';
+import { isHiddenByLimit } from '../core/access/reach.ts';
 import { openThread, threadsSeenBy } from '../core/access/visibility.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import type { Context } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
-import { forgetAnswers } from '../core/registry/idempotency.ts';
+import { deleteAnswersAbout } from '../core/registry/idempotency.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { appendMessages, messageInput, messagesBack, threadId } from './messages.ts';
 import { leaveSource, sourceOf } from './sources.ts';
@@ -143,7 +143,7 @@ export async function removeThread(
 ): Promise<void> {
   await store.threads.delete(id, { expectedRevision });
   // Once the thread is deleted, nothing says any more who was allowed to see these answers.
-  if (visibility === 'restricted') await forgetAnswers(store, id);
+  if (visibility === 'restricted') await deleteAnswersAbout(store, id);
   await clearThread(store, { id, source });
 }
 
@@ -173,7 +173,7 @@ async function requireAgents(
   const found = await Promise.all((agentIds ?? []).map((id) => store.agents.get(id)));
   const issues = found.flatMap((agent, index) => {
     const id = agentIds?.[index] ?? '';
-    const isThere = agent && agent.status !== 'deleted' && !isKeptFrom(principal, 'agent', 'read', agent);
+    const isThere = agent && agent.status !== 'deleted' && !isHiddenByLimit(principal, 'agent', 'read', agent);
     if (isThere || known.includes(id)) return [];
     return [{ path: `agentIds[${index}]`, message: `There is no agent ${id}; see list_agents.` }];
   });

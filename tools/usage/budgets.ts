@@ -4,8 +4,8 @@ import { expectedRevision, pageOf, paging, recordId } from '../../resources/fiel
 import { orAgentName, refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { budgetSubjectsIn, subjectKey } from '../core/access/budgets.ts';
-import { onlyThese } from '../core/access/limit.ts';
 import type { Principal } from '../core/access/principal.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
@@ -39,7 +39,7 @@ const listBudgets = defineTool({
   errors: [],
 
   async handler({ subject, ...page }, { store, principal, server }) {
-    const any = onlyThese<BudgetRecord>(principal.rights.limitedTo('budget', 'read'), 'id');
+    const any = whereWithin<BudgetRecord>(principal.rights.limitedTo('budget', 'read'), 'id');
     const where = subject && { subjectKey: subjectKey(subject) };
     const show = await shower(store, server.now());
     const { data, ...found } = await listPage(store.budgets, page, { where, any }, (record) => record);

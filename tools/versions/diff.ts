@@ -1,7 +1,7 @@
 import { diffLines } from 'diff';
 import { create, type Delta } from 'jsondiffpatch';
 import type { VersionDiff } from '../../resources/version.ts';
-import { fitting } from './fitting.ts';
+import { truncateDiff } from './truncate-diff.ts';
 
 export const TEXT_DIFF_MS = 1000;
 
@@ -20,8 +20,8 @@ export interface State {
 /** What changed between the states: for a text by lines, for other members by path. */
 export function diffStates(from: State, to: State): VersionDiff {
   const changes = jsonChanges(from.members, to.members);
-  if (from.text === undefined || to.text === undefined) return fitting({ kind: 'json', changes });
-  return fitting({ kind: 'text', lines: textLines(from.text, to.text), changes });
+  if (from.text === undefined || to.text === undefined) return truncateDiff({ kind: 'json', changes });
+  return truncateDiff({ kind: 'text', lines: textLines(from.text, to.text), changes });
 }
 
 /** Compares line by line. Texts that are too different to compare in time are shown as all removed and all added. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { recordId } from '../../resources/fields.ts';
 import { orNameOf } from '../../resources/markers.ts';
 import type { CollectionName } from '../../store/collections.ts';
-import { fits } from '../core/access/limit.ts';
+import { admits } from '../core/access/record-limit.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
 import type { Kind, Purge, PurgeContext } from '../core/registry/define-kind.ts';
 import { DELETES, defineTool } from '../core/registry/define-tool.ts';
@@ -73,5 +73,5 @@ async function isKept(
   const limit = principal.rights.held(resource, 'delete');
   if (!limit) return false;
   const { names, record } = await subjectsIn(store, server.kinds)(resource, id);
-  return !fits(limit, { resource, op: 'delete', ids: names, record });
+  return !admits(limit, { resource, op: 'delete', ids: names, record });
 }

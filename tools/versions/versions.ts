@@ -16,7 +16,7 @@ import type { History, Kind } from '../core/registry/define-kind.ts';
 import { CREATES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
 import type { Staged, Tool } from '../core/registry/tool.ts';
-import { diffPayloads } from './diffing.ts';
+import { diffPayloads } from './diff-payloads.ts';
 
 type Versioned = Kind & VersionedKind & { readonly history: History };
 
@@ -41,7 +41,10 @@ class Histories {
 
   /** A restored state counts as the update that would lead to it. */
   #lasting(): Lasting {
-    const of = async ({ entityType, entityId, versionId }: Place & { readonly versionId: string }, store: Readers) => {
+    const of = async (
+      { entityType, entityId, versionId }: EntityReference & { readonly versionId: string },
+      store: Readers,
+    ) => {
       const kind = this.#byType.get(entityType);
       const { lasting } = kind?.update ?? {};
       const target = lasting && (await store.versions.get(versionId));
@@ -54,7 +57,7 @@ class Histories {
   }
 
   /** The kind of the record, if its history may be known to the caller. */
-  async kindOf(caller: Caller, { entityType, entityId }: Place): Promise<Versioned> {
+  async kindOf(caller: Caller, { entityType, entityId }: EntityReference): Promise<Versioned> {
     const kind = this.#byType.get(entityType);
     const count = kind ? await caller.store.versions.count({ where: { entityType, entityId } }) : 0;
     if (kind && count > 0 && (await mayKnowOf(caller, kind, entityId))) return kind;
@@ -248,13 +251,13 @@ function clearing(record: Payload): Payload {
   return Object.fromEntries(Object.keys(record).map((member) => [member, kept.has(member) ? undefined : null]));
 }
 
-type Place = { readonly entityType: EntityType; readonly entityId: string };
+type EntityReference = { readonly entityType: EntityType; readonly entityId: string };
 
 type Caller = Pick<Context<Readers, 'not_found'>, 'store' | 'principal' | 'fail'>;
 
 async function findVersion(
   { store, fail }: Caller,
-  { entityType, entityId, versionId }: Place & { readonly versionId: string },
+  { entityType, entityId, versionId }: EntityReference & { readonly versionId: string },
 ): Promise<VersionRecord> {
   const found = await store.versions.get(versionId);
   if (found?.entityType === entityType && found.entityId === entityId) return found;
@@ -264,7 +267,7 @@ async function findVersion(
   );
 }
 
-async function latestVersion(store: Readers, { entityType, entityId }: Place): Promise<VersionRecord> {
+async function latestVersion(store: Readers, { entityType, entityId }: EntityReference): Promise<VersionRecord> {
   const latest = await store.versions.first({ where: { entityType, entityId } });
   if (!latest) throw new Error(`${entityType} ${entityId} lost its history.`);
   return latest;

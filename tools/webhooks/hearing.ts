@@ -1,6 +1,6 @@
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
 import type { Readers } from '../../store/port.ts';
-import { findStanding } from '../core/access/standing.ts';
+import { credentialStatus } from '../core/access/standing.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
 import type { RecordKind } from '../core/kind.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
@@ -20,7 +20,7 @@ export async function hearingProblem(
   { event, facts = {} }: Pick<WebhookDeliveryRecord, 'event' | 'facts'>,
   { store, catalog, kinds, now }: HearingParts,
 ): Promise<string | undefined> {
-  const principal = await findStanding(owner, store.credentials ?? store, { catalog, now: now() });
+  const principal = await credentialStatus(owner, store.credentials ?? store, { catalog, now: now() });
   if (typeof principal === 'string') return `The webhook acts for somebody who is gone. ${principal}`;
   if (isOwn(event.type)) return undefined;
   const need = await needOf({ event, facts }, { store, kinds });

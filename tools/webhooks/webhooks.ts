@@ -5,8 +5,8 @@ import { inForms, refTo, serverManaged } from '../../resources/markers.ts';
 import { webhookFields as fields, type Webhook, type WebhookRecord, webhook } from '../../resources/webhook.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers } from '../../store/port.ts';
-import { onlyThese } from '../core/access/limit.ts';
 import type { Principal } from '../core/access/principal.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
@@ -35,7 +35,7 @@ const listWebhooks = defineTool({
   errors: [],
 
   handler(input, { store, principal, server }) {
-    const any = onlyThese<WebhookRecord>(principal.rights.limitedTo('webhook', 'read'), 'id');
+    const any = whereWithin<WebhookRecord>(principal.rights.limitedTo('webhook', 'read'), 'id');
     return listPage(store.webhooks, input, { any }, (record) => showWebhook(record, server.now()));
   },
 });

@@ -4,14 +4,14 @@ import type { ErrorCode } from '../../../resources/error.ts';
 import { newId } from '../../../store/ids.ts';
 import { offered } from '../../core/access/agent-principal.ts';
 import type { Principal } from '../../core/access/principal.ts';
-import type { AskStanding } from '../../core/access/standing.ts';
+import type { CheckCredential } from '../../core/access/standing.ts';
 import { shownArguments } from '../../core/history/audit-entry.ts';
 import type { Answer } from '../../core/registry/call.ts';
 import type { Catalog } from '../../core/registry/catalog-index.ts';
 import type { CallingContext } from '../../core/registry/context.ts';
 import type { Tool } from '../../core/registry/define-tool.ts';
 import { jsonSchema, withoutMembers } from '../../core/registry/json-schema.ts';
-import { repeatDelay } from '../../core/registry/repeat-delay.ts';
+import { retryDelayMs } from '../../core/registry/retry-delay.ts';
 import { storable, storableText } from '../../models/sanitize-text.ts';
 import { offeredName } from './tool-names.ts';
 
@@ -75,7 +75,7 @@ const LONGEST_ARGUMENTS = 20_000;
 interface AgentToolsOptions {
   readonly principal: Principal;
   /** Finds the principal again, as it is when a call is made. */
-  readonly renewed: AskStanding | undefined;
+  readonly renewed: CheckCredential | undefined;
   readonly catalog: Catalog;
   readonly call: CallingContext<unknown, never>['call'];
   readonly signal: AbortSignal;
@@ -146,7 +146,7 @@ export class AgentTools {
     for (let count = 0; ; count += 1) {
       const auditId = newId('aud');
       const answer = await make(auditId);
-      const delay = repeatDelay(answer, { count, sinceMs: performance.now() - begun, withinMs: REPEAT_MS });
+      const delay = retryDelayMs(answer, { count, sinceMs: performance.now() - begun, withinMs: REPEAT_MS });
       if (delay === undefined) return { answer, auditId };
       await sleep(delay, undefined, { signal }).catch(() => {}); // the loop looks at the signal
       if (signal.aborted) return { answer, auditId };

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Issue } from '../../../resources/error.ts';
 import { ToolError } from '../../core/errors.ts';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
-import { inPlainWords } from '../../core/registry/plain-words.ts';
 import { formatPath, parseInput } from '../../core/registry/validate.ts';
+import { validationMessage } from '../../core/registry/validation-messages.ts';
 import type { LoopOutcome } from './loop.ts';
 
 /** The form that the caller wants for the answer. */
@@ -51,7 +51,7 @@ export function readOutputSchema(json: JsonSchema): OutputSchema {
     issues.push({ path: 'outputSchema.type', message: 'An answer is an object; write "object".' });
   if (issues[0]) refuse(issues);
   const schema = z.fromJSONSchema(json as z.core.JSONSchema.BaseSchema); // every part was checked above
-  return { json, parse: (value) => schema.safeParse(value, { error: inPlainWords }) };
+  return { json, parse: (value) => schema.safeParse(value, { error: validationMessage }) };
 }
 
 function refuse(issues: readonly Issue[]): never {

@@ -1,8 +1,8 @@
 import type { Agent } from '../../../resources/agent.ts';
 import type { Memory, MemoryRecord } from '../../../resources/memory.ts';
 import type { Readers, TextSearch, Where } from '../../../store/port.ts';
-import { onlyThese } from '../../core/access/limit.ts';
 import type { Principal } from '../../core/access/principal.ts';
+import { whereWithin } from '../../core/access/record-limit.ts';
 import { visibleTo } from '../../core/access/visibility.ts';
 
 interface Asked {
@@ -24,7 +24,7 @@ const LONGEST_QUERY = 2000;
 export async function recall(store: Readers & TextSearch, asked: Asked): Promise<Memory[]> {
   const most = asked.agent.memoryPolicy.maxInjected;
   if (most === 0) return [];
-  const held = onlyThese<MemoryRecord>(asked.caller.rights.held('memory', 'read'), 'id');
+  const held = whereWithin<MemoryRecord>(asked.caller.rights.held('memory', 'read'), 'id');
   const holding = holdingFor(asked).flatMap((where) => (held ? held.flatMap((other) => both(where, other)) : [where]));
   const common = { superseded: false, ...visibleTo(asked.caller) };
   const newest = async (more: Where<MemoryRecord>) => {
@@ -53,6 +53,6 @@ function holdingFor({ agent, caller: { rights }, threadId }: Asked): Where<Memor
   if (threadId !== undefined) own.push({ scope: 'thread', threadId });
   const reads = rights.mayTry({ scope: 'memory:read', needs: [{ resource: 'memory', op: 'read' }], narrows: true });
   if (!reads) return own;
-  const only = onlyThese<MemoryRecord>(rights.limitedTo('memory', 'read'), 'id') ?? [{}];
+  const only = whereWithin<MemoryRecord>(rights.limitedTo('memory', 'read'), 'id') ?? [{}];
   return [...own, ...only.flatMap((where) => both(where, { scope: 'workspace' }))];
 }

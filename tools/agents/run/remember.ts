@@ -5,7 +5,7 @@ import { memoryFields, memoryTags } from '../../../resources/memory.ts';
 import { actingFor } from '../../core/access/agent-principal.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { reaches } from '../../core/access/reach.ts';
-import type { AskStanding } from '../../core/access/standing.ts';
+import type { CheckCredential } from '../../core/access/standing.ts';
 import { errorBodyOf, ToolError, toToolError } from '../../core/errors.ts';
 import type { Catalog } from '../../core/registry/catalog-index.ts';
 import type { CallingContext } from '../../core/registry/context.ts';
@@ -30,7 +30,9 @@ interface Remembering {
   readonly agent: Agent;
   readonly caller: Principal;
   /** Finds the standing again during the run, with `acting` to make the agent's principal. */
-  readonly renewedAs: (acting: (caller: Principal, agent: Agent | undefined) => Principal) => AskStanding | undefined;
+  readonly renewedAs: (
+    acting: (caller: Principal, agent: Agent | undefined) => Principal,
+  ) => CheckCredential | undefined;
   readonly run: AgentRun;
   readonly catalog: Catalog;
   readonly call: CallingContext<unknown, never>['call'];

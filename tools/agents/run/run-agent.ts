@@ -5,7 +5,7 @@ import type { Message } from '../../../resources/message.ts';
 import type { Readers, TextSearch } from '../../../store/port.ts';
 import { ASSISTANT, actingFor } from '../../core/access/agent-principal.ts';
 import type { Principal } from '../../core/access/principal.ts';
-import { type AskStanding, askSafely } from '../../core/access/standing.ts';
+import { type CheckCredential, checkSafely } from '../../core/access/standing.ts';
 import { ToolError } from '../../core/errors.ts';
 import type { SteppingContext } from '../../core/registry/context.ts';
 import type { SpanOptions } from '../../core/telemetry/span.ts';
@@ -113,7 +113,7 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
         maxSteps: agent?.maxSteps ?? 1,
         maxOutputTokens: prompt.maxTokens,
         signal: clock.signal,
-        askAgain: async () => void (await (caller && askSafely(caller))),
+        askAgain: async () => void (await (caller && checkSafely(caller))),
         metered: metered(task, context),
         listener: reporter,
       }),
@@ -152,13 +152,13 @@ async function readPrompt(
 
 /** Makes the principal of the agent or the assistant that acts for the caller. */
 type ActingAs = (caller: Principal, agent: Agent | undefined) => Principal;
-type RenewedAs = (acting: ActingAs) => AskStanding | undefined;
+type RenewedAs = (acting: ActingAs) => CheckCredential | undefined;
 
 /** Finds the caller's standing again, and ends the run where the caller may not continue or the agent is deleted. */
 function asker({ agent }: AgentTask, { store, standing }: RunContext, clock: RunClock): RenewedAs {
   if (!standing) return () => undefined;
   return (acting) => async () => {
-    const caller = await askSafely(standing);
+    const caller = await checkSafely(standing);
     const now = agent && (await store.agents.get(agent.id));
     const deleted = agent && (!now || now.status === 'deleted');
     const problem = deleted ? new ToolError('conflict', `The agent ${agent.name} was deleted.`) : caller;

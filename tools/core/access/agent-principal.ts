@@ -5,8 +5,8 @@ import { type GuardedCatalog, type GuardedTool, isListed } from './guarded-tool.
 import { chainOf, type Principal } from './principal.ts';
 import { reaches } from './reach.ts';
 import { grantsFor } from './requirement.ts';
-import { bothRights, grantRights } from './rights.ts';
-import { bothLimits, type ToolLimit } from './tool-limit.ts';
+import { grantRights, intersectRights } from './rights.ts';
+import { intersectToolLimits, type ToolLimit } from './tool-limit.ts';
 
 /** How deep runs of agents and flows may be nested. */
 export const DEEPEST = 3;
@@ -32,8 +32,8 @@ export function actingFor(
     type: 'agent',
     id: agent.id,
     name: agent.name,
-    rights: bothRights(caller.rights, grantRights(needed)),
-    tools: bothLimits(caller.tools, limit),
+    rights: intersectRights(caller.rights, grantRights(needed)),
+    tools: intersectToolLimits(caller.tools, limit),
     actsFor: caller,
   };
 }

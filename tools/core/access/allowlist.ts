@@ -1,7 +1,7 @@
 import type { GuardedTool } from './guarded-tool.ts';
 import { type GuardedCatalog, type GuardedEntry, isListed } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
-import { mayHandOut } from './reach.ts';
+import { mayDelegate } from './reach.ts';
 import { similarNames } from './similar-names.ts';
 import type { ToolLimit } from './tool-limit.ts';
 
@@ -18,14 +18,14 @@ export function allowlistLimit(holder: string, allowed: readonly string[], denie
   return {
     holder,
     fingerprint: JSON.stringify([allowed, denied]),
-    allows: judgedOnce(
+    allows: memoizedLimit(
       (tool) => allows.some((matches) => matches(tool)) && !denies.some((matches) => matches(tool.name)),
     ),
   };
 }
 
 /** Remembers the verdict on each tool. It never changes, and every call asks for it. */
-export function judgedOnce(judge: (tool: GuardedTool) => boolean): (tool: GuardedTool) => boolean {
+export function memoizedLimit(judge: (tool: GuardedTool) => boolean): (tool: GuardedTool) => boolean {
   const verdicts = new WeakMap<GuardedTool, boolean>();
   return (tool) => {
     let verdict = verdicts.get(tool);
@@ -43,11 +43,12 @@ export function judgedOnce(judge: (tool: GuardedTool) => boolean): (tool: Guarde
  */
 function matcherOf(entry: string): (tool: GuardedTool) => boolean {
   const matches = globMatcher(entry);
-  return (tool) => (isListed(tool) || tool.serves !== undefined) && matches(tool.name) && !barrier(entry, tool);
+  return (tool) =>
+    (isListed(tool) || tool.serves !== undefined) && matches(tool.name) && !integrationBoundary(entry, tool);
 }
 
 /** Why an entry does not match the tool although its pattern fits the tool's name. */
-export function barrier(entry: string, tool: GuardedTool): 'admin' | 'guest' | undefined {
+export function integrationBoundary(entry: string, tool: GuardedTool): 'admin' | 'guest' | undefined {
   if (!isGlob(entry)) return undefined;
   if (needsAdmin(tool)) return 'admin';
   if (!tool.guest && !isGuest(tool.name)) return undefined;
@@ -83,12 +84,12 @@ function reachesAny(entry: string, catalog: GuardedCatalog): boolean {
 }
 
 /** The first tool of the entries that the principal may not hand out: it may not call it, or only for some records. */
-export function firstBeyond(
+export function firstExceeding(
   entries: readonly string[],
   catalog: GuardedCatalog,
   principal: Principal,
 ): GuardedTool | undefined {
-  const isBeyond = judgedOnce((tool) => !mayHandOut(principal, tool));
+  const isBeyond = memoizedLimit((tool) => !mayDelegate(principal, tool));
   for (const entry of entries) {
     const beyond = matchEntry(entry, catalog).find(({ tool }) => isBeyond(tool));
     if (beyond) return beyond.tool;

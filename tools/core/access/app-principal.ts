@@ -3,14 +3,14 @@ import type { ApiKeyRecord } from '../../../resources/api-key.ts';
 import type { CapsuleRecord } from '../../../resources/capsule.ts';
 import type { ConnectedAppRecord } from '../../../resources/connected-app.ts';
 import type { Readers } from '../../../store/port.ts';
-import { judgedOnce } from './allowlist.ts';
+import { memoizedLimit } from './allowlist.ts';
 import { canBeInCapsule, capsulePrincipal, capsuleProblem, hasPassed, MANAGING } from './capsule-principal.ts';
 import type { GuardedCatalog, GuardedTool } from './guarded-tool.ts';
-import { behindOf, type KeyReaders, keyProblem } from './key-principal.ts';
+import { type KeyReaders, keyProblem, keyReference } from './key-principal.ts';
 import { personPrincipal } from './person-principal.ts';
 import type { Principal } from './principal.ts';
-import { bothRights, narrower, scopeRightsWithout } from './rights.ts';
-import { bothLimits, type ToolLimit } from './tool-limit.ts';
+import { intersectRights, narrowRights, scopeRightsWithout } from './rights.ts';
+import { intersectToolLimits, type ToolLimit } from './tool-limit.ts';
 
 /** What decides about a connection. Its record need not be stored: the consent page asks what one would reach. */
 export type Connection = Pick<
@@ -20,7 +20,7 @@ export type Connection = Pick<
 
 type AppReaders = KeyReaders & Pick<Readers, 'capsules'>;
 
-interface Around {
+interface AppDeps {
   readonly catalog: GuardedCatalog;
   readonly now: Date;
 }
@@ -44,7 +44,7 @@ const principals = new WeakMap<Connection, Behind & { readonly principal: Princi
 export async function appPrincipal(
   store: AppReaders,
   app: Connection,
-  { catalog, now }: Around,
+  { catalog, now }: AppDeps,
 ): Promise<Principal | string> {
   const capsule = app.capsuleId === undefined ? undefined : await store.capsules.get(app.capsuleId);
   const behind = {
@@ -114,11 +114,11 @@ function principalOf(
   catalog: GuardedCatalog,
 ): Principal {
   // Whoever was signed in by a key's link: what the app makes ends with that key too.
-  const madeWith = key && behindOf(key);
+  const madeWith = key && keyReference(key);
   const person = user && { ...personPrincipal(user), ...(madeWith && { madeWith }) };
   const capsule = record && capsulePrincipal(record, catalog, owner);
   const holder = `the connected app ${nameOf(app)}`;
-  const limit: ToolLimit = { holder, fingerprint: 'app', allows: judgedOnce(canBeInApp) };
+  const limit: ToolLimit = { holder, fingerprint: 'app', allows: memoizedLimit(canBeInApp) };
   const { id, resource, budgetSubjects = [] } = app;
   const named = { type: 'app', id, name: nameOf(app), resource, budgetSubjects } as const;
   if (capsule) {
@@ -129,13 +129,13 @@ function principalOf(
       ...(grants && { grants }),
       ownerId: person?.ownerId ?? ownerId,
       ...(expiresAt !== undefined && { expiresAt }),
-      rights: person ? bothRights(rights, person.rights) : rights,
-      tools: bothLimits(tools, limit),
+      rights: person ? intersectRights(rights, person.rights) : rights,
+      tools: intersectToolLimits(tools, limit),
       actsFor: person ? { ...capsule, actsFor: person } : capsule,
     };
   }
   if (!person) throw new Error('A connection acts for a person or has a capsule.');
-  const rights = narrower(scopeRightsWithout(app.scopes, MANAGING), person.rights);
+  const rights = narrowRights(scopeRightsWithout(app.scopes, MANAGING), person.rights);
   return { ...named, scopes: app.scopes, ownerId: person.id, rights, tools: limit, actsFor: person };
 }
 

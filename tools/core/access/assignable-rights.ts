@@ -5,7 +5,7 @@ import { type Grant, parseGrant, unknownName } from './grants.ts';
 import type { GuardedCatalog } from './guarded-tool.ts';
 import { nearest } from './similar-names.ts';
 
-interface Given {
+interface RightsInput {
   readonly scopes: readonly string[];
   readonly grants?: readonly string[] | undefined;
 }
@@ -14,7 +14,7 @@ interface Given {
  * The parsed grants. `path` names the input member that holds the two lists, empty where they are the input's own.
  * @throws ToolError that names every scope and grant that nobody can be given.
  */
-export function readRights({ scopes, grants: texts = [] }: Given, catalog: GuardedCatalog, path = ''): Grant[] {
+export function readRights({ scopes, grants: texts = [] }: RightsInput, catalog: GuardedCatalog, path = ''): Grant[] {
   const issues: Issue[] = [];
   const at = path === '' ? '' : `${path}.`;
   const [assignable, names] = [assignableScopes(catalog), grantNames(catalog)];

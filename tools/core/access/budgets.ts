@@ -52,11 +52,11 @@ export function keySubject(id: string): string {
 }
 
 /** What made a key or capsule, and what made that. Older versions kept the nearest maker alone. */
-export function madeBy({ budgetSubjects, createdBy }: Made): readonly string[] {
+export function madeBy({ budgetSubjects, createdBy }: CreatedCredential): readonly string[] {
   return budgetSubjects ?? [keySubject(createdBy)];
 }
 
-interface Made {
+interface CreatedCredential {
   readonly createdBy: string;
   readonly budgetSubjects?: readonly string[] | undefined;
 }

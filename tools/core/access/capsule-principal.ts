@@ -2,9 +2,9 @@ import type { AdminUser } from '../../../resources/admin-user.ts';
 import type { CapsuleRecord } from '../../../resources/capsule.ts';
 import type { RequiredRight } from '../../../resources/error.ts';
 import type { Readers } from '../../../store/port.ts';
-import { allowlistLimit, judgedOnce } from './allowlist.ts';
+import { allowlistLimit, memoizedLimit } from './allowlist.ts';
 import { madeBy } from './budgets.ts';
-import { HeldRights } from './capsule-rights.ts';
+import { CapsuleRights } from './capsule-rights.ts';
 import type { GuardedCatalog, GuardedTool } from './guarded-tool.ts';
 import { type KeyReaders, keyProblem } from './key-principal.ts';
 import { prefixOf, secretMatches } from './key-secret.ts';
@@ -45,7 +45,7 @@ function limitOf({ name, allowedTools, deniedTools, constraints = {} }: CapsuleD
   return {
     ...limit,
     fingerprint: JSON.stringify([limit.fingerprint, constraints]),
-    allows: judgedOnce((tool) => limit.allows(tool) && canBeInCapsule(tool)),
+    allows: memoizedLimit((tool) => limit.allows(tool) && canBeInCapsule(tool)),
     fixed: ({ name }) => fixed.get(name),
   } satisfies ToolLimit;
 }
@@ -57,7 +57,7 @@ export function reachOfCapsule(
 ): Required<Pick<Principal, 'grants' | 'rights' | 'tools'>> {
   const limit = limitOf(definition);
   const tools = entries.map(({ tool }) => tool).filter((tool) => limit.allows(tool));
-  const held = new HeldRights(tools, limit.fixed);
+  const held = new CapsuleRights(tools, limit.fixed);
   return {
     tools: { ...limit, narrowed: (tool) => held.narrowed(tool), admits: (tool, input) => held.admits(tool, input) },
     grants: held.grants,

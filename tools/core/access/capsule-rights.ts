@@ -1,7 +1,7 @@
 import type { Grant } from './grants.ts';
 import type { GuardedTool } from './guarded-tool.ts';
 import { NAME } from './guarded-tool.ts';
-import { bothLimited, isNothing, type Limit, NO_RECORD } from './limit.ts';
+import { admitsNothing, intersectLimits, NO_RECORD, type RecordLimit } from './record-limit.ts';
 import { grantsFor, type NeededRight, neededRights } from './requirement.ts';
 import { grantRights, type Rights } from './rights.ts';
 import type { FixedArguments } from './tool-limit.ts';
@@ -20,7 +20,7 @@ interface Hold {
   readonly tool: GuardedTool;
   readonly resource: string;
   readonly op: string;
-  readonly limit: Limit;
+  readonly limit: RecordLimit;
   readonly by: readonly string[];
 }
 
@@ -31,7 +31,7 @@ type FixedFor = (tool: GuardedTool) => FixedArguments | undefined;
  * everything that other tools do with records of that kind; fixed for a tool that changes records, they limit what other tools change. The
  * narrowest limit counts. Calls of the tool itself are already bound by its own fixed arguments, so those of other tools do not limit them.
  */
-export class HeldRights {
+export class CapsuleRights {
   readonly rights: Rights;
   /** The grants of its tools, without the limits. */
   readonly grants: readonly Grant[];
@@ -74,7 +74,7 @@ export class HeldRights {
     const holds = isByOthers ? this.#holds : deciding.flatMap(({ holds }) => holds);
     if (holds.length === 0) return undefined;
     const names = [...new Set(holds.map(({ tool: other, by }) => `${other.name} (${by.join(', ')})`))].join(' and ');
-    const empty = deciding.some(({ limit }) => isNothing(limit));
+    const empty = deciding.some(({ limit }) => admitsNothing(limit));
     return empty
       ? `The arguments fixed for ${names} leave ${tool.name} no record: fix arguments of ${tool.name} too, or others.`
       : `${tool.name} is limited to the records that the arguments fixed for ${names} leave.`;
@@ -141,9 +141,9 @@ export class HeldRights {
     });
   }
 
-  #limitOf(resource: string, op: string): Limit | undefined {
+  #limitOf(resource: string, op: string): RecordLimit | undefined {
     const holds = this.#holds.filter((hold) => isHeldBy(hold, resource, op));
-    return holds.reduce<Limit | undefined>((limit, hold) => bothLimited(limit, hold.limit), undefined);
+    return holds.reduce<RecordLimit | undefined>((limit, hold) => intersectLimits(limit, hold.limit), undefined);
   }
 }
 
@@ -168,7 +168,7 @@ function holdsOf(tool: GuardedTool, fixed: FixedArguments | undefined): Hold[] {
     const by = selecting(tool, need, fixed);
     if (by.length === 0) return [];
     const limits = by.map((argument) => limitBy(tool, need, argument, fixed[argument]));
-    return [{ tool, resource, op, by, limit: limits.reduce((limit, other) => bothLimited(limit, other) ?? limit) }];
+    return [{ tool, resource, op, by, limit: limits.reduce((limit, other) => intersectLimits(limit, other) ?? limit) }];
   });
 }
 
@@ -188,7 +188,12 @@ function selecting(
 }
 
 /** An argument that the tool does not accept makes all its calls fail, so it leaves other tools nothing. */
-function limitBy({ input }: GuardedTool, { parameter, selects }: NeededRight, argument: string, fixed: unknown): Limit {
+function limitBy(
+  { input }: GuardedTool,
+  { parameter, selects }: NeededRight,
+  argument: string,
+  fixed: unknown,
+): RecordLimit {
   const value: unknown = input.shape[argument]?.safeParse(fixed).data;
   const member = argument === parameter ? NAME : selects[argument];
   if (member === undefined || argument === CURSOR) return NO_RECORD;

@@ -4,11 +4,11 @@ import type { CapsuleRecord } from '../../../resources/capsule.ts';
 import type { AccessPrincipal } from '../../../resources/thread.ts';
 import type { Readers } from '../../../store/port.ts';
 import { ToolError } from '../errors.ts';
-import { type HandedRights, requireWithin } from './delegation.ts';
+import { type DelegatedRights, requireWithin } from './delegation.ts';
 import { grantsOf } from './grants.ts';
 import type { GuardedCatalog } from './guarded-tool.ts';
-import { isOwn } from './own.ts';
 import { requireOwner } from './owner.ts';
+import { isOwn } from './ownership.ts';
 import type { Principal } from './principal.ts';
 import { FORBIDDEN } from './reach.ts';
 import { requireEntriesWithin } from './visibility.ts';
@@ -20,7 +20,7 @@ export interface Credential {
    * change: it does something else, for whom it did. sign-in: a person can sign in, or in another way.
    */
   readonly way: 'make' | 'rotate' | 'take-over' | 'change' | 'sign-in';
-  readonly rights: HandedRights;
+  readonly rights: DelegatedRights;
   /** The admin user for whom it acts before the call. */
   readonly ownerId?: string | undefined;
   /** The role that its person has before the call, or gets by it. By default that of `ownerId`. */
@@ -74,7 +74,7 @@ export function keyCredential(
 }
 
 /** Of one's own key, more rights than one's own mean nothing. */
-export function keyRights(principal: Principal, key: ApiKeyRecord, catalog: GuardedCatalog): HandedRights {
+export function keyRights(principal: Principal, key: ApiKeyRecord, catalog: GuardedCatalog): DelegatedRights {
   if (key.id === principal.id || isOwn(principal, key.ownerId)) return {};
   return { scopes: key.scopes, grants: grantsOf(key), catalog };
 }
@@ -85,7 +85,7 @@ type Capsule = Pick<CapsuleRecord, 'id' | 'ownerId' | 'allowedTools' | 'integrat
 export function capsuleCredential(
   { id, ownerId, allowedTools, integrationAccounts }: Capsule,
   catalog: GuardedCatalog,
-  lifetime: HandedRights['lifetime'],
+  lifetime: DelegatedRights['lifetime'],
 ): Omit<Credential, 'way'> {
   const rights = { ...capsuleRights({ allowedTools }, catalog), lifetime };
   return { rights, ownerId, holder: { type: 'capsule', id }, usesAccounts: integrationAccounts === 'owner' };
@@ -95,6 +95,6 @@ export function capsuleCredential(
 export function capsuleRights(
   { allowedTools }: Pick<CapsuleRecord, 'allowedTools'>,
   catalog: GuardedCatalog,
-): HandedRights {
+): DelegatedRights {
   return { tools: { entries: allowedTools, catalog, named: true } };
 }

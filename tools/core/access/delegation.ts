@@ -1,7 +1,7 @@
 import { ToolError } from '../errors.ts';
-import { firstBeyond, isGlob, isGuest } from './allowlist.ts';
+import { firstExceeding, isGlob, isGuest } from './allowlist.ts';
 import { scopesFor } from './assignable.ts';
-import { requireFreshFor } from './fresh.ts';
+import { requireFreshFor } from './fresh-sign-in.ts';
 import { formatGrant, type Grant, grantCovers } from './grants.ts';
 import type { GuardedCatalog } from './guarded-tool.ts';
 import { endOf, type Principal } from './principal.ts';
@@ -9,7 +9,7 @@ import { hasWithoutLimit, missingRight } from './requirement.ts';
 import { GUEST_GRANT, GUEST_SCOPES, scopesCover, scopesSatisfy } from './scopes.ts';
 
 /** The rights that a call would give to something that acts: a key, a capsule, a flow, an agent's allowlist. */
-export interface HandedRights {
+export interface DelegatedRights {
   readonly scopes?: readonly string[];
   readonly grants?: readonly Grant[];
   /** Where it is given, scopes may be handed on as grants that they cover. */
@@ -35,14 +35,14 @@ interface HandedTools {
  * Nobody gives away more rights than they have. Every tool uses this that makes, changes or restores something that acts with rights.
  * @throws ToolError (forbidden) that names the first right that the giver lacks.
  */
-export function requireWithin(giver: Principal, handed: HandedRights): void {
+export function requireWithin(giver: Principal, handed: DelegatedRights): void {
   if (giver.tools && (handed.fullAccess || handed.scopes || handed.grants)) {
     throw refusal(`rights without a limit on tools, because ${giver.tools.holder} has one`, {});
   }
   if (handed.fullAccess && !giver.rights.isAdmin) throw refusal('full access', { scope: 'admin', grant: '*' });
   requireScopesWithin(giver, handed.scopes ?? []);
   requireGrantsWithin(giver, handed);
-  const beyond = handed.tools && beyondTools(giver, handed.tools);
+  const beyond = handed.tools && exceedsTools(giver, handed.tools);
   if (beyond) throw refusal(beyond.what, beyond.required);
   if (handed.tools) requireFreshFor(giver, handed.tools.entries, handed.tools.catalog);
   if (handed.tools?.named) requireNames(giver, handed.tools);
@@ -55,7 +55,7 @@ function requireScopesWithin(giver: Principal, scopes: readonly string[]): void 
   if (beyond !== undefined) throw refusal(`the scope ${beyond}`, { scope: beyond });
 }
 
-function requireGrantsWithin(giver: Principal, { grants, scopes, catalog }: HandedRights): void {
+function requireGrantsWithin(giver: Principal, { grants, scopes, catalog }: DelegatedRights): void {
   if (giver.rights.isAdmin) return;
   const beyond = grants?.find((grant) => !covered(giver, grant, catalog));
   if (beyond) throw refusal(`the grant ${formatGrant(beyond)}`, { grant: formatGrant(beyond) });
@@ -75,12 +75,12 @@ interface Beyond {
 }
 
 /** The first tool or right that the entries include and the principal lacks. */
-export function beyondTools(giver: Principal, { entries, catalog }: HandedTools): Beyond | undefined {
+export function exceedsTools(giver: Principal, { entries, catalog }: HandedTools): Beyond | undefined {
   for (const entry of entries) {
     const guests = mayMeanGuests(entry) && !catalog.get(entry) && beyondGuests(giver, entry);
     if (guests) return guests;
   }
-  const beyond = firstBeyond(entries, catalog, giver);
+  const beyond = firstExceeding(entries, catalog, giver);
   if (!beyond) return undefined;
   const what = `the tool ${beyond.name}`;
   if (giver.tools && !giver.tools.allows(beyond)) return { what, required: {} };
@@ -119,7 +119,7 @@ function requireNames({ rights, tools }: Principal, { entries, catalog }: Handed
 
 const ONE_BY_ONE = 'without full access, name the tools there are one by one, without globs.';
 
-function requireLifetimeWithin(giver: Principal, lifetime: NonNullable<HandedRights['lifetime']>): void {
+function requireLifetimeWithin(giver: Principal, lifetime: NonNullable<DelegatedRights['lifetime']>): void {
   const end = endOf(giver);
   if (end === undefined) return;
   if (lifetime === 'never') {

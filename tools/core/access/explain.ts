@@ -3,7 +3,7 @@ import { concerns, formatGrant, type Grant, grantAllows, type Need } from './gra
 import type { GuardedTool } from './guarded-tool.ts';
 import { ANYONE } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
-import { reaches, reachesWholly, refusal } from './reach.ts';
+import { reaches, reachesFully, refusal } from './reach.ts';
 import { accessFor, requirementFor, type Subjects } from './requirement.ts';
 import type { Requirement } from './rights.ts';
 import { scopesSatisfy } from './scopes.ts';
@@ -36,7 +36,7 @@ export async function explainRight(
   const { required } = refusal({ rights: principal.rights }, tool, input).detail;
   if (principal.rights.allows(needed)) return { verdict: 'allowed', rule: ruleOf(principal, needed) };
   if (!whole && reaches({ rights: principal.rights }, tool)) {
-    const verdict = reachesWholly({ rights: principal.rights }, tool) ? 'allowed' : 'depends';
+    const verdict = reachesFully({ rights: principal.rights }, tool) ? 'allowed' : 'depends';
     return { verdict, rule: `${ruleOf(principal, needed)} Give the arguments of a call to know more.`, required };
   }
   return { verdict: 'denied', rule: ruleOf(principal, needed), required };

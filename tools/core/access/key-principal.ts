@@ -70,7 +70,7 @@ async function makerProblem(store: KeyReaders, id: string, now: Date): Promise<s
 }
 
 /** The key, as whatever it made knows it. */
-export function behindOf(key: ApiKeyRecord): NonNullable<Principal['madeWith']> {
+export function keyReference(key: ApiKeyRecord): NonNullable<Principal['madeWith']> {
   return { id: key.id, expiresAt: key.expiresAt, budgetSubjects: madeBy(key) };
 }
 

@@ -1,7 +1,7 @@
 import type { AdminUser, PersonAccess } from '../../../resources/admin-user.ts';
 import { grantsOf } from './grants.ts';
 import type { Principal } from './principal.ts';
-import { callerRights, narrower, personRights, scopeRights } from './rights.ts';
+import { callerRights, narrowRights, personRights, scopeRights } from './rights.ts';
 
 type Person = Pick<AdminUser, 'id' | 'email' | 'access'>;
 type Reach = Pick<Principal, 'scopes' | 'grants' | 'rights'>;
@@ -36,7 +36,7 @@ export function withinOwner(principal: Principal, owner: Person | undefined): Pr
   const person = personPrincipal(owner);
   const known = within.get(principal);
   if (known?.limitedBy?.rights === person.rights) return known;
-  const limited = { ...principal, rights: narrower(principal.rights, person.rights), limitedBy: person };
+  const limited = { ...principal, rights: narrowRights(principal.rights, person.rights), limitedBy: person };
   within.set(principal, limited);
   return limited;
 }

@@ -63,7 +63,7 @@ export function endOf(principal: Principal): string | undefined {
 }
 
 /** The key, if any, that ends whatever the call makes: when that key expires or is revoked, the thing ends too. */
-export function bondOf(principal: Principal): { readonly endsWith?: string } {
+export function endsWithKey(principal: Principal): { readonly endsWith?: string } {
   const key = keyBehind(principal);
   return key?.expiresAt === undefined ? {} : { endsWith: key.id };
 }

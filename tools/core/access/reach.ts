@@ -1,11 +1,11 @@
 import { ToolError } from '../errors.ts';
 import type { GuardedTool } from './guarded-tool.ts';
-import { fits } from './limit.ts';
 import type { Principal } from './principal.ts';
+import { admits } from './record-limit.ts';
 import { accessFor, allows, hasWithoutLimit, mayTry, narrowestGrant, type Subjects, selectsBy } from './requirement.ts';
 import { subjectOf } from './subjects.ts';
 
-type Kept = Parameters<typeof subjectOf>[1];
+type StoredRecord = Parameters<typeof subjectOf>[1];
 
 /**
  * What a principal can reach: its rights and, where it has one, its limit to some tools. Only this file judges the two together, for lists
@@ -30,9 +30,9 @@ function isForOwn({ rights, tools }: Reach, tool: GuardedTool): boolean {
 }
 
 /** Whether every call of the tool is allowed, whatever its arguments. */
-export function reachesWholly({ rights, tools }: Reach, tool: GuardedTool): boolean {
+export function reachesFully({ rights, tools }: Reach, tool: GuardedTool): boolean {
   if (!(tools?.allows(tool) ?? true) || tools?.fixed?.(tool)) return false;
-  if (tools && tool.actsAs?.tools.some((other) => !reachesWholly({ rights, tools }, other))) return false;
+  if (tools && tool.actsAs?.tools.some((other) => !reachesFully({ rights, tools }, other))) return false;
   return hasWithoutLimit(rights.inCallOf(tool), tool.access);
 }
 
@@ -40,8 +40,8 @@ export function reachesWholly({ rights, tools }: Reach, tool: GuardedTool): bool
  * Whether the principal may put the tool into an allowlist. One that is another way to what other tools reach (`actsAs`) gives no more than
  * those of them that are in the allowlist too, which are judged themselves.
  */
-export function mayHandOut(reach: Reach, tool: GuardedTool): boolean {
-  return tool.actsAs && !reach.tools ? reaches(reach, tool) : reachesWholly(reach, tool);
+export function mayDelegate(reach: Reach, tool: GuardedTool): boolean {
+  return tool.actsAs && !reach.tools ? reaches(reach, tool) : reachesFully(reach, tool);
 }
 
 /** Whether the call is allowed. The input must be parsed. */
@@ -90,11 +90,16 @@ export function withFixed({ tools }: Reach, tool: GuardedTool, input: unknown): 
 }
 
 /** Whether fixed arguments hide the record from the principal, whatever its other rights. */
-export function isKeptFrom({ rights }: Pick<Reach, 'rights'>, resource: string, op: string, record: Kept): boolean {
+export function isHiddenByLimit(
+  { rights }: Pick<Reach, 'rights'>,
+  resource: string,
+  op: string,
+  record: StoredRecord,
+): boolean {
   const limit = rights.held(resource, op);
   if (!limit) return false;
   const { names } = subjectOf(resource, record);
-  return !fits(limit, { resource, op, ids: names, record });
+  return !admits(limit, { resource, op, ids: names, record });
 }
 
 /** The error for a refused call, with what would have allowed it. The input may be unchecked. */

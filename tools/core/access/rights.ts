@@ -1,6 +1,13 @@
 import { concerns, decodedId, type Grant, grantAllows, type Need } from './grants.ts';
 import type { GuardedTool } from './guarded-tool.ts';
-import { bothLimited, fits, isNothing, type Limit, type Limits, NO_RECORD } from './limit.ts';
+import {
+  admits,
+  admitsNothing,
+  intersectLimits,
+  NO_RECORD,
+  type RecordLimit,
+  type RecordLimits,
+} from './record-limit.ts';
 import { type Scope, scopesSatisfy } from './scopes.ts';
 
 /** What one access rule requires: a scope, or grants for all of the needs. */
@@ -25,12 +32,12 @@ export interface Rights {
   mayTry(requirement: Requirement): boolean;
   allows(requirement: Requirement): boolean;
   /** The records that the principal is limited to for the operation. Undefined where it is not limited. */
-  limitedTo(resource: string, op: string): Limit | undefined;
+  limitedTo(resource: string, op: string): RecordLimit | undefined;
   /**
    * The part of these limits that comes from arguments fixed for other tools. It holds whatever the principal's grants and whichever tool
    * it calls.
    */
-  readonly held: Limits;
+  readonly held: RecordLimits;
   /**
    * The rights during a call of the tool. Where the tool's own fixed arguments apply, those of other tools do not narrow the call further.
    */
@@ -84,8 +91,8 @@ export function personRights(rights: Rights): Rights {
 /** What narrows grants, besides the ids in them. */
 interface Narrowing {
   fingerprint(): string;
-  readonly limits: Limits;
-  readonly held: Limits;
+  readonly limits: RecordLimits;
+  readonly held: RecordLimits;
   readonly inCallOf: Rights['inCallOf'];
 }
 
@@ -96,11 +103,11 @@ export function grantRights(grants: readonly Grant[], narrowing?: Narrowing): Ri
   const limitOf = ({ resource, op }: Need) => narrowing?.limits(resource, op);
   const some = (need: Need) => {
     const limit = limitOf(need);
-    return (!limit || !isNothing(limit)) && grants.some((grant) => concerns(grant, need));
+    return (!limit || !admitsNothing(limit)) && grants.some((grant) => concerns(grant, need));
   };
   const whole = (need: Need) => {
     const limit = limitOf(need);
-    return (!limit || fits(limit, need)) && grants.some((grant) => grantAllows(grant, need));
+    return (!limit || admits(limit, need)) && grants.some((grant) => grantAllows(grant, need));
   };
   let fingerprint: string | undefined;
   return {
@@ -117,7 +124,7 @@ export function grantRights(grants: readonly Grant[], narrowing?: Narrowing): Ri
       const limit = narrowing?.limits(resource, op);
       if (unlimited({ resource, op })) return limit;
       const names = grants.filter((grant) => concerns(grant, { resource, op })).map(decodedId);
-      return bothLimited({ names }, limit);
+      return intersectLimits({ names }, limit);
     },
     held: narrowing?.held ?? (() => undefined),
     inCallOf(tool) {
@@ -152,25 +159,25 @@ function withOwnThreads(id: string, grants: readonly Grant[]): Rights {
 }
 
 /** The rights that are in both, with full access only where both have it. */
-export function narrower(handed: Rights, own: Rights): Rights {
-  return handed.isAdmin ? bothRights(own, handed) : bothRights(handed, own);
+export function narrowRights(handed: Rights, own: Rights): Rights {
+  return handed.isAdmin ? intersectRights(own, handed) : intersectRights(handed, own);
 }
 
 /**
  * The rights that are in both. `outer` belongs to the principal that is acted for, `inner` is what the acting agent or flow needs. Which
  * restricted threads are visible is decided by the outer principal.
  */
-export function bothRights(outer: Rights, inner: Rights): Rights {
+export function intersectRights(outer: Rights, inner: Rights): Rights {
   return {
     isAdmin: outer.isAdmin,
     fingerprint: JSON.stringify([outer.fingerprint, inner.fingerprint]),
     mayTry: (requirement) => outer.mayTry(requirement) && inner.mayTry(requirement),
     allows: (requirement) => outer.allows(requirement) && inner.allows(requirement),
-    limitedTo: (resource, op) => bothLimited(outer.limitedTo(resource, op), inner.limitedTo(resource, op)),
-    held: (resource, op) => bothLimited(outer.held(resource, op), inner.held(resource, op)),
+    limitedTo: (resource, op) => intersectLimits(outer.limitedTo(resource, op), inner.limitedTo(resource, op)),
+    held: (resource, op) => intersectLimits(outer.held(resource, op), inner.held(resource, op)),
     inCallOf(tool) {
       const [first, second] = [outer.inCallOf(tool), inner.inCallOf(tool)];
-      return first === outer && second === inner ? this : bothRights(first, second);
+      return first === outer && second === inner ? this : intersectRights(first, second);
     },
   };
 }

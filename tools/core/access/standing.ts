@@ -3,7 +3,7 @@ import { ToolError, toToolError } from '../errors.ts';
 import { appPrincipal } from './app-principal.ts';
 import { capsulePrincipal, capsuleProblem } from './capsule-principal.ts';
 import type { GuardedCatalog } from './guarded-tool.ts';
-import { behindOf, keyProblem, principalOf } from './key-principal.ts';
+import { keyProblem, keyReference, principalOf } from './key-principal.ts';
 import { personPrincipal } from './person-principal.ts';
 import type { Principal } from './principal.ts';
 
@@ -11,11 +11,11 @@ import type { Principal } from './principal.ts';
 export type Standing = Principal | ToolError;
 
 /** Finds the standing. It is asked before every call and turn inside a long piece of work, and every second during that work. */
-export type AskStanding = () => Promise<Standing>;
+export type CheckCredential = () => Promise<Standing>;
 
-const ASKED_EVERY_MS = 1000;
+const CHECK_INTERVAL_MS = 1000;
 
-interface Told {
+interface CredentialListener {
   onGone(problem: ToolError): void;
   onRenewed?: ((principal: Principal) => void) | undefined;
 }
@@ -24,32 +24,32 @@ interface Told {
  * Asks every second, until the returned function is called or the principal may not continue. If the question fails, the principal may not
  * continue either.
  */
-export function watchStanding(ask: AskStanding, told: Told): () => void {
-  const watch = setInterval(() => void lookAgain(ask, told), ASKED_EVERY_MS);
+export function watchCredential(ask: CheckCredential, told: CredentialListener): () => void {
+  const watch = setInterval(() => void checkNow(ask, told), CHECK_INTERVAL_MS);
   return () => clearInterval(watch);
 }
 
 /** Asks once, now. */
-export async function lookAgain(ask: AskStanding, { onGone, onRenewed }: Told): Promise<void> {
-  const standing = await askSafely(ask);
+export async function checkNow(ask: CheckCredential, { onGone, onRenewed }: CredentialListener): Promise<void> {
+  const standing = await checkSafely(ask);
   if (standing instanceof ToolError) onGone(standing);
   else onRenewed?.(standing);
 }
 
 /** Asks, and turns a failure into a standing. Never rejects. */
-export function askSafely(ask: AskStanding): Promise<Standing> {
+export function checkSafely(ask: CheckCredential): Promise<Standing> {
   return ask().catch(toToolError);
 }
 
 /** A signal that aborts with the reason when the principal may not continue, or when the other signal aborts. */
-export class StandingSignal {
+export class CredentialSignal {
   readonly signal: AbortSignal;
   readonly #gone = new AbortController();
   readonly #stop: () => void;
 
-  constructor(ask: AskStanding, other: AbortSignal | undefined) {
+  constructor(ask: CheckCredential, other: AbortSignal | undefined) {
     this.signal = other ? AbortSignal.any([other, this.#gone.signal]) : this.#gone.signal;
-    this.#stop = watchStanding(ask, { onGone: (problem) => this.#gone.abort(problem) });
+    this.#stop = watchCredential(ask, { onGone: (problem) => this.#gone.abort(problem) });
   }
 
   /** The reason why the principal may not continue, if that is so. */
@@ -63,7 +63,7 @@ export class StandingSignal {
 }
 
 /** The principal as it is now, or the reason why nothing may act as it any more. For a session, it is the user with this id. */
-export async function findStanding(
+export async function credentialStatus(
   {
     type,
     id,
@@ -81,7 +81,7 @@ export async function findStanding(
     const key = await store.apiKeys.get(endsWith);
     const problem = key ? await keyProblem(store, key, now) : 'The key is gone.';
     if (!key || problem) return `The admin user ${name} was signed in by the link of an API key. ${problem}`;
-    return { ...person, madeWith: behindOf(key) };
+    return { ...person, madeWith: keyReference(key) };
   }
   if (type === 'api-key') {
     const key = await store.apiKeys.get(id);
@@ -110,7 +110,7 @@ export async function endedCredential(
   parts: { readonly catalog: GuardedCatalog; readonly now: Date },
 ): Promise<ToolError> {
   const { madeWith, ...named } = principal;
-  const found = await findStanding(madeWith ? { ...named, endsWith: madeWith.id } : named, store, parts);
+  const found = await credentialStatus(madeWith ? { ...named, endsWith: madeWith.id } : named, store, parts);
   const reason = typeof found === 'string' ? found : ENDED[principal.type];
   return new ToolError('unauthenticated', `The call was ended with its credential. ${reason}`);
 }

@@ -3,7 +3,7 @@ import type { Agent } from '../../../resources/agent.ts';
 import type { Memory } from '../../../resources/memory.ts';
 import type { Position, Readers, Where } from '../../../store/port.ts';
 import { ToolError } from '../errors.ts';
-import { beyondTools } from './delegation.ts';
+import { exceedsTools } from './delegation.ts';
 import type { GuardedCatalog } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 
@@ -33,7 +33,7 @@ export function steers(agent: Agent, change: { readonly [Member in (typeof STEER
 /** @throws ToolError (forbidden) that names the first right that the caller lacks */
 export function requireSteering({ principal, server }: Omit<Changing, 'store'>, ...agents: readonly Allowing[]): void {
   for (const agent of agents) {
-    const beyond = beyondTools(principal, { entries: agent.tools ?? [], catalog: server.catalog });
+    const beyond = exceedsTools(principal, { entries: agent.tools ?? [], catalog: server.catalog });
     if (beyond) throw refusal(agent, principal, beyond);
   }
 }
@@ -84,7 +84,7 @@ function distinct(agents: readonly Allowing[]): readonly Allowing[] {
 function refusal(
   agent: Allowing,
   principal: Principal,
-  { what, required }: NonNullable<ReturnType<typeof beyondTools>>,
+  { what, required }: NonNullable<ReturnType<typeof exceedsTools>>,
 ) {
   const which = mayReadAgent(principal, agent) ? `the agent ${agent.name}` : 'an agent';
   const message = `This steers ${which}, which may use ${what}: that is beyond your own rights, and others run it with theirs.`;

@@ -2,7 +2,7 @@ import type { Readers } from '../../../store/port.ts';
 import type { RecordKind } from '../kind.ts';
 import type { Subject, Subjects } from './requirement.ts';
 
-type Found = { readonly id: string; readonly [member: string]: unknown };
+type StoredRecord = { readonly id: string; readonly [member: string]: unknown };
 
 /**
  * Looks up the record that a value names, with all names that grants may use: for an agent its id and, while it is not deleted, its name;
@@ -24,7 +24,7 @@ export function subjectsIn(store: Readers, kinds: readonly RecordKind[]): Subjec
 }
 
 /** The same for a record that the caller already has, and that may be deleted from the store. */
-export function subjectOf(resource: string, record: Found): Subject {
+export function subjectOf(resource: string, record: StoredRecord): Subject {
   const other = { agent: record.status === 'deleted' ? undefined : record.name, record: record.databaseId }[resource];
   return { names: typeof other === 'string' ? [record.id, other] : [record.id], record };
 }

@@ -18,7 +18,7 @@ export interface ToolLimit {
 export type FixedArguments = Readonly<Record<string, unknown>>;
 
 /** A limit that admits what both admit, for a limited principal that acts through something limited. */
-export function bothLimits(outer: ToolLimit | undefined, inner: ToolLimit): ToolLimit {
+export function intersectToolLimits(outer: ToolLimit | undefined, inner: ToolLimit): ToolLimit {
   if (!outer) return inner;
   return {
     holder: `${outer.holder} and ${inner.holder}`,

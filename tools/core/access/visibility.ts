@@ -6,9 +6,9 @@ import type { Fail } from '../errors.ts';
 import { ToolError } from '../errors.ts';
 import type { HistoryWriters } from '../history-writers.ts';
 import type { VersionedKind } from '../kind.ts';
-import { onlyThese } from './limit.ts';
 import type { Principal } from './principal.ts';
 import { FORBIDDEN } from './reach.ts';
+import { whereWithin } from './record-limit.ts';
 
 /**
  * Who may see a thread and the records that name it, decided in one place: lists, counts and search filter by `accessKeys`, `roleIn` judges
@@ -51,7 +51,7 @@ function keysHeldBy(principal: Principal): readonly string[] {
 }
 
 /** The filter for all records, also those that only admins may see. */
-export const whoeverSees = { accessKeys: ADMINS } as const;
+export const includingHidden = { accessKeys: ADMINS } as const;
 
 /** The filter for what a caller may see. */
 export function visibleTo(principal: Principal): { readonly accessKeys: readonly string[] } {
@@ -88,7 +88,7 @@ export function seenBy<Kept extends Guarded>(
 
 /** Reads the threads that a caller may see, and that its grants allow. */
 export function threadsSeenBy({ threads }: Pick<Readers, 'threads'>, principal: Principal) {
-  const any = onlyThese<ThreadRecord>(principal.rights.limitedTo('thread', 'read'), 'id');
+  const any = whereWithin<ThreadRecord>(principal.rights.limitedTo('thread', 'read'), 'id');
   const seen = seenBy(threads, principal);
   return {
     find: (query) => seen.find({ ...query, any }),
@@ -114,14 +114,14 @@ const FOLLOWING = ['memories', 'artifacts', 'agentRuns'] as const;
 const BATCH = 500;
 
 /** After the access of a thread changed: gives the records that name it the same keys. */
-export async function showAlike(
+export async function haveSameAccess(
   store: Pick<HistoryWriters, (typeof FOLLOWING)[number]>,
   { id, accessKeys }: Pick<ThreadRecord, 'id' | 'accessKeys'>,
 ): Promise<void> {
   for (const collection of FOLLOWING) {
     let after: Position | undefined;
     do {
-      const page = await store[collection].find({ where: { threadId: id, ...whoeverSees }, limit: BATCH, after });
+      const page = await store[collection].find({ where: { threadId: id, ...includingHidden }, limit: BATCH, after });
       for (const record of page.records) await store[collection].touch(record.id, { accessKeys });
       after = page.next ?? undefined;
       await setImmediate(); // lets other calls run

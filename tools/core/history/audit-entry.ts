@@ -10,14 +10,14 @@ import { redacted, type ToolsByName } from './redact.ts';
 export const LONGEST_ARGUMENTS = 4096;
 
 /** When a call began. The id of its entry is made then, so that a call sorts before the calls made inside of it, even within a millisecond. */
-export interface Beginning {
+export interface CallStart {
   readonly id: string;
   readonly at: Date;
   /** Time by `performance.now()`, which a change of the clock does not affect. */
   readonly ms: number;
 }
 
-export function beginning(at: Date, id = newId('aud')): Beginning {
+export function beginning(at: Date, id = newId('aud')): CallStart {
   return { id, at, ms: performance.now() };
 }
 
@@ -26,7 +26,7 @@ interface AuditedCall {
   readonly asked: Pick<Call, 'requestId' | 'door' | 'principal'>;
   readonly wanted: Pick<Call, 'tool'>;
   readonly tool: Tool | undefined;
-  readonly begun: Beginning;
+  readonly begun: CallStart;
   /** The input as it was read. It may be unchecked. */
   readonly given: unknown;
   /** The checked input, with ids in the place of names. Undefined where the call was refused before. */
@@ -36,7 +36,7 @@ interface AuditedCall {
 }
 
 /** The code of a call that failed, or the output of one that writes: the records it made are in there. */
-interface CameOfIt {
+interface CallResult {
   readonly code?: ErrorCode;
   readonly output?: object;
 }
@@ -46,7 +46,7 @@ const UNKNOWN_TOOL = '(unknown)';
 const LONGEST_NAME = 100;
 
 /** The audit entry of a tool call. */
-export function callEntry(call: AuditedCall, { code, output }: CameOfIt, tools: ToolsByName): AuditEntry {
+export function callEntry(call: AuditedCall, { code, output }: CallResult, tools: ToolsByName): AuditEntry {
   const { asked, wanted, tool, begun, given, input, session } = call;
   const args = tool
     ? shownArguments(tool, given, { tools, longest: LONGEST_ARGUMENTS })
@@ -58,13 +58,13 @@ export function callEntry(call: AuditedCall, { code, output }: CameOfIt, tools: 
     principal: session ?? asked.principal,
     tool: tool?.name ?? UNKNOWN_TOOL,
     arguments: args,
-    recordIds: session ? [session.sessionId] : untold(args, input ?? given, output),
+    recordIds: session ? [session.sessionId] : unnamedRecords(args, input ?? given, output),
     code,
   });
 }
 
 /** The records in the input and the output that the kept arguments do not name. */
-function untold(args: object, input: unknown, output: object | undefined): string[] {
+function unnamedRecords(args: object, input: unknown, output: object | undefined): string[] {
   const shown = subjectsOf(args);
   const others = [...subjectsOf(input), ...subjectsOf(output)].filter((id) => !shown.includes(id));
   return others.length > 1 ? [...new Set(others)] : others;
@@ -72,7 +72,7 @@ function untold(args: object, input: unknown, output: object | undefined): strin
 
 /** The entry of one call, successful or not. */
 interface CallRecord {
-  readonly begun: Beginning;
+  readonly begun: CallStart;
   readonly requestId: string;
   readonly door: Door;
   readonly principal: Principal;
@@ -140,14 +140,14 @@ export function shownArguments(
     const shown = redacted(tool, input, tools, longest + 1);
     if (isShort(shown, longest)) return shown;
     const text = JSON.stringify(shown);
-    return Buffer.byteLength(text) <= longest ? shown : { truncated: beginningOf(text, longest) };
+    return Buffer.byteLength(text) <= longest ? shown : { truncated: truncatedBytes(text, longest) };
   } catch {
     return { truncated: '[nested too deep]' };
   }
 }
 
 /** Leaves out the last character if the cut goes through it. */
-function beginningOf(text: string, bytes: number): string {
+function truncatedBytes(text: string, bytes: number): string {
   return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
 }
 

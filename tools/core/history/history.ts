@@ -19,9 +19,9 @@ import type {
 import { bytesOf } from '../../../store/sizes.ts';
 import type { StorageRoom } from '../access/storage.ts';
 import type { HistoryWriter, HistoryWriters, VersionNote } from '../history-writers.ts';
-import { isVersioned, type KeptHistory, type Payload, type RecordKind, type VersionedKind } from '../kind.ts';
+import { type HistoryOptions, isVersioned, type Payload, type RecordKind, type VersionedKind } from '../kind.ts';
 import type { History } from '../registry/define-kind.ts';
-import { forgetAnswers } from '../registry/idempotency.ts';
+import { deleteAnswersAbout } from '../registry/idempotency.ts';
 
 /** The transaction as handlers get it: changes of versioned records cannot be made without their version. */
 export function withHistory(tx: Transaction, kinds: readonly RecordKind[], by: WrittenBy): HistoryWriters {
@@ -65,7 +65,7 @@ class HistoryView extends ByCollection<unknown> {
     if (found) await tx[collection].delete(id);
     const types = kinds.filter(isVersioned).filter((kind) => kind.collection === collection);
     const versions = await deleteVersions(tx.versions, { entityType: types.map(({ type }) => type), entityId: id });
-    await forgetAnswers(tx, id);
+    await deleteAnswersAbout(tx, id);
     for (const kind of kinds) await kind.forget?.(tx, id);
     tx.erase([id]);
     return found !== undefined || versions > 0;
@@ -95,22 +95,22 @@ export async function deleteVersions(
   }
 }
 
-interface KeptRecord {
+interface StoredRecord {
   readonly id: string;
   readonly revision: number;
 }
 
 /** Writes a version with every change of one kind of record. */
-class VersionedWriter implements HistoryWriter<KeptRecord> {
+class VersionedWriter implements HistoryWriter<StoredRecord> {
   readonly #kind: VersionedKind;
   readonly #parts: HistoryParts;
-  readonly #writer: Writer<KeptRecord>;
+  readonly #writer: Writer<StoredRecord>;
 
   constructor(kind: VersionedKind, parts: HistoryParts) {
     this.#kind = kind;
     this.#parts = parts;
     // Records of every versioned kind have an id and a revision, which is all that is read of them here.
-    this.#writer = parts.tx[kind.collection] as unknown as Writer<KeptRecord>;
+    this.#writer = parts.tx[kind.collection] as unknown as Writer<StoredRecord>;
   }
 
   get(id: string) {
@@ -121,33 +121,33 @@ class VersionedWriter implements HistoryWriter<KeptRecord> {
     return this.#writer.read(id);
   }
 
-  find(query: Query<KeptRecord>) {
+  find(query: Query<StoredRecord>) {
     return this.#writer.find(query);
   }
 
-  first(query: Omit<Query<KeptRecord>, 'limit'>) {
+  first(query: Omit<Query<StoredRecord>, 'limit'>) {
     return this.#writer.first(query);
   }
 
-  count(query: Parameters<Reader<KeptRecord>['count']>[0]) {
+  count(query: Parameters<Reader<StoredRecord>['count']>[0]) {
     return this.#writer.count(query);
   }
 
-  touch(id: string, change: Change<KeptRecord>) {
+  touch(id: string, change: Change<StoredRecord>) {
     return this.#writer.touch(id, change);
   }
 
-  async insert(record: NewRecord<KeptRecord>, note?: VersionNote): Promise<KeptRecord> {
+  async insert(record: NewRecord<StoredRecord>, note?: VersionNote): Promise<StoredRecord> {
     const inserted = await this.#writer.insert(record);
     await this.#note(inserted, inserted.revision, note);
     return inserted;
   }
 
-  insertAll(records: readonly NewRecord<KeptRecord>[]): Promise<KeptRecord[]> {
+  insertAll(records: readonly NewRecord<StoredRecord>[]): Promise<StoredRecord[]> {
     return eachInTurn(records, (record) => this.insert(record));
   }
 
-  async update(id: string, change: Change<KeptRecord>, options?: Guard & VersionNote): Promise<KeptRecord> {
+  async update(id: string, change: Change<StoredRecord>, options?: Guard & VersionNote): Promise<StoredRecord> {
     const old = await this.#writer.read(id);
     const updated = await this.#writer.update(id, change, options);
     if (updated.revision !== old.revision) {
@@ -156,17 +156,17 @@ class VersionedWriter implements HistoryWriter<KeptRecord> {
     return updated;
   }
 
-  async delete(id: string, options?: Guard & VersionNote): Promise<KeptRecord> {
+  async delete(id: string, options?: Guard & VersionNote): Promise<StoredRecord> {
     const removed = await this.#writer.delete(id, options);
     await this.#note(removed, removed.revision + 1, { ...options, kind: 'delete' });
     return removed;
   }
 
-  deleteAll(ids: readonly string[]): Promise<KeptRecord[]> {
+  deleteAll(ids: readonly string[]): Promise<StoredRecord[]> {
     return eachInTurn(ids, (id) => this.delete(id));
   }
 
-  async #note(state: KeptRecord, revision: number, { kind = 'snapshot', changeDescription }: VersionNote = {}) {
+  async #note(state: StoredRecord, revision: number, { kind = 'snapshot', changeDescription }: VersionNote = {}) {
     const { tx, author, principalId, room } = this.#parts;
     const { type, history } = this.#kind;
     const payload = history.payload(state as never); // a record of the kind's own collection
@@ -206,7 +206,7 @@ export function withoutBookkeeping<Kept extends { updatedAt: string; revision: n
   return rest;
 }
 
-export function contentOf({ text }: Pick<KeptHistory, 'text'>, payload: Payload): string {
+export function contentOf({ text }: Pick<HistoryOptions, 'text'>, payload: Payload): string {
   return text === undefined ? canonicalize(payload) : String(payload[text] ?? '');
 }
 

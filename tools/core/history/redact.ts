@@ -4,7 +4,7 @@ import { sensitive, toolArguments } from '../../../resources/markers.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import type { Tool } from '../registry/tool.ts';
 import { unwrap } from '../registry/validate.ts';
-import { mapItems, mapMembers, plain, Room } from './audit-room.ts';
+import { mapItems, mapMembers, SizeBudget, truncated } from './size-budget.ts';
 
 const REDACTED = '[redacted]';
 const UNKNOWN = '[unknown member]';
@@ -15,7 +15,7 @@ export type ToolsByName = Pick<Catalog, 'get'>;
 /** What a redaction needs to know. */
 interface Showing {
   readonly tools: ToolsByName;
-  readonly room: Room;
+  readonly room: SizeBudget;
 }
 
 interface Redactor {
@@ -23,14 +23,14 @@ interface Redactor {
   readonly guards: boolean;
   redact(value: unknown, showing: Showing): unknown;
 }
-const PLAIN: Redactor = { guards: false, redact: (value, { room }) => plain(value, room) };
-const HIDDEN: Redactor = { guards: true, redact: (_, { room }) => plain(REDACTED, room) };
+const PLAIN: Redactor = { guards: false, redact: (value, { room }) => truncated(value, room) };
+const HIDDEN: Redactor = { guards: true, redact: (_, { room }) => truncated(REDACTED, room) };
 /** What stands before the host of an address. */
 const USER = /[\\/]*[^\\/?#]*@/;
 const NAMELESS: Redactor = {
   guards: true,
   redact: (value, showing) =>
-    typeof value === 'string' ? plain(withoutUser(value), showing.room) : unfit(HIDDEN, value, showing),
+    typeof value === 'string' ? truncated(withoutUser(value), showing.room) : unfit(HIDDEN, value, showing),
 };
 /** In a text that is no address, all up to the last `@` could be a password. */
 function withoutUser(text: string): string {
@@ -51,7 +51,7 @@ export function redacted(
   tools: ToolsByName,
   characters = Number.POSITIVE_INFINITY,
 ): Record<string, unknown> {
-  return redactedBy(tool, input, { tools, room: new Room(characters) });
+  return redactedBy(tool, input, { tools, room: new SizeBudget(characters) });
 }
 
 function redactedBy({ input: schema }: Pick<Tool, 'input'>, input: object, showing: Showing): Record<string, unknown> {
@@ -121,7 +121,7 @@ function objectRedactor(schema: z.ZodObject, call?: { readonly tool: string; rea
     return mapMembers(value, showing.room, (item, name) => {
       if (name === call?.arguments) return redactedFor(value[call.tool], item, showing);
       const member = members.get(name);
-      return member ? member.redact(item, showing) : plain(others, showing.room);
+      return member ? member.redact(item, showing) : truncated(others, showing.room);
     });
   };
   return { guards, redact };
@@ -145,7 +145,7 @@ function redactedFor(name: unknown, held: unknown, showing: Showing): unknown {
 }
 
 function unfit({ guards }: { readonly guards: boolean }, value: unknown, { room }: Showing): unknown {
-  return plain(guards && value !== null && value !== undefined ? REDACTED : value, room);
+  return truncated(guards && value !== null && value !== undefined ? REDACTED : value, room);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -2,7 +2,7 @@ import { type IncomingMessage, Agent as PlainAgent, type RequestOptions, request
 import { request as requestSecure, Agent as SecureAgent } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { carriedTrace } from '../telemetry/span.ts';
+import { outgoingTrace } from '../telemetry/span.ts';
 import { AddressRefused, hostOf, isPublic, publicLookup } from './ip-addresses.ts';
 import { answerWith, type Fault, type Instead, limitBody, limitEvents } from './limits.ts';
 
@@ -44,7 +44,7 @@ export function createFetch({ privateAddresses, mostBytes }: FetchOptions): Guar
     const options: RequestOptions = {
       agent: url.protocol === 'https:' ? agents['https:'] : agents['http:'],
       method: init.method ?? 'GET',
-      headers: { ...Object.fromEntries(new Headers(init.headers)), ...carriedTrace() },
+      headers: { ...Object.fromEntries(new Headers(init.headers)), ...outgoingTrace() },
       signal,
       ...(!privateAddresses && { lookup: publicLookup }),
     };

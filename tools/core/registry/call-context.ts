@@ -2,12 +2,12 @@ import type { Door } from '../../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../../resources/error.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import { FORBIDDEN, inCallOf } from '../access/reach.ts';
-import { type AskStanding, askSafely, StandingSignal } from '../access/standing.ts';
+import { type CheckCredential, CredentialSignal, checkSafely } from '../access/standing.ts';
 import { type Fail, ToolError } from '../errors.ts';
 import type { Answer, Call, Progress, Questions } from './call.ts';
 import type { CatalogEntry } from './catalog-index.ts';
-import type { Acting, CallingContext, ServerFacts, SteppingContext } from './context.ts';
-import type { Began } from './idempotency.ts';
+import type { CallingContext, InnerCallOptions, ServerFacts, SteppingContext } from './context.ts';
+import type { CallFingerprint } from './idempotency.ts';
 import type { Tool } from './tool.ts';
 
 /** What runs the calls that handlers make. */
@@ -21,7 +21,7 @@ type Write = SteppingContext<never, never>['write'];
 
 /** What only the handlers outside a transaction have. */
 interface Outside {
-  readonly standing: AskStanding | undefined;
+  readonly standing: CheckCredential | undefined;
   /** Present if the handler changes data in steps. */
   readonly write?: Write;
 }
@@ -37,18 +37,18 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   readonly report: (progress: Progress) => void;
   readonly questions: Questions | undefined;
   readonly server: ServerFacts;
-  readonly standing: AskStanding | undefined;
-  readonly repeat: Began | undefined;
+  readonly standing: CheckCredential | undefined;
+  readonly repeat: CallFingerprint | undefined;
   /** The session that the call began. */
   session: SessionPrincipal | undefined;
   readonly #asked: Call;
   readonly #tool: Tool;
   readonly #caller: Caller;
   readonly #outside: Outside | undefined;
-  #watch: StandingSignal | undefined;
+  #watch: CredentialSignal | undefined;
 
   constructor(
-    { asked, tool, repeat }: { readonly asked: Call; readonly tool: Tool; readonly repeat?: Began },
+    { asked, tool, repeat }: { readonly asked: Call; readonly tool: Tool; readonly repeat?: CallFingerprint },
     store: Store,
     caller: Caller,
     outside?: Outside,
@@ -83,7 +83,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
    */
   get signal(): AbortSignal | undefined {
     if (!this.standing || this.#asked.from) return this.#asked.signal;
-    this.#watch ??= new StandingSignal(this.standing, this.#asked.signal);
+    this.#watch ??= new CredentialSignal(this.standing, this.#asked.signal);
     return this.#watch.signal;
   }
 
@@ -111,11 +111,11 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   }
 
   /** The call that the handler makes. Its caller is asked for again. */
-  async #inside(tool: string, input: unknown, as: Acting | undefined): Promise<Call> {
+  async #inside(tool: string, input: unknown, as: InnerCallOptions | undefined): Promise<Call> {
     const { requestId, from } = this.#asked;
     const { principal, door } = as ?? this.#asked;
     const renewed = as ? as.renewed : this.standing;
-    const standing = renewed && (await askSafely(renewed));
+    const standing = renewed && (await checkSafely(renewed));
     const outer = this;
     return {
       tool,

@@ -1,8 +1,8 @@
 import type { Door } from '../../../resources/audit-entry.ts';
 import type { ErrorBody } from '../../../resources/error.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
-import type { AskStanding } from '../access/standing.ts';
-import { type InputWanted, ToolError } from '../errors.ts';
+import type { CheckCredential } from '../access/standing.ts';
+import { type InputRequired, ToolError } from '../errors.ts';
 import type { Tool } from './tool.ts';
 
 /** One tool call, as a door hands it over. */
@@ -16,7 +16,7 @@ export interface Call {
   readonly requestId: string;
   /** The id for the audit entry, where the caller needs to know it before. */
   readonly auditId?: string | undefined;
-  readonly idempotency?: IdempotencyWish | undefined;
+  readonly idempotency?: IdempotencyRequest | undefined;
   /** The name that the software of the caller gives itself. */
   readonly client?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -24,7 +24,7 @@ export interface Call {
   /** Only where the caller can ask a person. */
   readonly questions?: Questions | undefined;
   /** Asks for the caller as it stands now: while the call goes on, and before each call that it makes. */
-  readonly renewed?: AskStanding | undefined;
+  readonly renewed?: CheckCredential | undefined;
   /** Only in a call inside another one: why its caller may not go on. */
   readonly gone?: ToolError | undefined;
   /** Only in a call that the handler of a tool makes: that tool, and the number of calls around this one. */
@@ -41,7 +41,7 @@ export interface Questions {
 }
 
 /** A caller's wish that a repeat of this call answers what the first one answered. */
-export interface IdempotencyWish {
+export interface IdempotencyRequest {
   readonly key: string;
   /** What the key is bound to besides the principal: method and path, or the tool's name. */
   readonly operation: string;
@@ -78,7 +78,7 @@ export type Answer =
       readonly error: ErrorBody;
       readonly replayed?: true;
       /** What a person has to do or say before the call is made again. */
-      readonly wants?: InputWanted;
+      readonly wants?: InputRequired;
       /** Nothing was done, and the same call may succeed later. */
       readonly notMade?: true;
       /** Of a `rate_limited` error. */

@@ -5,7 +5,7 @@ import type { AuditLog, StoreStatus } from '../../../store/port.ts';
 import type { RowStore } from '../../../store/rows-port.ts';
 import type { Budgets } from '../access/budgets.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
-import type { AskStanding } from '../access/standing.ts';
+import type { CheckCredential } from '../access/standing.ts';
 import type { StorageQuotas } from '../access/storage.ts';
 import type { Fail } from '../errors.ts';
 import type { HistoryWriters } from '../history-writers.ts';
@@ -13,7 +13,7 @@ import type { RecordKind } from '../kind.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Answer, Progress, Questions } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
-import type { Began } from './idempotency.ts';
+import type { CallFingerprint } from './idempotency.ts';
 
 /** What a handler works with besides its input. */
 export interface Context<Store, Code extends ErrorCode> {
@@ -42,19 +42,19 @@ export interface CallingContext<Store, Code extends ErrorCode> extends Context<S
    * Calls a tool in the same request, as the same principal or as one that acts for it: access, validation and audit entry are
    * those of a direct call. A tool that only reads can call only such. Never rejects.
    */
-  readonly call: (tool: string, input: unknown, as?: Acting) => Promise<Answer>;
+  readonly call: (tool: string, input: unknown, as?: InnerCallOptions) => Promise<Answer>;
   /** Asks for the caller as it stands now, or why it may not go on. Absent if that cannot be asked. */
-  readonly standing: AskStanding | undefined;
+  readonly standing: CheckCredential | undefined;
 }
 
 /** Who makes an inner call, where it is not the caller of the outer one. */
-export interface Acting {
+export interface InnerCallOptions {
   readonly principal: Principal;
   readonly door: Door;
   /** Default: the signal of the outer call. */
   readonly signal?: AbortSignal | undefined;
   /** The principal as it stands when the call is made. */
-  readonly renewed?: AskStanding | undefined;
+  readonly renewed?: CheckCredential | undefined;
   /** The id for the audit entry of the call. */
   readonly auditId?: string;
 }
@@ -67,7 +67,7 @@ export interface SteppingContext<Store, Code extends ErrorCode> extends CallingC
    * Stands for the idempotency key of the call and its input. If its process ends between two steps, the call may come again under the same one, and
    * what it began then must not be begun again. Undefined for a call without a key.
    */
-  readonly repeat: Began | undefined;
+  readonly repeat: CallFingerprint | undefined;
   /** Makes the new session the caller, for the audit entry and the door. Only for a tool whose `session` is `begins`. */
   readonly began: (session: SessionPrincipal) => void;
 }

@@ -4,7 +4,7 @@ import type { Filter, NewRecord, Readers, Transaction } from '../../../store/por
 import type { Principal } from '../access/principal.ts';
 import { accessFor } from '../access/requirement.ts';
 import type { HistoryWriters } from '../history-writers.ts';
-import type { EventNames, KeptHistory, Payload, RecordKind } from '../kind.ts';
+import type { EventNames, HistoryOptions, Payload, RecordKind } from '../kind.ts';
 import type { Context } from './context.ts';
 import type { Staged, Tool } from './tool.ts';
 
@@ -28,7 +28,7 @@ interface Tools {
 }
 
 /** How records of the kind are kept in versions, shown there and brought back. */
-export interface History<Name extends CollectionName = CollectionName> extends KeptHistory {
+export interface History<Name extends CollectionName = CollectionName> extends HistoryOptions {
   payload(record: RecordOf<Name>): Payload;
   /** The payload as callers see it, if it is kept in another form. */
   shown?(payload: Payload, store: Readers): Promise<Payload>;

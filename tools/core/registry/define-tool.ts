@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../../resources/error.ts';
 import type { Readers, TextSearch } from '../../../store/port.ts';
 import type { HistoryWriters } from '../history-writers.ts';
 import type { CallingContext, Context, SteppingContext } from './context.ts';
-import { withOwnCursors } from './paging.ts';
+import { withBoundCursors } from './paging.ts';
 import type { Annotations, Meaning, Staged, Tool } from './tool.ts';
 
 export type { Fail } from '../errors.ts';
@@ -103,5 +103,5 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
 ): Tool;
 export function defineTool(tool: object): Tool {
   // The registry calls a handler with the parsed input and the kind of store that its annotations ask for; the overloads tie both to its types.
-  return Object.freeze(withOwnCursors(tool as Tool));
+  return Object.freeze(withBoundCursors(tool as Tool));
 }

@@ -7,7 +7,7 @@ const FRESH_MS = 60_000;
 const FIRST_ANSWER_MS = 1000;
 const LONGEST_ERROR = 300;
 
-interface WatchedOptions {
+interface ProbeOptions {
   readonly name: string;
   readonly kind: string;
   /** Rejects if the other side does not work. Has its own time limit. */
@@ -17,13 +17,13 @@ interface WatchedOptions {
 }
 
 /** A dependency whose health is the outcome of its last use, or of a probe if the last use is long ago. */
-export class Watched implements Dependency {
-  readonly #options: WatchedOptions;
+export class ProbedDependency implements Dependency {
+  readonly #options: ProbeOptions;
   #known: Omit<IntegrationHealth, 'name' | 'kind'> | undefined;
   #at = Number.NEGATIVE_INFINITY;
   #running: Promise<void> | undefined;
 
-  constructor(options: WatchedOptions) {
+  constructor(options: ProbeOptions) {
     this.#options = options;
   }
 

@@ -2,12 +2,12 @@ import type { Cluster } from '../../../store/cluster-port.ts';
 import type { RecordOf } from '../../../store/collections.ts';
 import type { Commit, Reader, Store } from '../../../store/port.ts';
 import { allOf } from './paging.ts';
-import { untilRead } from './until-read.ts';
+import { readWithRetry } from './read-with-retry.ts';
 
 /** Collections whose records are in effect while they are enabled. */
 type Switched = 'budgets' | 'flows' | 'webhooks';
 
-interface Parts<Name extends Switched> {
+interface EnabledRecordsDeps<Name extends Switched> {
   readonly store: Pick<Store, 'onCommit' | Name> & { readonly cluster?: Pick<Cluster, 'onGap'> };
   readonly name: Name;
   /** The record is in effect as it is here. It may be told again unchanged. */
@@ -24,7 +24,7 @@ interface Parts<Name extends Switched> {
  * answered from memory. What other processes change is known within a second, or, where that was missed, once all are read again.
  */
 export class EnabledRecords<Name extends Switched> {
-  readonly #parts: Parts<Name>;
+  readonly #parts: EnabledRecordsDeps<Name>;
   /** The ids that were told. */
   readonly #told = new Set<string>();
   /** Revisions of changes that were heard of while records are read, which may have been read before. One map for each reading. */
@@ -32,7 +32,7 @@ export class EnabledRecords<Name extends Switched> {
   readonly #closed = new AbortController();
   #stopFollowing = () => {};
 
-  constructor(parts: Parts<Name>) {
+  constructor(parts: EnabledRecordsDeps<Name>) {
     this.#parts = parts;
   }
 
@@ -40,7 +40,7 @@ export class EnabledRecords<Name extends Switched> {
     const { store, name, onFailure } = this.#parts;
     const stopHearing = store.onCommit((commit) => this.#heard(commit), [name]);
     const reading = { signal: this.#closed.signal, onFailure };
-    const stopMissing = store.cluster?.onGap(() => void untilRead(() => this.#read(), reading));
+    const stopMissing = store.cluster?.onGap(() => void readWithRetry(() => this.#read(), reading));
     this.#stopFollowing = () => {
       stopHearing();
       stopMissing?.();

@@ -36,7 +36,7 @@ type Types = ReadonlyMap<string, string | undefined>;
 
 /** The schema with what the names of its members say: to which records they refer. */
 function withMembers(node: JsonSchema, types: Types): JsonSchema {
-  const { properties, items, anyOf } = node as Parts;
+  const { properties, items, anyOf } = node as FormSchemaParts;
   const members = Object.entries(properties ?? {}).map(([name, member]) => [name, withName(member, name, types)]);
   return {
     ...node,
@@ -46,7 +46,7 @@ function withMembers(node: JsonSchema, types: Types): JsonSchema {
   };
 }
 
-interface Parts {
+interface FormSchemaParts {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly items?: JsonSchema;
   readonly anyOf?: readonly JsonSchema[];
@@ -64,7 +64,7 @@ function withName(member: JsonSchema, name: string, types: Types): JsonSchema {
 }
 
 function refIn(node: JsonSchema): string | undefined {
-  const { items, anyOf = [] } = node as Parts;
+  const { items, anyOf = [] } = node as FormSchemaParts;
   if (typeof node['x-ref'] === 'string') return node['x-ref'];
   return (items && refIn(items)) ?? anyOf.map(refIn).find((ref) => ref !== undefined);
 }

@@ -5,17 +5,17 @@ import type { Readers, Store, Transaction, Writers } from '../../../store/port.t
 import type { Principal } from '../access/principal.ts';
 import { guardedAmong, isSeen } from '../access/visibility.ts';
 import { errorBodyOf, ToolError, toToolError } from '../errors.ts';
-import type { Call, IdempotencyWish } from './call.ts';
+import type { Call, IdempotencyRequest } from './call.ts';
 
 /** For so long a repeat gets the answer of the first call. */
-export const KEPT_MS = 24 * 60 * 60 * 1000;
+export const ANSWER_RETENTION_MS = 24 * 60 * 60 * 1000;
 const IDS = /\b[a-z]{3}_[0-9a-z]{26}\b/g;
 
 /** The kept answer: the output of the call or the error it ended with. */
-export type KeptAnswer = { readonly output: object } | { readonly error: ErrorBody };
+export type StoredAnswer = { readonly output: object } | { readonly error: ErrorBody };
 
 /** A call that carries an idempotency key. */
-export interface Repeat {
+export interface IdempotentCall {
   readonly key: string;
   /** Tells the input from others. */
   readonly inputHash: string;
@@ -28,30 +28,30 @@ export interface Repeat {
 }
 
 /** Errors that have nothing to do with the input. They are not kept, so the call can be made again with its key. */
-const MAY_PASS_LATER: readonly ErrorCode[] = ['unauthenticated', 'rate_limited'];
+const TRANSIENT_ERRORS: readonly ErrorCode[] = ['unauthenticated', 'rate_limited'];
 
 /** Whether repeats get this error too, instead of making the call again. */
-export function isKept(code: ErrorCode): boolean {
-  return errorStatus[code] < 500 && !MAY_PASS_LATER.includes(code);
+export function isStoredError(code: ErrorCode): boolean {
+  return errorStatus[code] < 500 && !TRANSIENT_ERRORS.includes(code);
 }
 
 /** Is not kept: the first call's answer is what the key stands for. */
-class OtherInput extends ToolError {
+class InputMismatch extends ToolError {
   constructor() {
     super('conflict', 'This idempotency key was used with another input; take a new key for a new call.');
   }
 }
 
 /** What a record keeps of the call that began it, so that a repeat finds it where the answer of the call was not kept. */
-export type Began = Pick<Repeat, 'key' | 'inputHash'>;
+export type CallFingerprint = Pick<IdempotentCall, 'key' | 'inputHash'>;
 
 /** @throws ToolError (conflict) where the call that began the record had another input */
-export function requireSameInput({ inputHash }: Began, first: string | undefined): void {
-  if (first !== inputHash) throw new OtherInput();
+export function requireSameInput({ inputHash }: CallFingerprint, first: string | undefined): void {
+  if (first !== inputHash) throw new InputMismatch();
 }
 
 /** Runs a call with an idempotency key once, and answers its repeats with what was kept. */
-export class Repeats {
+export class IdempotentCalls {
   readonly #store: Store;
   readonly #now: () => Date;
   readonly #secret: string;
@@ -66,7 +66,7 @@ export class Repeats {
   }
 
   /** @throws ToolError (invalid_input) for a key that cannot be one */
-  of({ principal, requestId }: Call, { key, operation }: IdempotencyWish, input: object): Repeat {
+  of({ principal, requestId }: Call, { key, operation }: IdempotencyRequest, input: object): IdempotentCall {
     if (key.length === 0 || key.length > 255) {
       throw new ToolError('invalid_input', 'An idempotency key has 1 to 255 characters.');
     }
@@ -82,9 +82,9 @@ export class Repeats {
 
   /** The first call runs `first`, which keeps its own answer; errors that the caller caused are kept here. A later call gets `again`. */
   async once<Result>(
-    repeat: Repeat,
+    repeat: IdempotentCall,
     first: () => Promise<Result>,
-    again: (kept: KeptAnswer) => Result,
+    again: (kept: StoredAnswer) => Result,
   ): Promise<Result> {
     if (this.#running.has(repeat.key)) throw new ToolError('conflict', STILL_RUNNING);
     this.#running.add(repeat.key);
@@ -108,7 +108,7 @@ export class Repeats {
    * Keeps the answer in the transaction of the call, and forgets a few that are older than a day. An answer that is undefined holds a
    * secret: repeats are refused then.
    */
-  async keep(tx: Writers & Readers, repeat: Repeat, answer: KeptAnswer | undefined): Promise<void> {
+  async keep(tx: Writers & Readers, repeat: IdempotentCall, answer: StoredAnswer | undefined): Promise<void> {
     const { key, inputHash, principal, limit, inputIds } = repeat;
     const to = this.#oldest();
     const same = await tx.idempotency.find({ where: { key }, to, limit: 1 });
@@ -131,9 +131,9 @@ export class Repeats {
     });
   }
 
-  async #keepError(repeat: Repeat, error: ToolError): Promise<never> {
+  async #keepError(repeat: IdempotentCall, error: ToolError): Promise<never> {
     // What a person has to do first may hold a secret, and is about this call alone.
-    if (isKept(error.code) && !error.detail.wants && !(error instanceof OtherInput)) {
+    if (isStoredError(error.code) && !error.detail.wants && !(error instanceof InputMismatch)) {
       const answer = { error: errorBodyOf(error, repeat.requestId) };
       await this.#store.transaction((tx) => this.keep(tx, repeat, answer));
     }
@@ -144,15 +144,15 @@ export class Repeats {
    * The answer kept for an earlier call, or undefined for the first one.
    * @throws ToolError (conflict) for another input; (not_found) where the call was about what the caller may not see any more.
    */
-  async #find({ key, inputHash, limit, principal }: Repeat): Promise<KeptAnswer | undefined> {
+  async #find({ key, inputHash, limit, principal }: IdempotentCall): Promise<StoredAnswer | undefined> {
     const kept = await this.#store.idempotency.first({ where: { key }, from: this.#oldest() });
     if (!kept) return undefined;
-    if (kept.inputHash !== inputHash) throw new OtherInput();
+    if (kept.inputHash !== inputHash) throw new InputMismatch();
     if (kept.answer === undefined) throw new ToolError('conflict', NOT_KEPT);
     if (kept.limit !== undefined && kept.limit !== limit) throw new ToolError('conflict', OTHER_LIMIT);
     const guarded = await guardedAmong(this.#store, kept.guardedIds ?? []);
     const hidden = guarded.find((record) => !isSeen(record, principal));
-    if (!hidden) return kept.answer as KeptAnswer; // written by `keep`
+    if (!hidden) return kept.answer as StoredAnswer; // written by `keep`
     const message = `This call was made before, and ${hidden.id}, which it was about, is not there for you now.`;
     throw new ToolError('not_found', message);
   }
@@ -163,7 +163,7 @@ export class Repeats {
   }
 
   #oldest(): string {
-    return new Date(this.#now().getTime() - KEPT_MS).toISOString();
+    return new Date(this.#now().getTime() - ANSWER_RETENTION_MS).toISOString();
   }
 }
 
@@ -174,7 +174,7 @@ const OTHER_LIMIT =
   'This call was made before and was not repeated; since then your limit to some tools or fixed arguments has changed, so its answer is not shown. Use a new key for a new call.';
 
 /** Removes the kept answers that show the record. A repeat of such a call is refused: made again, it would bring the record back. */
-export async function forgetAnswers(tx: Pick<Transaction, 'idempotency'>, id: string): Promise<void> {
+export async function deleteAnswersAbout(tx: Pick<Transaction, 'idempotency'>, id: string): Promise<void> {
   for (;;) {
     const { records } = await tx.idempotency.find({ where: { recordIds: id }, limit: 100 });
     if (records.length === 0) return;

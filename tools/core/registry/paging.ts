@@ -41,7 +41,7 @@ export async function listPage<Record extends Position, Shown>(
 }
 
 /** Filters the records of a reader by a test that no query can express. It reads all records, so it is only for kinds with few of them. */
-export function lookedAt<Record extends Position>(
+export function filteredReader<Record extends Position>(
   reader: Pick<Reader<Record>, 'find'>,
   holds: (record: Record) => boolean,
 ): Pick<Reader<Record>, 'find' | 'count'> {
@@ -80,7 +80,7 @@ export async function allOf<Record extends Position>(
   reader: Pick<Reader<Record>, 'find'>,
   query: Pick<Query<Record>, 'where'>,
 ): Promise<Record[]> {
-  const { records } = await lookedAt(reader, () => true).find({ ...query, limit: Number.MAX_SAFE_INTEGER });
+  const { records } = await filteredReader(reader, () => true).find({ ...query, limit: Number.MAX_SAFE_INTEGER });
   return [...records];
 }
 
@@ -124,7 +124,7 @@ function shortened<Record extends Position>(page: Page<Record>, mostCharacters: 
 }
 
 /** The tool; if it is a list, with cursors that no other tool takes, even with the same filters. */
-export function withOwnCursors(tool: Tool): Tool {
+export function withBoundCursors(tool: Tool): Tool {
   if (!('cursor' in tool.input.shape) || !('nextCursor' in tool.output.shape)) return tool;
   const mark = digest(tool.name);
   return {
@@ -140,7 +140,7 @@ export function withOwnCursors(tool: Tool): Tool {
 }
 
 /** The filter for records that hold the text in one of the members. */
-export function partOf<Record>(text: string | undefined, ...members: (keyof Record & string)[]) {
+export function textFilter<Record>(text: string | undefined, ...members: (keyof Record & string)[]) {
   return text === undefined ? undefined : { members, text };
 }
 

@@ -2,8 +2,8 @@ import type { Issue } from '../../../resources/error.ts';
 import { collections } from '../../../store/collections.ts';
 import type { Reader, Readers } from '../../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
-import { isKeptFrom } from '../access/reach.ts';
-import { isGuarded, isSeen, whoeverSees } from '../access/visibility.ts';
+import { isHiddenByLimit } from '../access/reach.ts';
+import { includingHidden, isGuarded, isSeen } from '../access/visibility.ts';
 import type { Fail } from '../errors.ts';
 import type { RecordKind } from '../kind.ts';
 import type { ServerFacts } from './context.ts';
@@ -48,7 +48,7 @@ async function foundBy(
 ): Promise<object | undefined> {
   const found = await store[collection].get(id);
   const isSeenBy = found && !(isGuarded(found) && !isSeen(found, principal));
-  return isSeenBy && !isKeptFrom(principal, resource, 'read', found) ? found : undefined;
+  return isSeenBy && !isHiddenByLimit(principal, resource, 'read', found) ? found : undefined;
 }
 
 function absent({ noun, list }: RecordKind, id: string): string {
@@ -108,7 +108,7 @@ async function usesBy(
   const { collection, noun, scope, resource } = kind;
   const reader: Pick<Reader<Readonly<Record<string, unknown>>>, 'find'> = store[collection];
   const guarded = 'accessKeys' in collections[collection].schema.shape;
-  const found = await reader.find({ where: { ...member, ...(guarded && whoeverSees) }, limit: NAMED_AT_MOST });
+  const found = await reader.find({ where: { ...member, ...(guarded && includingHidden) }, limit: NAMED_AT_MOST });
   if (found.records.length === 0) return [];
   const seen = principal.rights.allows({ scope, needs: [{ resource, op: 'read' }] });
   const shown = seen ? found.records.filter((record) => !isGuarded(record) || isSeen(record, principal)) : [];

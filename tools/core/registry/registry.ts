@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Store, Transaction } from '../../../store/port.ts';
-import { requireFresh } from '../access/fresh.ts';
+import { requireFresh } from '../access/fresh-sign-in.ts';
 import { isListed } from '../access/guarded-tool.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import { mayCall, reaches, reachOf, withFixed } from '../access/reach.ts';
 import type { Subjects } from '../access/requirement.ts';
-import type { AskStanding } from '../access/standing.ts';
+import type { CheckCredential } from '../access/standing.ts';
 import { refusalFor } from '../access/step-up.ts';
 import { subjectsIn } from '../access/subjects.ts';
 import { errorBodyOf, ToolError, toToolError } from '../errors.ts';
-import { type Beginning, beginning, callEntry, shownArguments } from '../history/audit-entry.ts';
+import { beginning, type CallStart, callEntry, shownArguments } from '../history/audit-entry.ts';
 import { withoutAliases } from './aliases.ts';
 import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable } from './call-context.ts';
 import { type CatalogEntry, unknownTool } from './catalog-index.ts';
 import type { ServerFacts } from './context.ts';
 import { transactWithHistory } from './history-transaction.ts';
-import { type KeptAnswer, type Repeat, Repeats } from './idempotency.ts';
+import { type IdempotentCall, IdempotentCalls, type StoredAnswer } from './idempotency.ts';
 import { withRecordIds } from './record-names.ts';
 import type { Tool } from './tool.ts';
 import { checkedOutput } from './unchanging.ts';
@@ -38,17 +38,17 @@ export function createRegistry(options: RegistryOptions): Registry {
 }
 
 /** The call to make: the one that was asked for, or the one that it stands in for. */
-type Wanted = Pick<Call, 'tool' | 'input' | 'readInput' | 'idempotency'>;
+type RequestedCall = Pick<Call, 'tool' | 'input' | 'readInput' | 'idempotency'>;
 
 /** A call that passed all checks. */
 interface Admitted {
   readonly asked: Call;
-  readonly wanted: Wanted;
+  readonly wanted: RequestedCall;
   readonly tool: Tool;
-  readonly begun: Beginning;
+  readonly begun: CallStart;
   readonly given: unknown;
   readonly input: object;
-  readonly repeat?: Repeat;
+  readonly repeat?: IdempotentCall;
   /** The session that the call began. */
   readonly session?: SessionPrincipal | undefined;
 }
@@ -58,7 +58,7 @@ export class Registry {
   readonly #store: Store;
   readonly #onFailure: RegistryOptions['onFailure'];
   readonly #subjects: Subjects;
-  readonly #repeats: Repeats;
+  readonly #repeats: IdempotentCalls;
   /** One list per set of rights, made from the catalog at `#listsVersion`. */
   readonly #lists = new Map<string, readonly CatalogEntry[]>();
   #listsVersion = 0;
@@ -68,7 +68,7 @@ export class Registry {
     this.#store = store;
     this.#onFailure = onFailure;
     this.#subjects = subjectsIn(store, server.kinds);
-    this.#repeats = new Repeats(store, server.now, repeatsSecret);
+    this.#repeats = new IdempotentCalls(store, server.now, repeatsSecret);
   }
 
   /** The tool as a door other than its own sees it: door-only tools do not exist there. */
@@ -94,7 +94,7 @@ export class Registry {
     return this.#call(asked, asked);
   }
 
-  #call(asked: Call, wanted: Wanted): Promise<Answer> {
+  #call(asked: Call, wanted: RequestedCall): Promise<Answer> {
     const { door, from } = asked;
     const tool =
       OWN_DOORS.includes(door) && !from ? this.server.catalog.get(wanted.tool)?.tool : this.find(wanted.tool);
@@ -102,7 +102,7 @@ export class Registry {
   }
 
   /** Check rights, validate, check them exactly, count, run, check output, audit. A failure is an answer with an audit entry too. */
-  async #answer(asked: Call, wanted: Wanted, tool: Tool | undefined): Promise<Answer> {
+  async #answer(asked: Call, wanted: RequestedCall, tool: Tool | undefined): Promise<Answer> {
     const { principal, door } = asked;
     const { telemetry } = this.server;
     const begun = beginning(this.server.now(), asked.auditId);
@@ -123,7 +123,7 @@ export class Registry {
       if (!isAllowed) throw refusalFor(principal, tool, parsed); // the refusal shows the names that the caller gave
       await requireFresh(principal, tool, resolved, this.#store);
       input = resolved;
-      if (tool.standsFor) return await this.#call(asked, standIn(asked, tool.standsFor(input)));
+      if (tool.delegatesTo) return await this.#call(asked, standIn(asked, tool.delegatesTo(input)));
       const answer = await this.#runShown({ asked, wanted, tool, begun, given, input });
       telemetry.called(tool.name, door, answer.ok ? undefined : answer.error.code, begun.ms);
       return answer;
@@ -206,7 +206,7 @@ export class Registry {
     return { ...succeeded(tool, output), ...(session && { began: session }) };
   }
 
-  #replay(call: Admitted, kept: KeptAnswer): Answer {
+  #replay(call: Admitted, kept: StoredAnswer): Answer {
     const { asked, tool } = call;
     const answer: Answer =
       'output' in kept
@@ -218,7 +218,7 @@ export class Registry {
   }
 
   /** Asks whether the caller, as it stands now, could make the call again. */
-  #standing({ asked: { renewed }, tool, input }: Admitted): AskStanding | undefined {
+  #standing({ asked: { renewed }, tool, input }: Admitted): CheckCredential | undefined {
     return (
       renewed &&
       (async () => {
@@ -250,7 +250,7 @@ function validated({ input: schema, session, bulk }: Tool, given: unknown): obje
 }
 
 /** The call of the other tool, as if it were made directly. */
-function standIn({ idempotency }: Call, other: { readonly tool: string; readonly input: unknown }): Wanted {
+function standIn({ idempotency }: Call, other: { readonly tool: string; readonly input: unknown }): RequestedCall {
   return { ...other, idempotency: idempotency && { key: idempotency.key, operation: `tools/call ${other.tool}` } };
 }
 

@@ -82,7 +82,7 @@ export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   handsOut?(input: object, context: object): void | Promise<void>;
   goesOn?(output: object): boolean;
   tellsDown?(output: object): boolean;
-  standsFor?(input: object): { readonly tool: string; readonly input: unknown };
+  delegatesTo?(input: object): { readonly tool: string; readonly input: unknown };
   stage?(input: object, context: object): Promise<Staged>;
   /** Run by the registry alone, with the context that the definition asks for. */
   handler(input: object, context: object, staged?: Staged): Promise<unknown>;

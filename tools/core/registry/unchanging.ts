@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 import { compiled } from '../../../resources/compiled.ts';
 
-const unchanging = new WeakSet<object>();
+const frozenValues = new WeakSet<object>();
 const checked = new WeakMap<object, { readonly schema: z.ZodObject; readonly output: object }>();
 const texts = new WeakMap<object, string>();
 
 /** The value, which nobody can change any more in any part. A tool that answers with it again has it checked and written as JSON once. */
 export function frozen<Value extends object>(value: Value): Value {
   freezeParts(value);
-  unchanging.add(value);
+  frozenValues.add(value);
   return value;
 }
 
@@ -19,7 +19,7 @@ function freezeParts(value: object): void {
 
 /** What the schema makes of the answer of a tool. @throws ZodError */
 export function checkedOutput(schema: z.ZodObject, answer: unknown): object {
-  if (!isUnchanging(answer)) return compiled(schema).parse(answer);
+  if (!isFrozen(answer)) return compiled(schema).parse(answer);
   const known = checked.get(answer);
   if (known?.schema === schema) return known.output;
   const output = frozen(compiled(schema).parse(answer));
@@ -29,12 +29,12 @@ export function checkedOutput(schema: z.ZodObject, answer: unknown): object {
 
 /** The JSON text of what a door answers with. */
 export function jsonOf(value: unknown): string {
-  if (!isUnchanging(value)) return JSON.stringify(value);
+  if (!isFrozen(value)) return JSON.stringify(value);
   const text = texts.get(value) ?? JSON.stringify(value);
   texts.set(value, text);
   return text;
 }
 
-function isUnchanging(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && unchanging.has(value);
+function isFrozen(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && frozenValues.has(value);
 }

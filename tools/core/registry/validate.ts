@@ -5,7 +5,7 @@ import { serverManaged } from '../../../resources/markers.ts';
 import { nearest } from '../access/similar-names.ts';
 import { ToolError } from '../errors.ts';
 import { boundsOf, INPUT_BOUNDS, type JsonBounds } from './json-gauge.ts';
-import { inPlainWords } from './plain-words.ts';
+import { validationMessage } from './validation-messages.ts';
 
 interface Parsing {
   /** Of problems that are named. */
@@ -21,7 +21,7 @@ export function parseInput<Schema extends z.ZodObject>(
   { mostIssues = MOST_ISSUES, bulk }: Parsing = {},
 ): z.output<Schema> {
   const unstorable = new Inspection(bulk ? boundsOf({ bulk }) : INPUT_BOUNDS).of(input);
-  const parsed = compiled(schema).safeParse(unstorable?.fatal ? undefined : input, { error: inPlainWords });
+  const parsed = compiled(schema).safeParse(unstorable?.fatal ? undefined : input, { error: validationMessage });
   if (parsed.success && !unstorable) return parsed.data;
   const problems = parsed.success || unstorable?.fatal ? [] : parsed.error.issues;
   const issues: Issue[] = [];

@@ -3,7 +3,7 @@ import type { Jobs, JobTable } from '../../../store/jobs-port.ts';
 import type { AuditLog, Reader, Readers, Store } from '../../../store/port.ts';
 import type { Row } from '../../../store/row.ts';
 import type { RowStore } from '../../../store/rows-port.ts';
-import { inSpan, type SpanOptions } from './span.ts';
+import { type SpanOptions, withChildSpan } from './span.ts';
 import { observed, type Telemetry, timed } from './telemetry.ts';
 
 /** The store, with its work measured and, where there is a tracer, traced. */
@@ -60,11 +60,11 @@ type SpanFor = (operation: string, collection?: string) => () => SpanOptions;
 function tracedReader(reader: AnyReader, kind: string, span: (operation: string) => () => SpanOptions): AnyReader {
   const [get, find, count] = [span('get'), span('find'), span('count')];
   return {
-    get: kind === 'lowdb' ? (id) => reader.get(id) : (id) => inSpan(get, () => reader.get(id)),
-    read: kind === 'lowdb' ? (id) => reader.read(id) : (id) => inSpan(get, () => reader.read(id)),
-    find: (query) => inSpan(find, () => reader.find(query)),
-    first: (query) => inSpan(find, () => reader.first(query)),
-    count: (filter) => inSpan(count, () => reader.count(filter)),
+    get: kind === 'lowdb' ? (id) => reader.get(id) : (id) => withChildSpan(get, () => reader.get(id)),
+    read: kind === 'lowdb' ? (id) => reader.read(id) : (id) => withChildSpan(get, () => reader.read(id)),
+    find: (query) => withChildSpan(find, () => reader.find(query)),
+    first: (query) => withChildSpan(find, () => reader.first(query)),
+    count: (filter) => withChildSpan(count, () => reader.count(filter)),
   };
 }
 
@@ -72,9 +72,9 @@ function tracedAudit(audit: AuditLog, span: SpanFor): AuditLog {
   const { tally } = audit;
   return {
     append: (entry) => audit.append(entry),
-    find: (query) => inSpan(span('find', 'audit'), () => audit.find(query)),
-    count: (filter, upTo) => inSpan(span('count', 'audit'), () => audit.count(filter, upTo)),
-    ...(tally && { tally: (query) => inSpan(span('tally', 'audit'), () => tally.call(audit, query)) }),
+    find: (query) => withChildSpan(span('find', 'audit'), () => audit.find(query)),
+    count: (filter, upTo) => withChildSpan(span('count', 'audit'), () => audit.count(filter, upTo)),
+    ...(tally && { tally: (query) => withChildSpan(span('tally', 'audit'), () => tally.call(audit, query)) }),
     flush: () => audit.flush(),
     prune: (before) => audit.prune(before),
   };

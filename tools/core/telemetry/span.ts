@@ -50,7 +50,7 @@ export function inside<Result>(span: Span, work: () => Promise<Result>): Promise
 }
 
 /** Does the work inside the span, and ends the span with it. */
-export async function within<Result>(
+export async function withSpan<Result>(
   span: Span,
   work: () => Promise<Result>,
   failureIn: (result: Result) => string | undefined = () => undefined,
@@ -66,17 +66,17 @@ export async function within<Result>(
 }
 
 /** Does the work inside a span of its own if there is one around it. */
-export function inSpan<Result>(
+export function withChildSpan<Result>(
   options: () => SpanOptions,
   work: () => Promise<Result>,
   failureIn?: (result: Result) => string | undefined,
 ): Promise<Result> {
   const outer = active.getStore();
-  return outer ? within(outer.child(options()), work, failureIn) : work();
+  return outer ? withSpan(outer.child(options()), work, failureIn) : work();
 }
 
 /** The headers, or members of `_meta`, by which another server continues the trace. */
-export function carriedTrace(): TraceContext | undefined {
+export function outgoingTrace(): TraceContext | undefined {
   return active.getStore()?.carry();
 }
 

@@ -1,6 +1,6 @@
 import { Measures } from './measures.ts';
 import type { CountedPoint, Histogram, LabelValues, SpreadPoint } from './meter.ts';
-import { activeSpan, failureOf, inSpan, type SpanOptions, type Tracer, within } from './span.ts';
+import { activeSpan, failureOf, type SpanOptions, type Tracer, withChildSpan, withSpan } from './span.ts';
 
 interface TelemetryOptions {
   /** Absent: there are no traces. */
@@ -63,7 +63,7 @@ export class Telemetry {
     work: () => Promise<Result>,
   ): Promise<Result> {
     const outer = activeSpan();
-    return outer ? within(outer.child(toolSpan(call, name)), work, codeOf) : work();
+    return outer ? withSpan(outer.child(toolSpan(call, name)), work, codeOf) : work();
   }
 
   /** Counts a call that has ended, `begun` by `performance.now()`. */
@@ -94,7 +94,7 @@ export class Telemetry {
     failureIn?: (result: Result) => string | undefined,
   ): Promise<Result> {
     if (!this.tracer) return work();
-    return within(this.tracer.root({ link: activeSpan()?.carry(), ...options() }), work, failureIn);
+    return withSpan(this.tracer.root({ link: activeSpan()?.carry(), ...options() }), work, failureIn);
   }
 }
 
@@ -125,7 +125,7 @@ export function observed<Result>(
   work: () => Promise<Result>,
   failureIn?: (result: Result) => string | undefined,
 ): Promise<Result> {
-  return timed(histogram, labels, () => inSpan(options, work, failureIn), failureIn);
+  return timed(histogram, labels, () => withChildSpan(options, work, failureIn), failureIn);
 }
 
 function toolSpan({ door, requestId, principal }: ToolCall, name = UNKNOWN): SpanOptions {

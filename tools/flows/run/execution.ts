@@ -2,7 +2,7 @@ import type { Flow, FlowStep } from '../../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts';
 import type { Store } from '../../../store/port.ts';
 import type { Principal } from '../../core/access/principal.ts';
-import { type Standing, StandingSignal } from '../../core/access/standing.ts';
+import { CredentialSignal, type Standing } from '../../core/access/standing.ts';
 import { ToolError } from '../../core/errors.ts';
 import type { Answer } from '../../core/registry/call.ts';
 import { idsIn } from '../../core/registry/idempotency.ts';
@@ -165,7 +165,7 @@ export class FlowExecution {
     const ms = until === undefined ? 0 : Date.parse(until) - clock.now().getTime();
     if (ms > 0) {
       this.#place.leave();
-      const watch = new StandingSignal(() => this.#renewed(), this.#either);
+      const watch = new CredentialSignal(() => this.#renewed(), this.#either);
       await pause(clock, ms, watch.signal);
       watch.stop();
     }

@@ -1,7 +1,7 @@
 import type { FlowStep } from '../../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts';
 import { backoffMs } from '../../../store/backoff.ts';
-import { repeatDelay } from '../../core/registry/repeat-delay.ts';
+import { retryDelayMs } from '../../core/registry/retry-delay.ts';
 import { STEP_MS, type StepFailure } from './outcome.ts';
 
 type UnderWay = FlowRunRecord['underWay'];
@@ -38,7 +38,7 @@ function unmadeAgain({ unmade: answer }: StepFailure, { attempt, underWay, now }
   if (!answer || !underWay) return undefined;
   const { count, since } = underWay.unmade ?? { count: 0, since: now.toISOString() };
   const sinceMs = now.getTime() - Date.parse(since);
-  const delay = repeatDelay(answer, { count, sinceMs, withinMs: STEP_MS });
+  const delay = retryDelayMs(answer, { count, sinceMs, withinMs: STEP_MS });
   if (delay === undefined) return undefined;
   return { delay, underWay: { ...underWay, first: underWay.first ?? attempt, unmade: { count: count + 1, since } } };
 }

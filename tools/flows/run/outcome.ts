@@ -78,7 +78,7 @@ const REPEATABLE_MS = 23 * 60 * 60 * 1000;
 export function repeatProblem(name: string, tool: Tool | undefined, ageMs: number): StepFailure | undefined {
   if (tool?.annotations.readOnlyHint || tool?.resumes) return undefined;
   // A call in one transaction is stored with its answer. So a repeat finds the answer, or finds that the call was not made.
-  if (tool && !tool.inSteps && !tool.standsFor && ageMs < REPEATABLE_MS) return undefined;
+  if (tool && !tool.inSteps && !tool.delegatesTo && ageMs < REPEATABLE_MS) return undefined;
   const message = `The server ended while ${name} was called; whether it took effect is not known, so it was not called again.`;
   return { code: 'unavailable', message };
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nearest } from '../../core/access/similar-names.ts';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
-import { formOf } from '../../core/registry/plain-words.ts';
+import { typeWords } from '../../core/registry/validation-messages.ts';
 import { isSchemaObject, resolve } from './schema-references.ts';
 
 type Path = readonly (string | number)[];
@@ -63,7 +63,7 @@ class Check {
     if (types.some((each) => hasType(value, String(each)))) return true;
     return this.#tell(
       path,
-      () => `Give ${types.map((each) => formOf(String(each))).join(' or ')}, not ${formOf(typeName(value))}.`,
+      () => `Give ${types.map((each) => typeWords(String(each))).join(' or ')}, not ${typeWords(typeName(value))}.`,
     );
   }
 
@@ -198,7 +198,7 @@ function typeName(value: unknown): string {
 }
 
 function formAskedBy(schema: unknown): string {
-  return isSchemaObject(schema) && typeof schema.type === 'string' ? formOf(schema.type) : 'it';
+  return isSchemaObject(schema) && typeof schema.type === 'string' ? typeWords(schema.type) : 'it';
 }
 
 function unknownMember(name: string, known: JsonSchema): string {

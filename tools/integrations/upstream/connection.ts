@@ -12,7 +12,7 @@ import {
 import { z } from 'zod';
 import { createFetch } from '../../core/outbound/fetch.ts';
 import type { Questions } from '../../core/registry/call.ts';
-import { carriedTrace } from '../../core/telemetry/span.ts';
+import { outgoingTrace } from '../../core/telemetry/span.ts';
 import type { Telemetry } from '../../core/telemetry/telemetry.ts';
 import { type AccountAuth, accountWantedBy } from '../accounts/account-auth.ts';
 import { clientFor } from './client.ts';
@@ -232,7 +232,7 @@ export class Connection {
    * ways that are not passed on.
    */
   #about(questions: Questions | undefined) {
-    const trace = carriedTrace();
+    const trace = outgoingTrace();
     if (!questions || this.isLegacy) return trace ? { _meta: { ...trace } } : {};
     const { modes, answers, state } = questions;
     const elicitation = Object.fromEntries(modes.map((mode) => [mode, {}]));

@@ -1,5 +1,5 @@
 import { isInputRequiredResult, ProtocolError } from '@modelcontextprotocol/client';
-import { type InputWanted, ToolError } from '../../core/errors.ts';
+import { type InputRequired, ToolError } from '../../core/errors.ts';
 import type { Questions } from '../../core/registry/call.ts';
 import { isSchemaObject } from './schema-references.ts';
 import { cleanText, type Scrubber } from './text.ts';
@@ -25,7 +25,7 @@ export function questionsIn(result: unknown, { label, scrubber, questions }: Ask
   // A server may also ask only to be asked again with its state.
   if (!questions || requests.length < asked.length) return cannotAsk(label);
   const { requestState: state } = result;
-  const wants: InputWanted = { requests: Object.fromEntries(requests), ...(typeof state === 'string' && { state }) };
+  const wants: InputRequired = { requests: Object.fromEntries(requests), ...(typeof state === 'string' && { state }) };
   return new ToolError('conflict', `The tool of ${label} asks a person for input before it goes on.`, { wants });
 }
 

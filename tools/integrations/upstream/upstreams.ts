@@ -6,7 +6,7 @@ import type { Principal } from '../../core/access/principal.ts';
 import { AddressRefused, requirePublic } from '../../core/outbound/ip-addresses.ts';
 import type { Dependency } from '../../core/registry/context.ts';
 import type { LiveCatalog } from '../../core/registry/live-catalog.ts';
-import { untilRead } from '../../core/registry/until-read.ts';
+import { readWithRetry } from '../../core/registry/read-with-retry.ts';
 import type { SecretBox } from '../../core/sealing/secrets.ts';
 import type { Telemetry } from '../../core/telemetry/telemetry.ts';
 import { AccountAuth } from '../accounts/account-auth.ts';
@@ -74,7 +74,7 @@ export class Upstreams implements Dependency {
     if (store.cluster) {
       const stopHearing = store.onCommit((commit) => this.#changedElsewhere(commit), ['integrations']);
       const reading = { signal: this.#closed.signal, onFailure: this.#options.onFailure };
-      const stopMissing = store.cluster.onGap(() => void untilRead(() => this.#catchUp(store), reading));
+      const stopMissing = store.cluster.onGap(() => void readWithRetry(() => this.#catchUp(store), reading));
       this.#stopFollowing = () => {
         stopHearing();
         stopMissing();

@@ -1,16 +1,16 @@
 import type { Filter, Where } from '../../../store/port.ts';
-import { onlyThese } from './limit.ts';
 import type { Principal } from './principal.ts';
+import { whereWithin } from './record-limit.ts';
 
 /** What the caller may list by its rights, and what is its own. Undefined: everything. For tools that are also for what is one's own. */
-export function listedTo<Record extends { readonly id: string }>(
+export function listFilter<Record extends { readonly id: string }>(
   { rights }: Principal,
   resource: string,
   own: Where<Record>,
 ): Filter<Record>['any'] {
   const owned = rights.isPerson ? [own] : [];
   if (!rights.allows({ scope: 'admin', needs: [{ resource, op: 'read' }], narrows: true })) return owned;
-  const limited = onlyThese<Record>(rights.limitedTo(resource, 'read'), 'id');
+  const limited = whereWithin<Record>(rights.limitedTo(resource, 'read'), 'id');
   return limited && [...limited, ...owned];
 }
 
@@ -20,7 +20,7 @@ export function isOwn({ rights, ownerId }: Principal, userId: string | undefined
 }
 
 /** Whether the caller may do this to the record by its rights. */
-export function mayByRight(
+export function hasRight(
   { rights }: Principal,
   resource: string,
   op: 'read' | 'write' | 'delete',

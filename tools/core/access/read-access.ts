@@ -4,13 +4,18 @@ import { mayCall } from './reach.ts';
 import { subjectOf } from './subjects.ts';
 import { isGuarded, isSeen } from './visibility.ts';
 
-type Kept = { readonly id: string; readonly [member: string]: unknown };
+type StoredRecord = { readonly id: string; readonly [member: string]: unknown };
 
 /**
  * Whether the principal may read the record by its read tool with this input. Makes no call, and also works for a record that is already
  * deleted.
  */
-export async function mayRead(principal: Principal, tool: GuardedTool, input: object, record: Kept): Promise<boolean> {
+export async function mayRead(
+  principal: Principal,
+  tool: GuardedTool,
+  input: object,
+  record: StoredRecord,
+): Promise<boolean> {
   const fixed = principal.tools?.fixed?.(tool) ?? {};
   if (Object.keys(fixed).some((name) => Object.hasOwn(input, name))) return false;
   if (!(await mayCall(principal, tool, { ...input, ...fixed }, async (resource) => subjectOf(resource, record))))

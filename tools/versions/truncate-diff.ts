@@ -9,7 +9,7 @@ type Line = NonNullable<VersionDiff['lines']>[number];
 type Change = NonNullable<VersionDiff['changes']>[number];
 
 /** The diff, shortened to fit into an answer. Unchanged lines are left out first, then whatever is at the end. */
-export function fitting({ kind, lines, changes = [] }: VersionDiff): VersionDiff {
+export function truncateDiff({ kind, lines, changes = [] }: VersionDiff): VersionDiff {
   const whole = sizeOfLines(lines) + sizeOfChanges(changes);
   if (whole <= LARGEST) return { kind, ...(lines && { lines }), changes };
   const near = lines && nearChanges(lines);

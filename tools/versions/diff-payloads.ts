@@ -1,8 +1,8 @@
 import type { VersionDiff } from '../../resources/version.ts';
 import type { Fail } from '../core/errors.ts';
-import { plain, Room } from '../core/history/audit-room.ts';
 import { contentOf } from '../core/history/history.ts';
-import type { KeptHistory, Payload } from '../core/kind.ts';
+import { SizeBudget, truncated } from '../core/history/size-budget.ts';
+import type { HistoryOptions, Payload } from '../core/kind.ts';
 import type { Context } from '../core/registry/context.ts';
 import { Busy, type JobOutcome, SideProcess } from '../core/side-process/side-process.ts';
 import { diffStates, type State } from './diff.ts';
@@ -18,7 +18,7 @@ type Caller = Pick<Context<unknown, 'too_large'>, 'fail' | 'principal'>;
 
 /** What changed between the payloads. Large ones are compared in a process of their own. @throws ToolError (too_large, unavailable) */
 export async function diffPayloads(
-  history: Pick<KeptHistory, 'text'>,
+  history: Pick<HistoryOptions, 'text'>,
   [from, to]: readonly [Payload, Payload],
   { fail, principal }: Caller,
 ): Promise<VersionDiff> {
@@ -40,14 +40,14 @@ async function compare(args: readonly State[], caller: string, fail: Fail<'too_l
   }
 }
 
-function stateOf({ text }: Pick<KeptHistory, 'text'>, payload: Payload): State {
+function stateOf({ text }: Pick<HistoryOptions, 'text'>, payload: Payload): State {
   if (text === undefined) return { members: payload };
   const { [text]: _, ...members } = payload;
   return { text: contentOf({ text }, payload), members };
 }
 
 function isSmall(states: readonly State[]): boolean {
-  const room = new Room(SMALL);
-  plain(states, room);
+  const room = new SizeBudget(SMALL);
+  truncated(states, room);
   return room.left > 0;
 }

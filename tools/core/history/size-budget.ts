@@ -2,7 +2,7 @@
  * How much of a value can still be shown. It counts at most as many characters as the JSON has, so what does not fit would be cut off
  * anyway.
  */
-export class Room {
+export class SizeBudget {
   #left: number;
 
   constructor(characters: number) {
@@ -19,19 +19,19 @@ export class Room {
 }
 
 /** The value unchanged, as far as it fits. */
-export function plain(value: unknown, room: Room): unknown {
+export function truncated(value: unknown, room: SizeBudget): unknown {
   if (typeof value === 'string') {
     const shown = value.length > room.left ? value.slice(0, room.left) : value;
     room.take(value.length + 2);
     return shown;
   }
-  if (Array.isArray(value)) return mapItems(value, room, (item) => plain(item, room));
-  if (typeof value === 'object' && value !== null) return mapMembers(value, room, (item) => plain(item, room));
+  if (Array.isArray(value)) return mapItems(value, room, (item) => truncated(item, room));
+  if (typeof value === 'object' && value !== null) return mapMembers(value, room, (item) => truncated(item, room));
   room.take(1);
   return value;
 }
 
-export function mapItems(value: readonly unknown[], room: Room, show: (item: unknown) => unknown): unknown[] {
+export function mapItems(value: readonly unknown[], room: SizeBudget, show: (item: unknown) => unknown): unknown[] {
   room.take(2);
   const shown: unknown[] = [];
   for (let at = 0; at < value.length && room.left > 0; at += 1) shown.push(show(value[at]));
@@ -40,7 +40,7 @@ export function mapItems(value: readonly unknown[], room: Room, show: (item: unk
 
 export function mapMembers(
   value: object,
-  room: Room,
+  room: SizeBudget,
   show: (item: unknown, name: string) => unknown,
 ): Record<string, unknown> {
   room.take(2);

@@ -4,10 +4,10 @@ import type { z } from 'zod';
  * Says what to give instead of a value that does not fit, if the schema has no message of its own. Never repeats the value, which may
  * be a secret. Is given to a parse as its `error`.
  */
-export function inPlainWords(issue: z.core.$ZodRawIssue): string {
+export function validationMessage(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return wrongType(formOf(issue.expected), issue.input);
+      return wrongType(typeWords(issue.expected), issue.input);
     case 'invalid_value':
       return orMissing(choiceOf(issue.values), issue.input);
     case 'invalid_union':
@@ -49,7 +49,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /** A type of zod or of JSON Schema, as people call it. */
-export function formOf(type: string): string {
+export function typeWords(type: string): string {
   return FORMS[type] ?? 'a value of another type';
 }
 
@@ -85,7 +85,7 @@ function wrongUnion({
   }
   const forms = errors.flatMap(([first]) => {
     if (first?.code === 'invalid_value') return first.values.map((value) => JSON.stringify(value));
-    return first?.code === 'invalid_type' ? [formOf(first.expected)] : [];
+    return first?.code === 'invalid_type' ? [typeWords(first.expected)] : [];
   });
   return wrongType([...new Set(forms)].join(' or ') || 'a value of another form', input);
 }

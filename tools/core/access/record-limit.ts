@@ -4,23 +4,23 @@ import type { Need } from './grants.ts';
 type Value = string | number | boolean;
 
 /** The records that a right is limited to: those that have one of the names and all of the members. */
-export interface Limit {
+export interface RecordLimit {
   /** Undefined: records with any name. */
   readonly names?: readonly string[] | undefined;
   readonly members?: Readonly<Record<string, Value>> | undefined;
 }
 
 /** The limit for a resource and operation. Undefined where there is none. */
-export type Limits = (resource: string, op: string) => Limit | undefined;
+export type RecordLimits = (resource: string, op: string) => RecordLimit | undefined;
 
-export const NO_RECORD: Limit = { names: [] };
+export const NO_RECORD: RecordLimit = { names: [] };
 
-export function isNothing({ names }: Limit): boolean {
+export function admitsNothing({ names }: RecordLimit): boolean {
   return names?.length === 0;
 }
 
 /** The limit that admits what both admit. */
-export function bothLimited(one: Limit | undefined, other: Limit | undefined): Limit | undefined {
+export function intersectLimits(one: RecordLimit | undefined, other: RecordLimit | undefined): RecordLimit | undefined {
   if (!one || !other) return one ?? other;
   const members = { ...one.members, ...other.members };
   if (Object.entries(one.members ?? {}).some(([member, value]) => members[member] !== value)) return NO_RECORD;
@@ -29,7 +29,7 @@ export function bothLimited(one: Limit | undefined, other: Limit | undefined): L
 }
 
 /** Whether the limit admits the record of the need. A need that is about no single record is never admitted. */
-export function fits({ names, members = {} }: Limit, { ids, record }: Need): boolean {
+export function admits({ names, members = {} }: RecordLimit, { ids, record }: Need): boolean {
   if (!ids || (names && !ids.some((id) => names.includes(id)))) return false;
   return Object.entries(members).every(([member, value]) => holds(record, member, value));
 }
@@ -42,8 +42,8 @@ function holds(record: object | undefined, member: string, value: Value): boolea
 }
 
 /** The filter for records a principal is limited to, by the members its grants may name them with. */
-export function onlyThese<Record>(
-  limit: Limit | undefined,
+export function whereWithin<Record>(
+  limit: RecordLimit | undefined,
   ...byName: (keyof Record & string)[]
 ): readonly Where<Record>[] | undefined {
   if (!limit) return undefined;
