@@ -154,7 +154,7 @@ describe('a run of a flow', () => {
   });
 
   it('stops at a step that fails and says why, or goes on where it may', async () => {
-    const wrong = { id: 'wrong', tool: 'get_skill', arguments: { id: 'skl_none' } };
+    const wrong = { id: 'wrong', tool: 'get_skill', arguments: { id: '{{ "skl_none" }}' } };
     const stops = await world.run((await world.flow({ steps: [wrong, skillStep('next', 'not reached')] })).id);
     assert.equal(stops.status, 'failed');
     assert.match(stops.error?.message ?? '', /^Step wrong: There is no skill/);

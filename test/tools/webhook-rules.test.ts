@@ -188,7 +188,7 @@ describe('alerts', () => {
     const { id } = await world.webhook({ target: { url: receiver.url }, alerts: ['flow.failed'] });
     const flow = await world.must('create_flow', {
       name: 'fails',
-      steps: [{ id: 'a', tool: 'get_skill', arguments: { id: 'skl_none' } }],
+      steps: [{ id: 'a', tool: 'get_skill', arguments: { id: '{{ "skl_none" }}' } }],
     });
     const run = await world.must('trigger_flow', { id: flow.id, wait: true });
     assert.equal(run.status, 'failed');

@@ -36,7 +36,7 @@ export function flowsJourneys(dashboard: TestDashboard): void {
       trigger: { kind: 'manual' },
       steps: [
         { id: 'all', tool: 'list_skills', arguments: {} },
-        { id: 'one', tool: 'get_skill', arguments: { id: 'skl_none' } },
+        { id: 'one', tool: 'get_skill', arguments: { id: '{{ "skl_none" }}' } },
       ],
     });
     await inWindow(async (page, window) => {
