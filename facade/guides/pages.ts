@@ -98,6 +98,10 @@ interface Sent {
 /** By name and theme. */
 type Rendered = ReadonlyMap<string, ReadonlyMap<Theme, Sent>>;
 
+const HOW_TO_READ = html`<p>A guide leads from a running server to a visible result; a reference page says what there is.</p>
+<p>Commands are as in a checkout of the project. Where the package is installed, <code>npm run -s tool --</code> is <code>npx agent-admin tool</code>, and so for the others.</p>
+`;
+
 /** The library is loaded here alone: nothing waits for it at a start. */
 async function renderAll(dashboard: PagesOptions['dashboard'], base: string): Promise<Rendered> {
   const [{ createRenderer }, looks] = await Promise.all([import('./render.ts'), dashboard.looks()]);
@@ -105,7 +109,7 @@ async function renderAll(dashboard: PagesOptions['dashboard'], base: string): Pr
   const index = indexOf(base);
   const missing = html`<h1>There is no such page</h1>\n<p>These are here:</p>\n`;
   const pages: readonly (readonly [string, Page])[] = [
-    [INDEX, { title: 'Guides', main: html`<h1>Guides</h1>\n${index}`, current: undefined }],
+    [INDEX, { title: 'Help', main: html`<h1>Help</h1>\n${HOW_TO_READ}${index}`, current: undefined }],
     [NOT_FOUND, { title: 'Not found', main: html`${missing}${index}`, current: undefined }],
     ...guides.map(
       (guide) => [guide.name, { title: guide.title, main: render(guide.markdown), current: guide }] as const,
@@ -149,7 +153,7 @@ function documentOf({ title, main, current }: Page, theme: Theme, { looks, base 
 </head>
 <body>
 <header class="guides-bar">
-<a class="brand" href="${base}/guides"><span class="brand-mark">A</span><span class="brand-name">agent-admin guides</span></a>
+<a class="brand" href="${base}/guides"><span class="brand-mark">A</span><span class="brand-name">agent-admin help</span></a>
 <a class="button" href="${base}/">Dashboard</a>
 </header>
 <div class="guides">

@@ -5,7 +5,7 @@ import { Html, html } from '../sign-in/html.ts';
 export function createRenderer(base: string): (markdown: string) => Html {
   const marked = new Marked({
     renderer: {
-      html: ({ text }) => html`${text}`.text,
+      html: ({ text }) => html`${text.replace(/<!--.*?-->\n*/gs, '')}`.text,
       heading({ tokens, depth, text }) {
         const inner = new Html(this.parser.parseInline(tokens));
         const level = new Html(`h${depth}`);

@@ -32,6 +32,7 @@ export function instructionsFor({ principal, url }: Pick<Exchange, 'principal' |
     own.length < entries.length && 'prefix__name is a tool of another server.',
     whereToBegin(names),
     entries.some(({ tool }) => !tool.annotations.readOnlyHint) && REPEATS,
+    !capsuleIn(principal) && GUIDES,
     url.search === '' &&
       names.length > FEW &&
       `If you see fewer than ${names.length} tools, your client cut the list: ${CUT}`,
@@ -74,6 +75,7 @@ const NAMING =
   'Names are verb_noun: list_*, get_*, create_*, update_*, delete_*, then verbs of their own. Lists are paged: pass nextCursor as cursor.';
 const BEGIN_WITH_SEARCH =
   'Begin with search, which finds records of any kind by words, name or id, or with a list_* tool.';
+const GUIDES = 'The resources guide://* explain how to do common jobs.';
 const REPEATS = '_meta.idempotencyKey makes repeats safe.';
 const CUT = 'have its user add ?mode=search to the URL of this server, for three tools that lead to all.';
 const SEARCH_MODE =

@@ -92,6 +92,11 @@ describe('the text of a guide', () => {
     assert.doesNotMatch(shown('```sh\n</code><script>\n```\n\n`</code><b>`'), /<script|<b>/);
   });
 
+  it('leaves out comments', () => {
+    assert.equal(shown('a\n\n<!-- limits: generated -->\n\nb <!-- x\ny --> c'), '<p>a</p>\n<p>b  c</p>\n');
+    assert.doesNotMatch(shown('<!-- a --><script>b</script>'), /<script|<!--/);
+  });
+
   it('leads to pages of the folder, to places of the page and to web addresses alone', () => {
     assert.match(shown('[a](deploy.md)'), /<a href="\/guides\/deploy">a<\/a>/);
     assert.match(shown('[a](deploy.md#backups)'), /<a href="\/guides\/deploy#backups">a<\/a>/);

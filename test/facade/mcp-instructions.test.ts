@@ -35,7 +35,14 @@ describe('instructions', () => {
     it(`say what this is, how tools are named and where to begin (${era})`, async () => {
       const text = await at('/api/v1/mcp', server.adminKey, era);
       assert.match(text, /^This is agent-admin, the administration server for AI agents/);
-      for (const said of [/agents, agent runs, skills, flows/, /verb_noun/, /Begin with search/, /\?mode=search/]) {
+      const wanted = [
+        /agents, agent runs, skills, flows/,
+        /verb_noun/,
+        /Begin with search/,
+        /guide:\/\/\*/,
+        /\?mode=search/,
+      ];
+      for (const said of wanted) {
         assert.match(text, said);
       }
       const { body } = await post(`${server.baseUrl}/api/v1/mcp`, legacy('tools/list'), { token: server.adminKey });
@@ -55,7 +62,7 @@ describe('instructions', () => {
       assert.match(text, /^This is the capsule "Support desk" of agent-admin/);
       assert.match(text, /Yours are tools for threads\./);
       assert.match(text, /Begin with a list_\* tool/);
-      assert.doesNotMatch(text, /skills|Begin with search/);
+      assert.doesNotMatch(text, /skills|Begin with search|guide:/);
     });
   }
 
