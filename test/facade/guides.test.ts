@@ -8,21 +8,11 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { type Guide, guides } from '../../facade/guides/guides.ts';
-import { withFolder } from '../support/child.ts';
-import { guideWorld } from '../support/guide-world.ts';
+import { guides } from '../../facade/guides/guides.ts';
+import { followGuide, startsServer } from '../support/guide-world.ts';
 import { OAuthHost } from '../support/oauth-host.ts';
 import { serverForTests } from '../support/server.ts';
-import {
-  blocksOf,
-  commandFolder,
-  isCommand,
-  isConfig,
-  isRun,
-  requireAnswers,
-  requireKnownMarks,
-  runShown,
-} from '../support/shown-commands.ts';
+import { blocksOf, isCommand, isConfig, isRun, requireKnownMarks } from '../support/shown-commands.ts';
 
 const MOST_BYTES = 6000;
 const pages = guides.filter(({ kind }) => kind === 'guide');
@@ -46,22 +36,6 @@ const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-async function follow({ name, markdown }: Guide): Promise<void> {
-  await withFolder(async (folder) => {
-    const cwd = await commandFolder(folder);
-    const { env, addresses, close } = await guideWorld(name, markdown, folder);
-    const text = Object.entries(addresses).reduce((all, [from, to]) => all.replaceAll(from, to), markdown);
-    const blocks = blocksOf(text);
-    const run = blocks.filter(isRun);
-    try {
-      const outputs = await runShown(run, { cwd, env });
-      requireAnswers(blocks, new Map(run.map((block, index) => [block, outputs[index] ?? ''])));
-    } finally {
-      await close();
-    }
-  });
-}
-
 // Each runs programs in a folder of its own, and mostly waits for them.
 describe('the guides', { concurrency: 2 }, () => {
   it('are short', () => {
@@ -78,7 +52,8 @@ describe('the guides', { concurrency: 2 }, () => {
     assert.deepEqual(Object.fromEntries(left), NOT_RUN);
   });
 
-  for (const guide of pages) it(`${guide.name} works as pasted`, () => follow(guide));
+  for (const guide of pages.filter((each) => !startsServer(each)))
+    it(`${guide.name} works as pasted`, () => followGuide(guide));
 });
 
 /** A server as the files of clients name it. */

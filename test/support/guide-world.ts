@@ -1,14 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Guide } from '../../facade/guides/guides.ts';
+import { withFolder } from './child.ts';
 import { freePort } from './free-port.ts';
 import { hostsModule, startGitHub, startVendors } from './guide-upstreams.ts';
 import { postgresPrograms, startPostgres } from './postgres.ts';
 import { startTestServer } from './server.ts';
-import { blocksOf } from './shown-commands.ts';
+import { blocksOf, commandFolder, isRun, requireAnswers, runShown } from './shown-commands.ts';
 
 /** Where the commands of a guide are run. */
-export interface GuideWorld {
+interface GuideWorld {
   readonly env: Readonly<Record<string, string>>;
   /** What stands in for addresses of the text. */
   readonly addresses: Readonly<Record<string, string>>;
@@ -17,9 +19,13 @@ export interface GuideWorld {
 
 const KEY = `ak_${'0a'.repeat(4)}_${'1b'.repeat(20)}`;
 
+/** Whether it starts its server itself. */
+export const startsServer = ({ markdown }: Pick<Guide, 'markdown'>) =>
+  blocksOf(markdown).some(({ info }) => info.includes('start'));
+
 /** A running server, or the surroundings in which the guide starts one, and what it speaks of beyond this machine. */
-export async function guideWorld(name: string, markdown: string, folder: string): Promise<GuideWorld> {
-  const base = blocksOf(markdown).some(({ info }) => info.includes('start')) ? await surroundings() : await running();
+async function guideWorld(name: string, markdown: string, folder: string): Promise<GuideWorld> {
+  const base = startsServer({ markdown }) ? await surroundings() : await running();
   if (name === 'flow-from-github') {
     return withMore(base, {
       env: { GITHUB_TOKEN: 'ghp_...' },
@@ -42,6 +48,23 @@ export async function guideWorld(name: string, markdown: string, folder: string)
     return withMore(base, { env, addresses, close: postgres.stop });
   }
   return base;
+}
+
+/** Runs the commands of a guide, and compares the answers that it shows. */
+export async function followGuide({ name, markdown }: Guide): Promise<void> {
+  await withFolder(async (folder) => {
+    const cwd = await commandFolder(folder);
+    const { env, addresses, close } = await guideWorld(name, markdown, folder);
+    const text = Object.entries(addresses).reduce((all, [from, to]) => all.replaceAll(from, to), markdown);
+    const blocks = blocksOf(text);
+    const run = blocks.filter(isRun);
+    try {
+      const outputs = await runShown(run, { cwd, env });
+      requireAnswers(blocks, new Map(run.map((block, index) => [block, outputs[index] ?? ''])));
+    } finally {
+      await close();
+    }
+  });
 }
 
 async function running(): Promise<GuideWorld> {
