@@ -67,6 +67,7 @@ export const collections = {
       ['supersedes'],
     ],
     expires: 'expiresAt',
+    counts: { by: ['accessKeys', 'superseded', 'kind', 'agentId'] },
     search: {
       type: 'memory',
       title: [],
@@ -127,6 +128,7 @@ export const collections = {
       ['begunBy'],
       ['requestId'],
     ],
+    counts: { by: ['accessKeys', 'status', 'agentId'] },
   }),
   versions: define({
     schema: versionRecord,
@@ -210,6 +212,7 @@ export const collections = {
     idPrefix: 'art',
     unique: [],
     indexes: [['accessKeys'], ['accessKeys', 'projectId'], ['accessKeys', 'threadId'], ['accessKeys', 'mimeType']],
+    counts: { by: ['accessKeys', 'projectId', 'mimeType'] },
     search: { type: 'artifact', title: ['name'], text: ['content'], alike: ['accessKeys'] },
   }),
   databases: define({

@@ -140,7 +140,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
       count: (filter: AnyCount) =>
         this.#open(
           async () =>
-            (await keptCount(table, filter, this.#reading.session)) ?? countRecords(table, filter, this.#reading),
+            (await keptCount(table, filter, this.#reading)) ?? countRecords(table, filter, this.#reading),
         ),
     };
   }

@@ -12,7 +12,7 @@ import { rounds } from '../support/full.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { fc } from '../support/property.ts';
 import { until } from '../support/until.ts';
-import { threadRecord, time, versionOf } from './records.ts';
+import { artifactRecord, memoryRecord, runRecord, threadRecord, time, versionOf } from './records.ts';
 
 const STATUSES = ['active', 'archived'] as const;
 const SOURCES = ['api', "it's, {chat}", 'NULL'];
@@ -76,8 +76,19 @@ describe('kept counts', { skip: withoutPostgres }, () => {
     await store.transaction((tx) =>
       tx.messages.insert({ threadId: id, role: 'user', content: 'x', createdAt: time(5 * QUARTER + 7) }),
     );
+    const accessKeys = ['admin', 'user usr_1'];
+    await store.transaction(async (tx) => {
+      await tx.agentRuns.insert(runRecord({ accessKeys, status: 'failed' }));
+      await tx.artifacts.insert(artifactRecord({ accessKeys, mimeType: 'text/csv' }));
+    });
     await database.use(async (session) => {
-      await session.query({ text: 'begin; lock table threads, messages in access exclusive mode' });
+      await session.query({
+        text: 'begin; lock table threads, messages, agent_runs, artifacts in access exclusive mode',
+      });
+      const either = { any: [{ accessKeys: ['user usr_1', 'admin'] }] };
+      assert.equal(await store.agentRuns.count(either), 1);
+      assert.equal(await store.agentRuns.count({ ...either, where: { status: 'running' } }), 0);
+      assert.equal(await store.artifacts.count({ ...either, where: { mimeType: 'text/csv' } }), 1);
       assert.equal(await store.threads.count({ where: { accessKeys: 'admin' } }), 1);
       assert.equal(await store.threads.count({ where: { accessKeys: 'admin', status: 'archived' } }), 0);
       const day = { from: time(0), to: time(5 * QUARTER) };
@@ -85,6 +96,38 @@ describe('kept counts', { skip: withoutPostgres }, () => {
       assert.equal(await store.messages.count({ ...day, to: time(6 * QUARTER) }), 1);
       await session.query({ text: 'rollback' });
     });
+  });
+
+  it('of records that expire are those of the records that did not', async () => {
+    const { url } = await testDatabase();
+    let now = time(0);
+    const store = await openPostgresStore({ url, now: () => new Date(now) });
+    const database = new Database({ url });
+    closedAtEnd(async () => {
+      await store.close();
+      await database.close();
+    });
+    const accessKeys = ['admin'];
+    const make = (over: object) =>
+      store.transaction((tx) => tx.memories.insert(memoryRecord('m', { accessKeys, ...over })));
+    const agreeAt = async (seconds: number, wanted: number) => {
+      now = time(seconds);
+      for (const where of [{ accessKeys }, { accessKeys, superseded: false }, { accessKeys, kind: 'fact' as const }]) {
+        assert.equal(await store.memories.count({ where }), wanted, `${seconds} s: ${JSON.stringify(where)}`);
+        assert.equal((await store.memories.find({ where, limit: 10 })).records.length, wanted);
+      }
+    };
+    const lasting = await make({ kind: 'fact', superseded: false });
+    await make({ kind: 'fact', superseded: false, expiresAt: time(60) });
+    await agreeAt(0, 2);
+    await agreeAt(60, 1);
+    await store.transaction((tx) => tx.memories.update(lasting.id, { expiresAt: time(90) }));
+    await agreeAt(0, 2);
+    await agreeAt(100, 0);
+    const memories = countTableOf(tableNamed('memories'));
+    assert.ok(memories);
+    await addUp(memories, database);
+    assert.deepEqual(await database.query({ text: `select 1 from ${memories.sql}` }), [], 'they are not kept');
   });
 
   it('are added up by the process that leads', async () => {

@@ -73,3 +73,26 @@ export function threadRecord(title: string, over: object = {}) {
     ...over,
   };
 }
+
+export function runRecord(over: object = {}) {
+  return {
+    kind: 'invoke' as const,
+    status: 'succeeded' as const,
+    model: 'one/small',
+    principal: { type: 'session' as const, id: 'usr_1', name: 'Ann' },
+    steps: 0,
+    usage: { inputTokens: 0, outputTokens: 0 },
+    accessKeys: [] as string[],
+    ...over,
+  };
+}
+
+export function artifactRecord(over: object = {}) {
+  return {
+    name: 'a',
+    mimeType: 'text/plain',
+    content: 'x',
+    accessKeys: [] as string[],
+    ...over,
+  };
+}

@@ -24,9 +24,8 @@ const QUARTER_MS = 15 * 60_000;
 
 /** Undefined where the counts of the collection are not kept. */
 export function countTableOf({ name, definition, columns }: Table): CountTable | undefined {
-  const { counts, expires }: Pick<CollectionDefinition, 'counts' | 'expires'> = definition;
+  const { counts }: Pick<CollectionDefinition, 'counts'> = definition;
   if (!counts) return undefined;
-  if (expires) throw new Error(`${name}: nobody notes when records expire, so their counts cannot be kept`);
   const { by, quarters = false, bytes } = counts;
   const own = by.map((field) => columns.get(field) ?? unindexed(name, field, bytes !== undefined));
   return {

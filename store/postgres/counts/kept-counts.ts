@@ -4,6 +4,7 @@ import type { Size } from '../../sizes.ts';
 import type { Database } from '../database.ts';
 import { type AnyCount, allOf, conditions, Values } from '../records/filters.ts';
 import { type Table, tables } from '../records/tables.ts';
+import type { Reading } from '../records/reading.ts';
 import type { Session } from '../session.ts';
 import { type CountTable, countTableOf, knows } from './count-table.ts';
 
@@ -20,11 +21,20 @@ const countTables: ReadonlyMap<Table, CountTable> = new Map(
  * How many records match, from their count table. Undefined where that does not know. A transaction counts the records themselves, so that
  * PostgreSQL sees what it has looked at.
  */
-export async function keptCount(table: Table, filter: AnyCount, session: Session): Promise<number | undefined> {
+export async function keptCount(
+  table: Table,
+  filter: AnyCount,
+  { session, now }: Pick<Reading, 'session' | 'now'>,
+): Promise<number | undefined> {
   const counts = countTables.get(table);
   if (!counts || filter.owner || !knows(counts, filter)) return undefined;
   const values = new Values();
-  const text = `select coalesce(sum(records), 0)::integer as count from ${counts.sql} where ${allOf(conditions(table, filter, values))}`;
+  const where = allOf(conditions(table, filter, values));
+  // Records that expire are found by the index of those alone.
+  const live = table.expires
+    ? ` + (select count(*) from ${table.sql} where ${where} and expires_instant > ${values.add(now())})`
+    : '';
+  const text = `select (coalesce(sum(records), 0)${live})::integer as count from ${counts.sql} where ${where}`;
   const [found] = await session.query<{ count: number }>({ text, values: values.all });
   return found?.count;
 }

@@ -19,7 +19,7 @@ export function countStatementsOf(table: Table): string[] {
     ].join(', ')})`,
     ...(counts.quarters ? [`create index on ${sql} (created_at)`] : []),
     ...Object.entries(NOTED).flatMap(([event, noted]) => triggerOf(table, counts, event, noted)),
-    addition(counts, [[1, table.sql]]),
+    addition(counts, [[1, table.sql]], table.expires),
   ];
   return [`do $make$ begin if to_regclass('${sql}') is null then ${statements.join(';\n')}; end if; end $make$`];
 }
@@ -45,24 +45,24 @@ const NOTED: Readonly<Record<string, Noted>> = {
   delete: { seeing: 'old table as gone', parts: [[-1, 'gone']] },
 };
 
-function triggerOf({ sql }: Table, counts: CountTable, event: string, { seeing, parts }: Noted): string[] {
+function triggerOf({ sql, expires }: Table, counts: CountTable, event: string, { seeing, parts }: Noted): string[] {
   const name = counts.sql.replace(/"$/, `_${event}"`);
   return [
     `create function ${name}() returns trigger language plpgsql as
-      $note$ begin ${addition(counts, parts)}; return null; end $note$`,
+      $note$ begin ${addition(counts, parts, expires)}; return null; end $note$`,
     `create trigger ${name} after ${event} on ${sql} referencing ${seeing} for each statement execute function ${name}()`,
   ];
 }
 
-/** The statement that adds up rows by their values. */
-function addition({ sql, columns, bytes }: CountTable, parts: readonly Part[]): string {
+/** The statement that adds up rows by their values, without those that expire, since nobody notes when they do. */
+function addition({ sql, columns, bytes }: CountTable, parts: readonly Part[], expires: boolean): string {
   const names = columns.map(({ name }) => name);
   const values = columns.map(({ name, value }) =>
     name === 'created_at' ? `agent_admin_quarter(created_at) as created_at` : value ? `${value} as ${name}` : name,
   );
   const rows = parts.map(([n, table]) => {
     const size = bytes ? [`${n} * ${bytes} as size`] : [];
-    return `select ${[...values, `${n} as n`, ...size].join(', ')} from ${table}`;
+    return `select ${[...values, `${n} as n`, ...size].join(', ')} from ${table}${expires ? ' where expires_instant is null' : ''}`;
   });
   const [sums, isMore] = bytes ? [['sum(n)', 'sum(size)'], ' or sum(size) <> 0'] : [['sum(n)'], ''];
   return `insert into ${sql} (${[...names, 'records', ...(bytes ? ['bytes'] : [])].join(', ')})
