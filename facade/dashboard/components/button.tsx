@@ -44,7 +44,7 @@ export function Button({
   );
 }
 
-export interface LinkButtonProps extends Pick<ButtonProps, 'text' | 'icon' | 'look' | 'label'> {
+interface LinkButtonProps extends Pick<ButtonProps, 'text' | 'icon' | 'look' | 'label'> {
   /** A path of the dashboard. */
   readonly to: string;
 }

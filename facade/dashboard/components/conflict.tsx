@@ -4,7 +4,7 @@ import { Dialog } from './dialog.tsx';
 import { ChangedValue } from './diff.tsx';
 import type { Members } from './form/state.ts';
 
-export interface ConflictProps {
+interface ConflictProps {
   /** What the person wants to change. */
   readonly mine: Members;
   /** The record as it is now. */

@@ -7,7 +7,7 @@ import { ErrorBox } from './error-box.tsx';
 import { useModal } from './modal.ts';
 import { useAction } from './use-action.ts';
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string;
   readonly children: ComponentChildren;
   readonly onClose: () => void;

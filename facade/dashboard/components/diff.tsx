@@ -25,7 +25,7 @@ export interface DiffAnswer {
   };
 }
 
-export interface DiffProps {
+interface DiffProps {
   readonly diff: DiffAnswer;
   /** Whether there was nothing before. Where that is not known, it is what it looks like. */
   readonly isFirst?: boolean;

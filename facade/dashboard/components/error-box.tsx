@@ -6,7 +6,7 @@ import { useMay } from '../tools.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
-export interface ErrorBoxProps {
+interface ErrorBoxProps {
   readonly error: unknown;
   /** Leaves out problems that stand at their fields. */
   readonly shownElsewhere?: (path: string) => boolean;

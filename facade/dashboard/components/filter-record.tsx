@@ -2,7 +2,7 @@ import { setQuery, usePlace } from '../router.ts';
 import { type Kinds, RecordButton } from './record-button.tsx';
 import { useRecordName } from './value.tsx';
 
-export type FilterRecordProps = Readonly<{ name: string; label: string; kinds: Kinds }>;
+type FilterRecordProps = Readonly<{ name: string; label: string; kinds: Kinds }>;
 
 /** A record by which a list is filtered. */
 export function FilterRecord({ name, label, kinds }: FilterRecordProps) {

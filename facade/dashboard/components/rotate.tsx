@@ -71,7 +71,7 @@ function RotateDialog({ of, onClose }: { readonly of: Rotating; readonly onClose
 /** A secret that was replaced and still works. */
 export type Earlier = Readonly<{ prefix: string; until: string }>;
 
-export interface EarlierProps {
+interface EarlierProps {
   /** As the tools answer them. */
   readonly earlier: unknown;
   readonly word: Rotating['word'];

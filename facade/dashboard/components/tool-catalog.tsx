@@ -7,7 +7,7 @@ import { Badge, type Tone } from './small.tsx';
 
 type Category = Readonly<{ category: string; tools: readonly { readonly name: string }[] }>;
 
-export interface ToolCatalogProps {
+interface ToolCatalogProps {
   /** Which tools are there to pick from. Default: all that the person may call. */
   readonly isOffered?: (tool: ListedTool) => boolean;
   /** Return in the search picks the first tool that is found. */

@@ -6,7 +6,7 @@ import { IssueText } from './form/field.tsx';
 import { Mono } from './small.tsx';
 import { EffectBadge, ToolCatalog } from './tool-catalog.tsx';
 
-export interface ToolPickerProps {
+interface ToolPickerProps {
   /** The name of the picked tool. Empty: none yet. */
   readonly name: string;
   readonly issue?: string | undefined;

@@ -22,7 +22,7 @@ export interface VersionRow {
   readonly changeDescription?: string;
 }
 
-export interface VersionHistoryProps {
+interface VersionHistoryProps {
   /** As `list_versions` names it. */
   readonly entityType: string;
   readonly entityId: string;

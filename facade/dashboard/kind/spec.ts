@@ -67,7 +67,7 @@ export interface KindSpec extends Kind {
 }
 
 /** Looks through the rows that are loaded. What is chosen stands in the address under its name. */
-export interface OwnFilter {
+interface OwnFilter {
   readonly name: string;
   readonly label: string;
   readonly options: readonly { readonly value: string; readonly label: string }[];

@@ -89,7 +89,7 @@ describe('the rows of a file in the browser', () => {
     const paddle = await rowsOf(new File([line], 'paddle.ndjson'));
     assert.deepEqual(fittingPresets(paddle).fitting, ['paddle-subscriptions']);
     const [bad] = presetRows(presetOf('paddle-subscriptions'), paddle).rows;
-    assert.match(bad && 'problem' in bad ? bad.problem : '', /not the form/);
+    assert.match(bad && 'problem' in bad ? bad.problem : '', /not have the form/);
     const csv =
       'id,Customer,Total,Currency,Status,Date (UTC)\nin_1,cus_1,"1,029.90",eur,paid,2026-03-01 09:30\nin_2,c,1,eur,draft,\n';
     const stripe = await rowsOf(new File([csv], 'anything.csv'));

@@ -61,7 +61,7 @@ export function Frame(
   );
 }
 
-export interface MemberPartsProps extends Pick<NestedProps, 'schema' | 'path' | 'issues' | 'part'> {
+interface MemberPartsProps extends Pick<NestedProps, 'schema' | 'path' | 'issues' | 'part'> {
   readonly value: Members;
   readonly onChange: (value: Members) => void;
   /** Members that are not asked for here. */

@@ -5,7 +5,7 @@ import { RecordButton } from '../record-button.tsx';
 import { useRecordName } from '../value.tsx';
 import type { Tied } from './field.tsx';
 
-export interface PickerProps {
+interface PickerProps {
   /** As in `kinds.ts`. */
   readonly kind: string;
   readonly value: string;

@@ -1,6 +1,6 @@
 import type { Tied } from './field.tsx';
 
-export interface SuggestedProps {
+interface SuggestedProps {
   readonly value: string;
   readonly onChange: (value: string | undefined) => void;
   readonly tied: Tied;

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 
-export interface ComposerProps {
+interface ComposerProps {
   readonly onSend: (message: string) => unknown;
   /** Where an answer is on its way: ends it. */
   readonly onStop?: (() => void) | undefined;

@@ -8,7 +8,7 @@ export interface HostContext {
 }
 
 /** The tool whose answer is shown, as the host knows it from the list. */
-export type ShownTool = Readonly<{ name: string; title?: string; inputSchema?: object }>;
+type ShownTool = Readonly<{ name: string; title?: string; inputSchema?: object }>;
 
 interface HostSaid {
   readonly hostCapabilities?: { readonly serverTools?: object; readonly openLinks?: object };
