@@ -8,7 +8,7 @@ import { Database } from '../../store/postgres/database.ts';
 import { PostgresJobs } from '../../store/postgres/jobs/jobs.ts';
 import { closedAtEnd } from '../support/at-end.ts';
 import { rounds } from '../support/full.ts';
-import { testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { databaseAt, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
 const MANY = rounds(100, 2000);
@@ -106,8 +106,7 @@ interface Opened {
 
 async function openDatabase() {
   const { url } = await testDatabase();
-  const database = new Database({ url });
-  closedAtEnd(() => database.close());
+  const database = databaseAt(url);
   const process = async (name: string) => {
     const own = new Database({ url });
     const parts = { process: name, database: own, onFailure: () => {} };

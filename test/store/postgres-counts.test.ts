@@ -4,12 +4,12 @@ import type { ThreadRecord } from '../../resources/thread.ts';
 import type { Store } from '../../store/port.ts';
 import { countTableOf } from '../../store/postgres/counts/count-table.ts';
 import { addUp } from '../../store/postgres/counts/kept-counts.ts';
-import { Database } from '../../store/postgres/database.ts';
+import type { Database } from '../../store/postgres/database.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
 import { tableNamed } from '../../store/postgres/records/tables.ts';
 import { closedAtEnd } from '../support/at-end.ts';
 import { rounds } from '../support/full.ts';
-import { testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { databaseAt, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { fc } from '../support/property.ts';
 import { until } from '../support/until.ts';
 import { artifactRecord, memoryRecord, runRecord, threadRecord, time, versionOf } from './records.ts';
@@ -26,11 +26,8 @@ describe('kept counts', { skip: withoutPostgres }, () => {
   it('are those of the records, whoever writes, fails and adds up meanwhile', async () => {
     const { url } = await testDatabase();
     const store = await openPostgresStore({ url });
-    const database = new Database({ url });
-    closedAtEnd(async () => {
-      await store.close();
-      await database.close();
-    });
+    closedAtEnd(() => store.close());
+    const database = databaseAt(url);
     const ids: string[] = [];
     const change = async ({ what, at, keys, source, status, seconds, fails }: Step) => {
       const values = { accessKeys: KEY_SETS[keys] ?? [], source: SOURCES[source] ?? '', status };
@@ -67,11 +64,8 @@ describe('kept counts', { skip: withoutPostgres }, () => {
   it('need no look at the records', async () => {
     const { url } = await testDatabase();
     const store = await openPostgresStore({ url });
-    const database = new Database({ url });
-    closedAtEnd(async () => {
-      await store.close();
-      await database.close();
-    });
+    closedAtEnd(() => store.close());
+    const database = databaseAt(url);
     const { id } = await store.transaction((tx) => tx.threads.insert(threadRecord('t', { accessKeys: ['admin'] })));
     await store.transaction((tx) =>
       tx.messages.insert({ threadId: id, role: 'user', content: 'x', createdAt: time(5 * QUARTER + 7) }),
@@ -135,8 +129,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
     const first = await openPostgresStore({ url });
     await first.transaction((tx) => tx.threads.insert(threadRecord('t', { accessKeys: ['admin'] })));
     await first.close();
-    const database = new Database({ url });
-    closedAtEnd(() => database.close());
+    const database = databaseAt(url);
     await database.query({ text: 'delete from threads' });
     const waiting = { text: `select 1 from ${threads?.sql} where added_up is null` };
     assert.ok((await database.query(waiting)).length > 0);
@@ -149,8 +142,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
   it('have the same bytes once they are added up, and when they are made of the records that are there', async () => {
     const { url } = await testDatabase();
     const store = await openPostgresStore({ url });
-    const database = new Database({ url });
-    closedAtEnd(() => database.close());
+    const database = databaseAt(url);
     const payers = [undefined, 'key_1', 'key_2', 'key_1'];
     const all = payers.map((principalId, at) => versionOf('agt_1', at + 1, { size: 10 ** at, principalId }));
     const made = await store.transaction((tx) => tx.versions.insertAll(all));
@@ -180,8 +172,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
     const { url } = await testDatabase();
     const store = await openPostgresStore({ url });
     const { id } = await store.transaction((tx) => tx.threads.insert(threadRecord('t', { accessKeys: ['admin'] })));
-    const database = new Database({ url });
-    closedAtEnd(() => database.close());
+    const database = databaseAt(url);
     for (const table of [threads, messages]) {
       const functions = ['insert', 'update', 'delete'].map((event) => table?.sql.replace(/"$/, `_${event}"`));
       await database.query({

@@ -11,7 +11,7 @@ import { openPostgresStore } from '../../store/postgres/open.ts';
 import { closedAtEnd, killedAtEnd, stoppedAtEnd } from '../support/at-end.ts';
 import { FULL } from '../support/full.ts';
 import { nodeArgs } from '../support/node-args.ts';
-import { startPostgres, testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { databaseAt, startPostgres, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { auditRecord } from './records.ts';
 
@@ -31,8 +31,7 @@ describe('the database', { skip: withoutPostgres }, () => {
 
   it('is refused where a newer version changed it', async () => {
     const { url } = await testDatabase();
-    const database = new Database({ url });
-    closedAtEnd(() => database.close());
+    const database = databaseAt(url);
     await database.query({ text: `insert into schema_migrations (name) values ('999-of-tomorrow')` });
     await assert.rejects(migrate(database), (error: Error) => {
       assert.ok(error instanceof OperatorError);
@@ -43,14 +42,12 @@ describe('the database', { skip: withoutPostgres }, () => {
 
   it('compiles no statements, which takes longer than it saves', async () => {
     const { url } = await testDatabase();
-    const owner = new Database({ url });
-    closedAtEnd(() => owner.close());
+    const owner = databaseAt(url);
     const [{ name } = { name: '' }] = await owner.query<{ name: string }>({
       text: 'select current_database() as name',
     });
     await owner.query({ text: `alter database "${name}" set jit = on` });
-    const database = new Database({ url });
-    closedAtEnd(() => database.close());
+    const database = databaseAt(url);
     const asked = { text: `select current_setting('jit') as jit` };
     assert.deepEqual(await database.query(asked), [{ jit: 'off' }]);
     assert.deepEqual(await database.patiently((session) => session.query(asked)), [{ jit: 'off' }]);
@@ -58,8 +55,7 @@ describe('the database', { skip: withoutPostgres }, () => {
 
   it('is opened while an import of another process holds the rows', async () => {
     const { url } = await testDatabase();
-    const importing = new Database({ url });
-    closedAtEnd(() => importing.close());
+    const importing = databaseAt(url);
     await importing.use(async (session) => {
       await session.query({ text: 'begin; select from imported.state for update' });
       const opening = openPostgresStore({ url });
@@ -75,8 +71,7 @@ describe('the database', { skip: withoutPostgres }, () => {
 
   it('is free of the locks of a process that was killed, whatever statement it was in', async () => {
     const { url } = await testDatabase();
-    const database = new Database({ url });
-    closedAtEnd(() => database.close());
+    const database = databaseAt(url);
     const child = killedAtEnd(
       spawn(process.execPath, [...nodeArgs(LOCKER), url], { stdio: ['ignore', 'pipe', 'inherit'] }),
     );
@@ -92,8 +87,7 @@ describe('the database', { skip: withoutPostgres }, () => {
     const { url } = await testDatabase();
     const serving = await openPostgresStore({ url });
     const { id } = await serving.transaction((tx) => tx.skills.insert({ name: 'weaving' }));
-    const database = new Database({ url });
-    closedAtEnd(() => database.close());
+    const database = databaseAt(url);
     await database.query({ text: 'delete from record_tables' }); // as a version that indexes another member finds it
     let later: Promise<Awaited<ReturnType<typeof openPostgresStore>>> | undefined;
     let runs = 0;
@@ -118,8 +112,7 @@ describe('the database', { skip: withoutPostgres }, () => {
     for (let at = 0; at < 3; at += 1)
       await first.transaction((tx) => tx.skills.insert({ name: `weaving ${at}`, description: 'Of baskets' }));
     await first.close();
-    const database = new Database({ url });
-    closedAtEnd(() => database.close());
+    const database = databaseAt(url);
     const forget = async (more: string) => {
       await database.query({
         text: `update skills set unique_name = null, words = null, words_length = null; delete from text_words; ${more};
@@ -146,8 +139,7 @@ describe('the database', { skip: withoutPostgres }, () => {
   for (const code of ['40001', '40P01']) {
     it(`runs a statement or a transaction again that PostgreSQL refused because of another one (${code})`, async () => {
       const { url } = await testDatabase();
-      const database = new Database({ url });
-      closedAtEnd(() => database.close());
+      const database = databaseAt(url);
       const refusals = 2;
       // The values of a sequence stay when the transaction is undone.
       await database.query({

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Store } from '../../store/port.ts';
-import { Database } from '../../store/postgres/database.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { type HourOfUsage, usageIn } from '../../tools/usage/figures.ts';
 import { closedAtEnd } from '../support/at-end.ts';
-import { testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { databaseAt, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { fc } from '../support/property.ts';
 import { principalOf, testFacts } from '../support/registry.ts';
 import { startStatementsProxy } from '../support/statements.ts';
@@ -67,8 +66,7 @@ describe('usage on PostgreSQL', { skip: withoutPostgres }, () => {
       }
     }
     await store.audit.flush();
-    const database = new Database({ url: proxy.url });
-    closedAtEnd(() => database.close());
+    const database = databaseAt(proxy.url);
     // As a version without these columns left them.
     await database.query({
       text: 'update audit_entries set duration_ms = null, agent_id = null, flow_id = null where at < $1',
@@ -80,11 +78,8 @@ describe('usage on PostgreSQL', { skip: withoutPostgres }, () => {
   it('counts calls of processes of the version before, which know no columns for them', async () => {
     const { url } = await testDatabase();
     const store = await openPostgresStore({ url });
-    const database = new Database({ url });
-    closedAtEnd(async () => {
-      await store.close();
-      await database.close();
-    });
+    closedAtEnd(() => store.close());
+    const database = databaseAt(url);
     await prepareSettings(store);
     const days = [0, 10].map((day) => START + day * 24 * HOUR_MS);
     const events = fc.sample(happened, { numRuns: 60, seed: 9 }).map((event) => ({ ...event, model: undefined }));

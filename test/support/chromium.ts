@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { Browser } from 'playwright-core';
+import type { Browser, BrowserContext } from 'playwright-core';
 import { closedAfterLastFile, closedAtEnd } from './at-end.ts';
 
 /** The shell first: it draws the same pages without a window, and takes a quarter less processor time. */
@@ -74,4 +74,14 @@ async function startBrowser(): Promise<Browser> {
     running = undefined;
   });
   return browser;
+}
+
+/** What the browser complained of, but for the status of a page. */
+export function complaintsOf(context: BrowserContext): string[] {
+  const complaints: string[] = [];
+  context.on('console', (message) => {
+    if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text());
+  });
+  context.on('weberror', (error) => complaints.push(error.error().message));
+  return complaints;
 }

@@ -4,8 +4,9 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import pg from 'pg';
+import { Database } from '../../store/postgres/database.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
-import { closedAfterLastFile, closedLast } from './at-end.ts';
+import { closedAfterLastFile, closedAtEnd, closedLast } from './at-end.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
@@ -238,4 +239,11 @@ async function administer(server: string, sql: string): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/** Connections to a database, closed when the tests of the file are over. */
+export function databaseAt(url: string): Database {
+  const database = new Database({ url });
+  closedAtEnd(() => database.close());
+  return database;
 }

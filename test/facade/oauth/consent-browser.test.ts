@@ -8,7 +8,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { stoppedAtEnd } from '../../support/at-end.ts';
 import { mustCall } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
-import { openBrowser, withoutBrowser } from '../../support/chromium.ts';
+import { complaintsOf, openBrowser, withoutBrowser } from '../../support/chromium.ts';
 import { OAuthClient } from '../../support/oauth.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { signIn } from '../../support/sign-in.ts';
@@ -54,15 +54,6 @@ describe('the consent page in a real browser', { skip: withoutBrowser }, () => {
   /** Where the app sends the person. */
   const ask = (parameters: Record<string, string> = {}) =>
     client.authorizeUrl({ redirect_uri: callback, ...parameters });
-
-  function complaintsOf(context: BrowserContext): string[] {
-    const complaints: string[] = [];
-    context.on('console', (message) => {
-      if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text());
-    });
-    context.on('weberror', (error) => complaints.push(error.error().message));
-    return complaints;
-  }
 
   async function signedIn(context: BrowserContext): Promise<void> {
     session ??= signIn(server); // once, as signing in often is refused

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, describe, it } from 'node:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { openBrowser, withoutBrowser } from '../../support/chromium.ts';
+import type { Browser, Page } from 'playwright-core';
+import { complaintsOf, openBrowser, withoutBrowser } from '../../support/chromium.ts';
 import { type OidcIssuer, startOidcIssuer } from '../../support/oidc-issuer.ts';
 import { ADA, nextLink, startWorkspace, type Workspace } from './workspace.ts';
 
@@ -27,16 +27,6 @@ describe('in a real browser', { skip: withoutBrowser }, () => {
     await workspace.close();
     await issuer.close();
   });
-
-  /** What the browser complained of, but for the status of a page. */
-  function complaintsOf(context: BrowserContext): string[] {
-    const complaints: string[] = [];
-    context.on('console', (message) => {
-      if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text());
-    });
-    context.on('weberror', (error) => complaints.push(error.error().message));
-    return complaints;
-  }
 
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const javaScriptEnabled of [true, false]) {
