@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
 import type { Tool } from '../../tools/core/registry/define-tool.ts';
 import { searchTypes } from '../../tools/kinds.ts';
-import { makeKey, mustCall } from '../support/calls.ts';
+import { callsOf, makeKey, mustCall } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 
@@ -12,7 +12,7 @@ const WORD = 'marmalade';
 const ISSUED = '2026-01-01T00:00:00.000Z';
 
 const server = serverForTests();
-const must = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const { must } = callsOf(server);
 const idOf = async (tool: string, input: object): Promise<string> => (await must(tool, input)).id;
 
 interface Kind {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 const NAME = 'Care / é 100%';
 
 const server = serverForTests();
-const must = (tool: string, input: object) => mustCall(server, server.adminKey, tool, input);
+const { must } = callsOf(server);
 const refusalOf = async (key: string, tool: string, input: object) => {
   const answer = await callTool(server, key, tool, input);
   assert.ok('error' in answer, JSON.stringify(answer));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { describe, it } from 'node:test';
-import { makeKey, mustCall, rest } from '../support/calls.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
 import { type Capsule, capsuleClients, type Way, ways } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
@@ -10,7 +10,7 @@ import { openStdio } from '../support/stdio.ts';
 import { legacy, post } from './mcp-requests.ts';
 
 const server = serverForTests();
-const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const { must: admin } = callsOf(server);
 const { make, ask, listed, call, endpoint, entryOf } = capsuleClients(() => server);
 
 describe('who comes to the endpoint of a capsule', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { callTool, credential, makeCapsule, mustCall } from '../support/calls.ts';
+import { callsOf, callTool, credential, makeCapsule, mustCall } from '../support/calls.ts';
 import { type Capsule, capsuleClients } from '../support/capsules.ts';
 import { startProcess, withFolder } from '../support/child.ts';
 import { serverForTests } from '../support/server.ts';
@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 import { legacy, post } from './mcp-requests.ts';
 
 const server = serverForTests();
-const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const { must: admin } = callsOf(server);
 const { make, ask, call, endpoint, entryOf } = capsuleClients(() => server);
 
 const agentIds = { ref: { type: 'ref/resource', uri: 'agent://{id}' }, argument: { name: 'id', value: '' } };

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { makeKey, mustCall, rest } from '../support/calls.ts';
+import { callsOf, makeKey, mustCall, rest } from '../support/calls.ts';
 import { capsuleClients, ways } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 import { legacy, type Params, post } from './mcp-requests.ts';
 
 const server = serverForTests();
-const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const { must: admin } = callsOf(server);
 const { make, ask, listed, call, endpoint } = capsuleClients(() => server);
 
 describe('the endpoint of a capsule', () => {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { describe, it } from 'node:test';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
-import { mustCall, rest } from '../support/calls.ts';
+import { callsOf, rest } from '../support/calls.ts';
 import { send } from '../support/http.ts';
 import { serverForTests } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { generic, github, type Sender, type Sent, slack, triggerFor } from '../support/webhook-senders.ts';
 
 const server = serverForTests();
-const ask = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const { must: ask } = callsOf(server);
 const hook = async (flowId: string) =>
   (await ask('create_api_key', { name: `hook ${flowId}`, scopes: [], grants: [`flow:trigger:${flowId}`] })).secret;
 const trigger = (id: string, key: string, body: object, headers: Record<string, string> = {}) =>

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
-import { mustCall } from '../support/calls.ts';
+import { callsOf } from '../support/calls.ts';
 import { type Capsule, capsuleClients } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';
 import { legacy } from './mcp-requests.ts';
 
 const server = serverForTests();
 const { make } = capsuleClients(() => server);
-const admin = (tool: string, input: object) => mustCall(server, server.adminKey, tool, input);
+const { must: admin } = callsOf(server);
 
 /** One connection, over which all of the test's own requests go. */
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { allowlistLimit } from '../../tools/core/access/allowlist.ts';
 import { reachOfCapsule } from '../../tools/core/access/capsule-principal.ts';
-import { callTool, makeKey, mustCall } from '../support/calls.ts';
+import { callsOf, callTool, makeKey } from '../support/calls.ts';
 import { type ModelRequest, startModelServer } from '../support/model-server.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 import { startTestServer } from '../support/server.ts';
@@ -11,7 +11,7 @@ const provider = await startModelServer();
 const server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
 afterEach(() => provider.play(() => ({ text: 'Hello.' })));
 
-const ask = (tool: string, input: object = {}, key = server.adminKey) => mustCall(server, key, tool, input);
+const { must: ask } = callsOf(server);
 let count = 0;
 async function makeAgent(members: object = {}): Promise<{ id: string; name: string }> {
   count += 1;

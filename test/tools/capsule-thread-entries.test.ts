@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callTool, makeCapsule, makeKey, mustCall } from '../support/calls.ts';
+import { callsOf, callTool, makeCapsule, makeKey, mustCall } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';
 
 const server = serverForTests();
-const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const { must: admin } = callsOf(server);
 const { call } = capsuleClients(() => server);
 const GRANTS = ['capsule', 'thread'];
 const TOOLS = { allowedTools: ['get_thread', 'list_messages'] };

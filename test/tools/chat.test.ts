@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { createModels } from '../../tools/models/models.ts';
-import { callTool, makeKey, mustCall, type RestOptions, rest } from '../support/calls.ts';
+import { callsOf, callTool, makeKey, mustCall, type RestOptions, rest } from '../support/calls.ts';
 import { openEvents } from '../support/events.ts';
 import { type Reply, startModelServer } from '../support/model-server.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
@@ -12,7 +12,7 @@ const provider = await startModelServer();
 const server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
 afterEach(() => provider.play(() => ({ text: 'Hello.' })));
 
-const ask = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const { must: ask } = callsOf(server);
 const chat = (body: object, options: RestOptions = {}) =>
   rest(server, 'POST', '/api/v1/chat', { key: server.adminKey, body, ...options });
 const told = async (id: string) =>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 
 const server = serverForTests();
-const admin = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
+const { must: admin } = callsOf(server);
 
 /** A key that may talk to agents and do nothing else, a thread that it began, and one that it did not. */
 let key = '';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { callTool, mustCall } from '../../support/calls.ts';
+import { callsOf, callTool } from '../../support/calls.ts';
 import { serverForTests } from '../../support/server.ts';
 import {
   callRaw,
@@ -15,8 +15,7 @@ import {
 const server = serverForTests();
 const fake = await startUpstream();
 after(() => fake.close());
-// biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
-const admin = (tool: string, input: object = {}): Promise<any> => mustCall(server, server.adminKey, tool, input);
+const { must: admin } = callsOf(server);
 
 const states = async (id: string) =>
   Object.fromEntries(

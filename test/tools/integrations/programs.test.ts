@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { mustCall } from '../../support/calls.ts';
+import { callsOf } from '../../support/calls.ts';
 import { serverForTests } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 import { callRaw, connectProgram, errorOfCall, withProgram } from '../../support/upstream.ts';
 
 const server = serverForTests();
-// biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
-const admin = (tool: string, input: object = {}): Promise<any> => mustCall(server, server.adminKey, tool, input);
+const { must: admin } = callsOf(server);
 
 describe('a program', () => {
   it('that ends during a call fails that call alone, and is there again soon', async () => {
