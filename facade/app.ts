@@ -1,83 +1,93 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import express, { type Express } from 'express';
+import express, { type Express, type Request, type Response } from 'express';
 import { ToolError } from '../tools/core/errors.ts';
 import type { Registry } from '../tools/core/registry/registry.ts';
 import { PROMETHEUS_TYPE } from '../tools/core/telemetry/prometheus.ts';
+import type { Telemetry } from '../tools/core/telemetry/telemetry.ts';
 import type { Issuer } from '../tools/sign-in/issuer.ts';
+import { proxyTest } from './config/trusted-proxies.ts';
 import type { GuidePages } from './guides/pages.ts';
-import { proxyTest } from './http/caller-address.ts';
-import { createDoor, type DoorOptions } from './http/door.ts';
-import type { ApiEndpoint, Endpoint, OpenEndpoint } from './http/endpoint.ts';
+import { type AdmissionOptions, authenticate, confine } from './http/admit.ts';
+import { answerErrors, type ErrorOptions } from './http/answer-errors.ts';
+import { findEndpoint, mcpDoor, openDoor } from './http/endpoints.ts';
 import { KeptBody } from './http/kept-body.ts';
 import { requireKnown } from './http/known-query.ts';
-import { browserAccess, requestLog, type Step } from './http/middleware.ts';
-import { requestIdOf } from './http/native-prototypes.ts';
+import { belowApi, browserAccess, type Middleware, requestLog, toExpress } from './http/middleware.ts';
+import { measureRequests } from './http/observed-request.ts';
 import type { Readiness } from './http/readiness.ts';
+import type { Endpoint } from './http/request-context.ts';
 import { sendError, sendErrorBody } from './http/respond.ts';
 import type { SessionCookies } from './http/session-cookie.ts';
+import type { OnUncaught } from './http/uncaught.ts';
+import type { WebhookDoor } from './http/webhook-door.ts';
 import { MCP_PATH, mcpEndpoints } from './mcp/endpoints.ts';
-import type { McpDoor } from './mcp/mcp.ts';
+import type { McpEndpoint } from './mcp/mcp.ts';
 import type { OAuth } from './oauth/oauth.ts';
 import { createOpenApi } from './openapi/openapi.ts';
-import { restEndpoints } from './rest/rest.ts';
+import { restDoor, restEndpoints } from './rest/rest.ts';
 import { metricsRoute } from './routes.ts';
 
-export interface AppOptions extends Omit<DoorOptions, 'endpoints'> {
+export interface AppOptions extends AdmissionOptions, ErrorOptions {
   readonly registry: Registry;
-  readonly mcp: McpDoor;
+  readonly mcp: McpEndpoint;
+  readonly webhooks: WebhookDoor;
   readonly cookies: SessionCookies;
   readonly readiness: Readiness;
-  /** Serves paths that are no endpoint. Passes on unknown paths. */
-  readonly pages: (request: IncomingMessage, response: ServerResponse, next: () => void) => Promise<void> | void;
+  readonly telemetry: Telemetry;
+  /** Serve paths that are no endpoint, and pass on unknown paths. */
+  readonly pages: readonly Middleware[];
   readonly guides: GuidePages;
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
   /** Gives MCP clients access tokens. Undefined: nobody does. */
   readonly authorization: OAuth | undefined;
+  readonly onUncaught: OnUncaught;
 }
 
-/** What answers each request, and the Express app among it. */
+/** The Express app, and what answers each request by it. */
 interface App {
   readonly express: Express;
   readonly answer: RequestListener;
 }
 
-/** Every request takes the same way: log and CORS where they are wanted, then the door with all endpoints, then the pages. */
+/** The way of every request, from above to below. Each step answers it or passes it on. */
 export function createApp(options: AppOptions): App {
-  const pages = createPagesApp(options);
-  const door = createDoor({ ...options, endpoints: endpointsOf(options) }, pages);
-  const { logger, allowedOrigins } = options;
-  const steps: Step[] = [];
-  if (logger.isLevelEnabled('debug')) steps.push(requestLog(logger));
-  if (allowedOrigins.length > 0) steps.push(browserAccess(allowedOrigins));
-  return { express: pages, answer: steps.reduceRight(before, door) };
-}
-
-function before(next: RequestListener, step: Step): RequestListener {
-  return (request, response) => step(request, response, () => next(request, response));
-}
-
-function createPagesApp({ pages, trustedProxies, onUncaught }: AppOptions): Express {
+  const { logger, allowedOrigins, telemetry, webhooks, capsules, pages } = options;
   const app = express();
   app.disable('x-powered-by').set('etag', false).set('query parser', false);
-  app.set('trust proxy', proxyTest(trustedProxies));
-  app.use(pages);
-  app.use((_: IncomingMessage, response: ServerResponse) => {
-    const message = 'There is nothing here; the API is below /api/v1.';
-    sendError(response, new ToolError('not_found', message), requestIdOf(response));
+  app.set('trust proxy', proxyTest(options.trustedProxies));
+  if (logger.isLevelEnabled('debug')) app.use(toExpress(requestLog(logger)));
+  if (allowedOrigins.length > 0) app.use(toExpress(browserAccess(allowedOrigins)));
+  const steps: readonly Middleware[] = [
+    findEndpoint(endpointsOf(options)),
+    measureRequests(telemetry),
+    openDoor, // OAuth and its metadata, keys, readiness, guides
+    belowApi(webhooks.serve), // deliveries that are signed with the secret of a flow
+    belowApi(authenticate(options)), // 401, 403, 429
+    belowApi(confine(capsules)), // tokens of capsules and connected apps open one MCP address
+    belowApi(mcpDoor),
+    belowApi(restDoor(telemetry)), // 404, 405
+    ...pages, // sign-in and the dashboard
+  ];
+  app.use(steps.map(toExpress));
+  app.use(answerErrors(options));
+  return { express: app, answer: (request, response) => handle(app, request, response, options) };
+}
+
+/** Express comes back with errors that no step answers, and with requests that none takes. */
+function handle(app: Express, request: IncomingMessage, response: ServerResponse, { onUncaught }: AppOptions): void {
+  // Requests and responses have the prototypes of Express from birth.
+  app(request as Request, response as Response, (error?: unknown) => {
+    if (error) onUncaught(error, response);
+    else sendError(response, new ToolError('not_found', 'There is nothing here; the API is below /api/v1.'));
   });
-  // Express knows by its four parameters that it takes errors.
-  app.use((error: unknown, _: IncomingMessage, response: ServerResponse, _next: unknown) =>
-    onUncaught(error, response),
-  );
-  return app;
 }
 
 function endpointsOf(options: AppOptions): Endpoint[] {
   const { registry, mcp, cookies, readiness, baseUrl, signIn, authorization, guides } = options;
   const rest = restEndpoints({ registry, cookies });
-  const isMcpStatus = ({ path }: ApiEndpoint) => path === MCP_PATH;
+  const isMcpStatus = ({ path }: Endpoint) => path === MCP_PATH;
   return [
     ...rest.filter((endpoint) => !isMcpStatus(endpoint)),
     ...rest.filter(isMcpStatus).flatMap((status) => mcpEndpoints(registry, mcp, status)),
@@ -90,7 +100,7 @@ function endpointsOf(options: AppOptions): Endpoint[] {
   ];
 }
 
-function openApiEndpoint({ server }: Registry, baseUrl: string): ApiEndpoint {
+function openApiEndpoint({ server }: Registry, baseUrl: string): Endpoint {
   let document: KeptBody | undefined; // made when it is first asked for, as it would take a fifth of a start
   return {
     method: 'GET',
@@ -104,15 +114,15 @@ function openApiEndpoint({ server }: Registry, baseUrl: string): ApiEndpoint {
 }
 
 /** What Prometheus asks for. It is a call like any other, with another form of answer. */
-function metricsEndpoint(registry: Registry): ApiEndpoint {
+function metricsEndpoint(registry: Registry): Endpoint {
   const { method, path, tool } = metricsRoute;
   return {
     method,
     path,
-    async serve(exchange) {
-      const { url, response, principal, requestId } = exchange;
+    async serve(context) {
+      const { url, response, principal, requestId } = context;
       requireKnown(url, []);
-      const renewed = () => exchange.renewed();
+      const renewed = () => context.renewed();
       const answer = await registry.call({ principal, tool, input: {}, door: 'rest', requestId, renewed });
       if (!answer.ok) return sendErrorBody(response, answer.error, answer);
       const { text } = answer.output as { readonly text: string }; // as the tool declares it
@@ -122,12 +132,12 @@ function metricsEndpoint(registry: Registry): ApiEndpoint {
 }
 
 /** The keys by which others check our ID tokens. */
-function keysEndpoint(issuer: Issuer): OpenEndpoint {
+function keysEndpoint(issuer: Issuer): Endpoint {
   return {
     open: true,
     method: 'GET',
     path: '/.well-known/jwks.json',
-    serve(_, response) {
+    serve({ response }) {
       response.writeHead(200, { 'Content-Type': 'application/jwk-set+json', 'Cache-Control': 'public, max-age=300' });
       response.end(JSON.stringify(issuer.jwks));
     },

@@ -21,10 +21,12 @@ import { startRollUps } from '../tools/usage/roll-ups.ts';
 import { StorageMeter } from '../tools/usage/storage-meter.ts';
 import { type AppOptions, createApp } from './app.ts';
 import { createBackups } from './backups/backups.ts';
+import { answerBeforeStart } from './before-start.ts';
 import type { Config } from './config/config.ts';
 import { createDashboard, type Dashboard } from './dashboard/server/dashboard.ts';
 import { createGuidePages } from './guides/pages.ts';
 import { createAuthenticator } from './http/authenticate.ts';
+import { CapsuleAccess } from './http/capsule-access.ts';
 import { createGuards } from './http/guards.ts';
 import { Readiness } from './http/readiness.ts';
 import { RefusedRequests } from './http/refused-requests.ts';
@@ -39,8 +41,7 @@ import { oneAtATime } from './launch/one-at-a-time.ts';
 import { NEW_SIGNING_KEY, readSecrets, type ServerSecrets } from './launch/secrets.ts';
 import { createUpstreams, startUpstreams } from './launch/upstreams.ts';
 import { startWebhooks } from './launch/webhooks.ts';
-import { CapsuleDoor } from './mcp/capsule-door.ts';
-import { createMcpDoor, type McpDoorOptions } from './mcp/mcp.ts';
+import { createMcpEndpoint, type McpOptions } from './mcp/mcp.ts';
 import { createAddressPage } from './oauth/address-page.ts';
 import { createConsent } from './oauth/consent.ts';
 import { createOAuth } from './oauth/oauth.ts';
@@ -71,7 +72,7 @@ const { name, version } = JSON.parse(readFileSync(new URL('../package.json', imp
 const product = { name, version };
 
 /** Additional tools and answers for tests of the protocol, and a clock for tests. */
-export interface Fixtures extends Pick<McpDoorOptions, 'answerFirst'> {
+export interface Fixtures extends Pick<McpOptions, 'answerFirst'> {
   readonly tools?: readonly CatalogEntry[];
   now?(): Date;
 }
@@ -100,7 +101,7 @@ export async function startServer(
   opening.step('ending runs of processes that are gone');
   const settling = await startSettling(store, onFailure);
   const onUncaught = createOnUncaught(logger, telemetry);
-  const http = await listen(config, logger, onUncaught);
+  const http = await listen(config, logger, { beforeStart: answerBeforeStart, onUncaught });
   try {
     await prepare?.();
     const { baseUrl } = http;
@@ -131,7 +132,7 @@ interface Begun extends Pick<ReturnType<typeof failuresIn>, 'onCallFailure'> {
   readonly models: ReturnType<typeof createModels>;
   readonly settling: Repeated | undefined;
   readonly watch: Awaited<ReturnType<typeof observe>>;
-  readonly onError: McpDoorOptions['onError'];
+  readonly onError: McpOptions['onError'];
 }
 
 /** Starts everything that answers calls, and then opens the doors. */
@@ -157,7 +158,7 @@ async function openDoors(
   const facts = factsOf({ ...base, product }, live, groups, [...people.dependencies, ...watch.dependencies]);
   const registry = createRegistry({ ...base, server: facts, repeatsSecret: secrets.repeats, onFailure: onCallFailure });
   const dashboard = createDashboard(version, baseUrl);
-  const mcp = createMcpDoor({ registry, store, pages: dashboard, onError, answerFirst });
+  const mcp = createMcpEndpoint({ registry, store, pages: dashboard, onError, answerFirst });
   live.onChange(() => mcp.toolsChanged());
   const doors = createDoors(base, people, { registry, mcp, connections, dashboard, accounts: upstreams.accounts });
   const upkeep = startUpkeep(base, groups);
@@ -255,22 +256,20 @@ function createDoors(
     readonly accounts: Upstreams['accounts'];
   },
 ): AppOptions {
-  const { config, store, logger, baseUrl, secrets, refused, onFailure, onUncaught, now } = base;
+  const { config, store, logger, baseUrl, secrets, refused, onFailure, now } = base;
   const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
   const { catalog } = registry.server;
   const guards = createGuards({ ...config, baseUrl });
   const consent = createConsent({ store, registry, cookies, refused });
   const authorization = config.oauth ? createOAuth({ ...config, ...base, catalog, guards, consent }) : undefined;
-  const oauth = authorization?.addresses;
-  const authenticator = createAuthenticator({ store, catalog, cookies, oauth, onFailure, now });
-  const capsules = new CapsuleDoor({ store, refused, onFailure, now });
+  const accessTokens = authorization?.accessTokens;
+  const authenticator = createAuthenticator({ store, catalog, cookies, accessTokens, onFailure, now });
+  const capsules = new CapsuleAccess({ store, refused, onFailure, now });
   const receiver = new WebhookReceiver({ store, registry, onFailure, now });
   const webhooks = new WebhookDoor({ receiver, guards, refused, authenticator, connections, cluster: store.cluster });
-  const around = { store, registry, cookies, guards, refused, baseUrl, logger, dashboard, onUncaught };
+  const around = { store, registry, cookies, guards, refused, baseUrl, logger, dashboard };
   const more = { ...authorization?.handlers, ...createAccountHandlers(accounts, around) };
-  const signPages = createPages({ ...people, ...around, more });
-  const pages: AppOptions['pages'] = (request, response, next) =>
-    dashboard.serveAssets(request, response, () => signPages(request, response, next));
+  const pages = [dashboard.serveAssets, createPages({ ...people, ...around, more })];
   const { signIn } = people;
   return {
     ...config,
@@ -288,7 +287,7 @@ function createDoors(
     pages,
     guides: createGuidePages({ dashboard, baseUrl }),
     authorization,
-    showAddress: createAddressPage({ store, baseUrl, signsIn: oauth !== undefined }),
+    showAddress: createAddressPage({ store, baseUrl, signsIn: authorization !== undefined }),
     onStepUp: (app) => authorization?.stepUps.note(app),
   };
 }

@@ -6,8 +6,6 @@ import { prefixOf } from '../../tools/core/access/key-secret.ts';
 import { validationMessage } from '../../tools/core/registry/validation-messages.ts';
 import type { ModelSettings } from '../../tools/models/models.ts';
 import type { StorageLimits } from '../../tools/usage/storage-meter.ts';
-import { isProxyName } from '../http/caller-address.ts';
-import type { ConnectionLimits } from '../http/connections.ts';
 import { type BackupSettings, backupEnvironment, backupSettings } from './backup-config.ts';
 import { type IntegrationSettings, integrationEnvironment, integrationSettings } from './integration-config.ts';
 import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
@@ -15,6 +13,7 @@ import { SHORTEST_SECRET } from './secret-files.ts';
 import { type SignInSettings, signInEnvironment, signInProblems, signInSettings } from './sign-in-config.ts';
 import { storageEnvironment, storageLimits } from './storage-config.ts';
 import { type TelemetrySettings, telemetryEnvironment, telemetrySettings } from './telemetry-config.ts';
+import { isProxyName } from './trusted-proxies.ts';
 
 const origin = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
@@ -130,7 +129,9 @@ const environment = z.object({
     .describe('How long a connection on which nobody was authenticated waits for its next request.'),
 });
 
-export interface Config extends SignInSettings, IntegrationSettings, ConnectionLimits {
+export interface Config extends SignInSettings, IntegrationSettings {
+  readonly maxConnections: number;
+  readonly firstRequestMs: number;
   readonly telemetry: TelemetrySettings;
   readonly host: string;
   readonly port: number;

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Dashboard, Looks, Theme } from '../dashboard/server/dashboard.ts';
-import type { OpenEndpoint } from '../http/endpoint.ts';
+import type { Endpoint, RequestContext } from '../http/request-context.ts';
 import { Html, html } from '../sign-in/html.ts';
 import { findGuide, type Guide, guides } from './guides.ts';
 
@@ -13,7 +12,7 @@ interface PagesOptions {
 
 /** The pages as browsers get them: one of the folder, or the index. */
 export interface GuidePages {
-  readonly endpoints: readonly OpenEndpoint[];
+  readonly endpoints: readonly Endpoint[];
   /** Renders all pages. Otherwise the first request does. */
   prepare(): Promise<void>;
 }
@@ -55,7 +54,7 @@ export function createGuidePages({ dashboard, baseUrl }: PagesOptions): GuidePag
     return rendering;
   };
 
-  async function send(request: IncomingMessage, response: ServerResponse, name: string): Promise<void> {
+  async function send({ request, response }: RequestContext, name: string): Promise<void> {
     const pages = await rendered();
     const page = pages.get(name) ?? pages.get(NOT_FOUND);
     const sent = page?.get(dashboard.themeOf(request));
@@ -71,12 +70,12 @@ export function createGuidePages({ dashboard, baseUrl }: PagesOptions): GuidePag
 
   return {
     endpoints: [
-      { open: true, method: 'GET', path: '/guides', serve: (request, response) => send(request, response, INDEX) },
+      { open: true, method: 'GET', path: '/guides', serve: (context) => send(context, INDEX) },
       {
         open: true,
         method: 'GET',
         path: '/guides/{name}',
-        serve: (request, response, { name = '' }) => send(request, response, findGuide(name) ? name : NOT_FOUND),
+        serve: (context) => send(context, findGuide(context.parameters.name ?? '')?.name ?? NOT_FOUND),
       },
     ],
     async prepare() {

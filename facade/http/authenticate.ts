@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
+import type { OAuthStateRecord } from '../../resources/oauth-state.ts';
 import type { Readers, Store } from '../../store/port.ts';
 import { findToken, type ShownToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
 import { createUseNotes, findKey, keyHolder, type ShownKey } from '../../tools/core/access/key-principal.ts';
@@ -8,9 +10,6 @@ import { endedCredential } from '../../tools/core/access/standing.ts';
 import { type ErrorDetail, ToolError } from '../../tools/core/errors.ts';
 import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
-import { accessHolder, findAccess, isSameAccess, type ShownAccess } from '../oauth/access-tokens.ts';
-import type { Addresses } from '../oauth/addresses.ts';
-import { metadataFor, resourceOf } from '../oauth/challenge.ts';
 import type { SessionCookies } from './session-cookie.ts';
 
 const BEARER = /^bearer +(\S+) *$/i;
@@ -26,21 +25,38 @@ export interface Authenticator {
   problem(principal: Principal): Promise<ToolError>;
 }
 
+/** An access token that was shown, and the connection that it belongs to. */
+export interface ShownAccess {
+  readonly token: OAuthStateRecord;
+  readonly app: ConnectedAppRecord;
+}
+
+/** The access tokens of connected apps, as the authorization server knows them. */
+export interface AccessTokens {
+  /** The access token that the secret is, whether or not it is good here and now. Undefined where it is none. */
+  find(secret: string): Promise<ShownAccess | undefined>;
+  isSame(found: ShownAccess): Promise<boolean>;
+  /** Whom the token stands for at the address that the request came to. */
+  holder(found: ShownAccess, request: IncomingMessage): Promise<Principal | undefined>;
+  /** What tells a client without one where to get it. */
+  challenge(request: IncomingMessage): Pick<ErrorDetail, 'signIn'>;
+}
+
 interface AuthenticatorOptions {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly cookies: SessionCookies;
-  /** Where clients get access tokens. Undefined: nowhere, and none is accepted. */
-  readonly oauth: Addresses | undefined;
+  /** Undefined: none is accepted. */
+  readonly accessTokens: AccessTokens | undefined;
   onFailure(cause: unknown): void;
   now(): Date;
 }
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { catalog, cookies, oauth, onFailure, now: time } = options;
+  const { catalog, cookies, accessTokens, onFailure, now: time } = options;
   const noteUse = createUseNotes(options.store, onFailure);
   const store = options.store.credentials ?? options.store;
-  const shown = new ShownSecrets(store);
+  const shown = new ShownSecrets(store, accessTokens);
 
   /** If there is a bearer token, it alone counts: a cookie does not make up for a bad one. */
   async function find(request: IncomingMessage): Promise<Principal | undefined> {
@@ -54,15 +70,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   function refusal(request: IncomingMessage): ToolError {
-    const detail = { ...challengeOf(request), ...metadataFor(request, oauth) };
+    const detail = { ...challengeOf(request), ...accessTokens?.challenge(request) };
     return new ToolError('unauthenticated', 'Authentication required', detail);
   }
 
-  function holderOf(found: Secret, request: IncomingMessage): Promise<Principal | undefined> {
+  async function holderOf(found: Secret, request: IncomingMessage): Promise<Principal | undefined> {
     const now = time();
     if ('key' in found) return keyHolder(store, found, now);
     if ('capsule' in found) return tokenHolder(store, found, { catalog, now });
-    return accessHolder(found, { store, catalog, resource: resourceOf(request, oauth)?.url, now });
+    return accessTokens?.holder(found, request);
   }
 
   return {
@@ -86,10 +102,12 @@ type Secret = ShownKey | ShownToken | ShownAccess;
  */
 class ShownSecrets {
   readonly #store: Readers;
+  readonly #accessTokens: AccessTokens | undefined;
   readonly #known = new WeakMap<Socket, { readonly authorization: string; readonly found: Secret }>();
 
-  constructor(store: Readers) {
+  constructor(store: Readers, accessTokens: AccessTokens | undefined) {
     this.#store = store;
+    this.#accessTokens = accessTokens;
   }
 
   async find(socket: Socket, authorization: string): Promise<Secret | undefined> {
@@ -104,13 +122,13 @@ class ShownSecrets {
     const secret = BEARER.exec(authorization)?.[1];
     if (secret === undefined) return undefined;
     const found = (await findKey(this.#store, secret)) ?? (await findToken(this.#store, secret));
-    return found ?? findAccess(this.#store, secret);
+    return found ?? this.#accessTokens?.find(secret);
   }
 
   async #isSame(found: Secret): Promise<boolean> {
     if ('key' in found) return (await this.#store.apiKeys.get(found.key.id)) === found.key;
     if ('capsule' in found) return (await this.#store.capsules.get(found.capsule.id)) === found.capsule;
-    return isSameAccess(this.#store, found);
+    return (await this.#accessTokens?.isSame(found)) === true;
   }
 }
 

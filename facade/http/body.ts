@@ -10,7 +10,7 @@ import {
   type JsonBounds,
   JsonGauge,
 } from '../../tools/core/registry/json-gauge.ts';
-import type { Exchange } from './exchange.ts';
+import type { RequestContext } from './request-context.ts';
 import { Turns } from './turns.ts';
 
 /** Largest request body in bytes, as sent and after decompression. */
@@ -58,7 +58,7 @@ export class TooDeep extends ToolError {
 }
 
 /** Who sends the body. */
-type Sender = Pick<Exchange, 'request' | 'principal'>;
+type Sender = Pick<RequestContext, 'request' | 'principal'>;
 
 const turns = new Turns();
 const heavy = new WeakSet<IncomingMessage>();

@@ -1,37 +1,43 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from 'cors';
+import type { NextFunction, RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { addressOf } from './caller-address.ts';
-import { requestIdOf } from './native-prototypes.ts';
-import { isBelowApi, targetOf } from './target.ts';
+import { contextOf, type RequestContext } from './request-context.ts';
+import { isBelowApi } from './target.ts';
 
-/** What a request passes through before it is served. */
-export type Step = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+/** Answers a request or passes it on. */
+export type Middleware = (context: RequestContext, next: NextFunction) => Promise<void> | void;
+
+export function toExpress(step: Middleware): RequestHandler {
+  return (_: IncomingMessage, response: ServerResponse, next) => step(contextOf(response), next);
+}
+
+/** The same for requests below `/api` alone. */
+export function belowApi(step: Middleware): Middleware {
+  return (context, next) => (isBelowApi(context.target) ? step(context, next) : next());
+}
 
 /** CORS for pages of these origins, below `/api`. Requests from other origins get no CORS headers. */
-export function browserAccess(origins: readonly string[]): Step {
+export function browserAccess(origins: readonly string[]): Middleware {
   const allow = cors({
     origin: [...origins],
     credentials: true,
     exposedHeaders: ['X-Request-Id', 'Idempotency-Replayed', 'Retry-After', 'WWW-Authenticate'],
   });
-  return (request, response, next) => {
+  return belowApi(({ request, response }, next) => {
     const preflight = 'access-control-request-method' in request.headers;
     const known = origins.includes(request.headers.origin ?? '') && (request.method !== 'OPTIONS' || preflight);
-    if (known && isBelowApi(targetOf(request))) allow(request, response, next);
+    if (known) allow(request, response, next);
     else next();
-  };
+  });
 }
 
-export function requestLog(logger: Logger): Step {
-  return (request, response, next) => {
+export function requestLog(logger: Logger): Middleware {
+  return ({ request, response, requestId, address }, next) => {
     const started = performance.now();
     const { method, url } = request;
-    // A closed connection no longer knows its address.
-    const address = addressOf(request);
     response.on('finish', () => {
       const path = shownPath(url ?? '');
-      const requestId = requestIdOf(response);
       const durationMs = Math.round(performance.now() - started);
       logger.debug({ requestId, address, method, path, status: response.statusCode, durationMs }, 'request');
     });

@@ -1,5 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { randomUUID } from 'node:crypto';
 import {
   createServer,
   IncomingMessage,
@@ -10,6 +8,7 @@ import {
   ServerResponse,
 } from 'node:http';
 import type { Express } from 'express';
+import { contextOf, RequestContext, runningRequest } from './request-context.ts';
 
 interface NativeServer {
   readonly server: Server;
@@ -29,13 +28,13 @@ export function createNativeServer(
 ): NativeServer {
   class AppRequest extends IncomingMessage {}
   class AppResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
-    readonly requestId = chooseRequestId(this.req);
+    readonly context = new RequestContext(this.req, this);
 
     /** Every head gets the id, whichever code writes it. Node writes a flat array of names and values without checking it again. */
     override writeHead(status: number, ...rest: HeadArguments): this {
       const headers = rest.at(-1);
-      if (Array.isArray(headers)) headers.push('X-Request-Id', this.requestId);
-      else this.setHeader('X-Request-Id', this.requestId);
+      if (Array.isArray(headers)) headers.push('X-Request-Id', this.context.requestId);
+      else this.setHeader('X-Request-Id', this.context.requestId);
       return super.writeHead(status, ...(rest as [OutgoingHttpHeaders])); // the arguments as they were given
     }
   }
@@ -47,7 +46,7 @@ export function createNativeServer(
   });
   const serve: RequestListener = (request, response) => {
     try {
-      answered.run(requestIdOf(response), answer, request, response);
+      runningRequest.run(contextOf(response), answer, request, response);
     } catch (error) {
       onUncaught(error, response);
     }
@@ -68,22 +67,3 @@ export function createNativeServer(
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 type HeadArguments = [reason?: string | undefined, headers?: Headers | undefined] | [headers?: Headers | undefined];
-
-/** The id of the request that the response answers. */
-export function requestIdOf(response: ServerResponse): string {
-  if ('requestId' in response && typeof response.requestId === 'string') return response.requestId;
-  throw new Error('The response was not made by the server of createNativeServer.');
-}
-
-/** The request that the running code belongs to, also after its answer. */
-const answered = new AsyncLocalStorage<string>();
-
-export function currentRequestId(): string | undefined {
-  return answered.getStore();
-}
-
-/** The id of a request is kept if it is short and plain, so that it can be searched for in logs. */
-function chooseRequestId({ headers }: IncomingMessage): string {
-  const given = headers['x-request-id'];
-  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
-}

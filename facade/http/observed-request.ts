@@ -1,12 +1,13 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { keptIn, type SpreadPoint } from '../../tools/core/telemetry/meter.ts';
 import { inside, type TraceContext } from '../../tools/core/telemetry/span.ts';
 import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
-import type { Endpoint } from './endpoint.ts';
-import type { Exchange } from './exchange.ts';
+import type { Middleware } from './middleware.ts';
+import type { Endpoint, RequestContext } from './request-context.ts';
+import { isBelowApi } from './target.ts';
 
-/** Measures requests until their answers have ended. `endpoint`: the one that was found, with parameters by name in its path. */
-export function requestMeasure({ measures }: Telemetry) {
+/** Measures requests for endpoints, and all below `/api`, until their answers have ended. */
+export function measureRequests({ measures }: Telemetry): Middleware {
   const points = new Map<Endpoint | undefined, Map<string, SpreadPoint>>();
 
   /** Found by two short steps, as each request needs it. */
@@ -16,21 +17,23 @@ export function requestMeasure({ measures }: Telemetry) {
     return keptIn(ofEndpoint, key, () => measures.httpSeconds.point(method, endpoint?.path ?? '', String(status)));
   }
 
-  return ({ method = '' }: IncomingMessage, response: ServerResponse, endpoint: Endpoint | undefined): void => {
+  return ({ request: { method = '' }, response, target, here, endpoint = here[0] }, next) => {
+    if (!endpoint && !isBelowApi(target)) return next();
     const begun = performance.now();
     response.on('close', () => {
       pointOf(endpoint, method, response.statusCode).record((performance.now() - begun) / 1000);
     });
+    next();
   };
 }
 
 /** Answers the request of a caller who was admitted, in a span that continues the caller's trace. */
 export function tracedRequest(
   { tracer }: Telemetry,
-  { request, response, url, requestId }: Exchange,
+  { request, response, url, requestId }: RequestContext,
   route: string,
-  work: () => Promise<void>,
-): Promise<void> {
+  work: () => Promise<void> | void,
+): Promise<void> | void {
   if (!tracer) return work();
   const { method = '' } = request;
   const attributes = {
@@ -47,7 +50,7 @@ export function tracedRequest(
     span.set({ 'http.response.status_code': status });
     span.end(status >= 500 ? String(status) : undefined);
   });
-  return inside(span, work);
+  return inside(span, async () => work());
 }
 
 /** The trace that the caller names. Whether it is well-formed is not known yet. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Store } from '../../store/port.ts';
-import type { OpenEndpoint } from './endpoint.ts';
+import type { Endpoint } from './request-context.ts';
 
 export const READY_PATH = '/readyz';
 /** Strangers are not told what. */
@@ -28,11 +28,11 @@ export class Readiness {
     this.#isServing = false;
   }
 
-  readonly endpoint: OpenEndpoint = {
+  readonly endpoint: Endpoint = {
     open: true,
     method: 'GET',
     path: READY_PATH,
-    serve: (_, response) => {
+    serve: ({ response }) => {
       const { writable, damage } = this.#store.status();
       sendReadiness(response, this.#isServing && writable, damage === undefined ? '' : DAMAGED);
     },

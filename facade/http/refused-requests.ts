@@ -2,7 +2,7 @@ import type { AuditEntry } from '../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../resources/error.ts';
 import { anonymous } from '../../tools/core/access/anonymous.ts';
 import { auditEntryOf, beginning } from '../../tools/core/history/audit-entry.ts';
-import type { Exchange } from './exchange.ts';
+import type { RequestContext } from './request-context.ts';
 
 const MOST_COUNTED = 10_000;
 const LONGEST_ID = 100;
@@ -38,7 +38,10 @@ export class RefusedRequests {
   }
 
   /** Adds an entry for a known caller at an endpoint that is not for it. `capsuleId`: the capsule of that endpoint. */
-  note({ principal, door, requestId }: Pick<Exchange, 'principal' | 'door' | 'requestId'>, capsuleId?: string): void {
+  note(
+    { principal, door, requestId }: Pick<RequestContext, 'principal' | 'door' | 'requestId'>,
+    capsuleId?: string,
+  ): void {
     this.#append(
       auditEntryOf({
         begun: beginning(new Date()),

@@ -6,6 +6,7 @@ import { jsonOf } from '../../tools/core/registry/unchanging.ts';
 import { isUnread } from './body.ts';
 import { signInChallenge } from './challenge.ts';
 import { endSoon } from './end-soon.ts';
+import { contextOf } from './request-context.ts';
 
 /** Ends the exchange with a JSON body. Answers are never cached: they depend on who asks. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
@@ -36,6 +37,6 @@ export function sendErrorBody(
   sendJson(response, errorStatus[body.code], body);
 }
 
-export function sendError(response: ServerResponse, error: ToolError, requestId: string): void {
-  sendErrorBody(response, errorBodyOf(error, requestId), error.detail);
+export function sendError(response: ServerResponse, error: ToolError): void {
+  sendErrorBody(response, errorBodyOf(error, contextOf(response).requestId), error.detail);
 }

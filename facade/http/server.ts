@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Express } from 'express';
 import type { Logger } from 'pino';
 import { type Config, httpUrl, localUrl } from '../config/config.ts';
-import { answerBeforeStart } from './before-start.ts';
-import { proxyTest } from './caller-address.ts';
+import { proxyTest } from '../config/trusted-proxies.ts';
 import { Connections } from './connections.ts';
 import { createNativeServer } from './native-prototypes.ts';
 import { refusals, refuseSocket, refuseUnreadable } from './refuse-socket.ts';
@@ -28,9 +27,13 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** Begins to listen before the parts of the server are there: until `mount`, every request is answered 503. */
-export async function listen(config: Config, logger: Logger, onUncaught: OnUncaught): Promise<HttpServer> {
-  const { server, mount } = createNativeServer(answerBeforeStart, onUncaught);
+/** Begins to listen before the parts of the server are there: until `mount`, `beforeStart` answers every request. */
+export async function listen(
+  config: Config,
+  logger: Logger,
+  answering: { readonly beforeStart: RequestListener; readonly onUncaught: OnUncaught },
+): Promise<HttpServer> {
+  const { server, mount } = createNativeServer(answering.beforeStart, answering.onUncaught);
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', refuseUnreadable);
   const connections = boundConnections(server, config, logger);

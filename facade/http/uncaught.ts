@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { toToolError } from '../../tools/core/errors.ts';
 import { failureOf } from '../../tools/core/telemetry/span.ts';
 import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
-import { currentRequestId, requestIdOf } from './native-prototypes.ts';
+import { contextOf, runningRequest } from './request-context.ts';
 import { sendError } from './respond.ts';
 
 /** Takes an error that no code expected. `response`: of the request that failed by it, which is answered. */
@@ -13,8 +13,8 @@ export type OnUncaught = (error: unknown, response?: ServerResponse) => void;
 export function createOnUncaught(logger: Logger, { measures }: Pick<Telemetry, 'measures'>): OnUncaught {
   return (error, response) => {
     measures.uncaught.point(failureOf(error)).add(1);
-    const requestId = response ? requestIdOf(response) : currentRequestId();
-    logger.error({ ...(requestId !== undefined && { requestId }), err: error }, 'uncaught error');
+    const context = response ? contextOf(response) : runningRequest.getStore();
+    logger.error({ ...(context && { requestId: context.requestId }), err: error }, 'uncaught error');
     if (response) answerFailure(response, error);
   };
 }
@@ -22,7 +22,7 @@ export function createOnUncaught(logger: Logger, { measures }: Pick<Telemetry, '
 function answerFailure(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
   try {
-    sendError(response, toToolError(error), requestIdOf(response));
+    sendError(response, toToolError(error));
   } catch {
     response.destroy(); // the headers that were set by then cannot be sent
   }

@@ -9,11 +9,11 @@ import { type HeaderOf, SIGNATURE_HEADERS } from '../../tools/flows/webhooks/sch
 import { networkOf } from '../../tools/sign-in/attempts.ts';
 import type { Authenticator } from './authenticate.ts';
 import { type BodyKind, readBody } from './body.ts';
-import { addressOf } from './caller-address.ts';
 import type { Connections } from './connections.ts';
 import type { Guards } from './guards.ts';
-import { requestIdOf } from './native-prototypes.ts';
+import type { Middleware } from './middleware.ts';
 import type { RefusedRequests } from './refused-requests.ts';
+import type { RequestContext } from './request-context.ts';
 import { sendErrorBody, sendJson } from './respond.ts';
 
 /** Of one network, before anything is computed with what it sent. */
@@ -45,32 +45,23 @@ export class WebhookDoor {
     return this.#options.receiver.close();
   }
 
-  /** Whether the request shows a signature and no bearer token, which alone would count. */
-  takes(request: IncomingMessage): boolean {
-    if (/^bearer\b/i.test(request.headers.authorization ?? '')) return false;
-    return SIGNATURE_HEADERS.some(({ name }) => request.headers[name] !== undefined);
-  }
+  readonly serve: Middleware = (context, next) => (isSigned(context) ? this.#serve(context) : next());
 
   /** @throws ToolError */
-  async serve(request: IncomingMessage, response: ServerResponse, flowId: string): Promise<void> {
+  async #serve(context: RequestContext): Promise<void> {
     const { refused, connections } = this.#options;
-    const address = addressOf(request);
     try {
-      const reply = await this.#receive(request, response, { address, flowId });
-      connections.admit(request);
-      send(response, reply);
+      const reply = await this.#receive(context);
+      connections.admit(context.request);
+      send(context.response, reply);
     } catch (refusal) {
       const { code } = toToolError(refusal);
-      if (errorStatus[code] < 500) refused.count(address, code);
+      if (errorStatus[code] < 500) refused.count(context.address, code);
       throw refusal;
     }
   }
 
-  async #receive(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { address, flowId }: { readonly address: string; readonly flowId: string },
-  ): Promise<Reply> {
+  async #receive({ request, requestId, address, parameters: { id: flowId = '' } }: RequestContext): Promise<Reply> {
     const { receiver, guards, authenticator } = this.#options;
     guards.check(request, false);
     await this.#limit(networkOf(address));
@@ -78,11 +69,16 @@ export class WebhookDoor {
       throw new ToolError('unsupported_media_type', 'A signed body has no Content-Encoding; send it as it was signed.');
     }
     const body = await readBody({ request, principal: anonymous(address) }, SIGNED_BODY);
-    const requestId = requestIdOf(response);
     const reply = await receiver.receive({ flowId, header: headersOf(request), body, requestId });
     if (!reply) throw authenticator.refusal(request);
     return reply;
   }
+}
+
+/** Whether the request shows a signature and no bearer token, which alone would count. */
+function isSigned({ endpoint, request: { headers } }: RequestContext): boolean {
+  if (!endpoint?.webhook || /^bearer\b/i.test(headers.authorization ?? '')) return false;
+  return SIGNATURE_HEADERS.some(({ name }) => headers[name] !== undefined);
 }
 
 /** Reads headers that were given once. */

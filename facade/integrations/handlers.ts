@@ -4,8 +4,8 @@ import type { IntegrationAccounts } from '../../tools/integrations/accounts/acco
 import { CALLBACK_PATH, CLIENT_PATH, CONNECT_PATH } from '../../tools/integrations/accounts/links.ts';
 import { BrowserSessions } from '../sign-in/browser-sessions.ts';
 import { sendPage } from '../sign-in/layout.ts';
+import type { HandlerOptions, Handlers, PageRequest } from '../sign-in/page-request.ts';
 import { returnPath } from '../sign-in/return-path.ts';
-import type { HandlerOptions, Handlers, Visit } from '../sign-in/visit.ts';
 import { connectedPage, connectPage, leavePage, notConnectedPage, signInFirstPage } from './views.ts';
 
 /** The pages on which people connect accounts to integrations, and the document by which providers know this server. */
@@ -16,11 +16,11 @@ export function createAccountHandlers(
   const sessions = new BrowserSessions(options);
 
   /** Runs the work for the person who is signed in. Problems are shown on a page of their own. */
-  async function asPerson(visit: Visit, work: (person: Principal) => Promise<void>): Promise<void> {
-    const { response, around } = visit;
-    const person = await sessions.of(visit);
+  async function asPerson(context: PageRequest, work: (person: Principal) => Promise<void>): Promise<void> {
+    const { response, around } = context;
+    const person = await sessions.of(context);
     if (!person) {
-      if (visit.url.pathname === CONNECT_PATH) returnPath.keep(response, `${CONNECT_PATH}${visit.url.search}`);
+      if (context.url.pathname === CONNECT_PATH) returnPath.keep(response, `${CONNECT_PATH}${context.url.search}`);
       return sendPage(response, 401, signInFirstPage(around));
     }
     try {
@@ -31,23 +31,23 @@ export function createAccountHandlers(
     }
   }
 
-  const showLink = (visit: Visit) =>
-    asPerson(visit, async (person) => {
-      const { response, around, url } = visit;
+  const showLink = (context: PageRequest) =>
+    asPerson(context, async (person) => {
+      const { response, around, url } = context;
       const secret = url.searchParams.get('link') ?? '';
       const { integration, shared } = await accounts.show(secret, person);
       sendPage(response, 200, connectPage(around, { integration, shared, secret, person: person.name }));
     });
 
-  const openLink = (visit: Visit) =>
-    asPerson(visit, async (person) => {
-      const { response, around, form } = visit;
+  const openLink = (context: PageRequest) =>
+    asPerson(context, async (person) => {
+      const { response, around, form } = context;
       sendPage(response, 200, leavePage(around, await accounts.open(form.get('link') ?? '', person)));
     });
 
-  const hearProvider = (visit: Visit) =>
-    asPerson(visit, async (person) => {
-      const { response, around, url } = visit;
+  const hearProvider = (context: PageRequest) =>
+    asPerson(context, async (person) => {
+      const { response, around, url } = context;
       const { name } = await accounts.finish(url.searchParams, person);
       sendPage(response, 200, connectedPage(around, name));
     });
@@ -60,7 +60,7 @@ export function createAccountHandlers(
   };
 }
 
-function sendDocument(response: Visit['response'], document: object): void {
+function sendDocument(response: PageRequest['response'], document: object): void {
   response.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'public, max-age=300' });
   response.end(JSON.stringify(document));
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { SignInRefused } from '../../tools/sign-in/refusal.ts';
-import type { McpDoorOptions } from '../mcp/mcp.ts';
+import type { McpOptions } from '../mcp/mcp.ts';
 
 /** A call or a step of signing in that failed. */
 export interface Failed {
@@ -15,7 +15,7 @@ export interface Failed {
 /** Failures go to the log: those of requests and calls with the id of the request. */
 export function failuresIn(logger: Logger) {
   const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
-  const onError: McpDoorOptions['onError'] = (cause, exchange) =>
+  const onError: McpOptions['onError'] = (cause, exchange) =>
     exchange ? logger.error({ requestId: exchange.requestId, err: cause }, 'request failed') : onFailure(cause);
   return { onFailure, onError, onCallFailure: (cause: unknown, call: Failed) => logFailure(logger, cause, call) };
 }

@@ -3,15 +3,16 @@ import type { z } from 'zod';
 import { errorStatus } from '../../resources/error.ts';
 import type { searchResult } from '../../resources/search.ts';
 import { collections } from '../../store/collections.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { type Address, addresses } from './addresses.ts';
-import { callTool, type DoorParts, type UnderWay } from './calls.ts';
+import { callTool, type McpDeps } from './calls.ts';
 import { isObject, RpcError } from './message.ts';
 import { findPrompt } from './prompts.ts';
 import { variablesOf } from './resource-uri.ts';
 import { callOwn, visibleTools } from './resources.ts';
 
 type Members = Readonly<Record<string, unknown>>;
-type RegistryOnly = Pick<DoorParts, 'registry'>;
+type RegistryOnly = Pick<McpDeps, 'registry'>;
 
 /** The protocol allows no more values in one answer. */
 export const MOST = 100;
@@ -32,11 +33,11 @@ interface Wanted {
  * `completion/complete`: ids for the variables of resource templates. First come those of the newest records whose id begins with the text
  * or whose name contains it, then what the search finds.
  */
-export async function complete({ registry }: RegistryOnly, visit: UnderWay, params: Members): Promise<Result> {
+export async function complete({ registry }: RegistryOnly, context: RequestContext, params: Members): Promise<Result> {
   const wanted = readParams(params);
   const { ref, name } = wanted;
   if (ref.type === 'ref/prompt') {
-    const { arguments: takes } = await findPrompt(registry, visit, ref.name);
+    const { arguments: takes } = await findPrompt(registry, context, ref.name);
     if (!takes.some((argument) => argument.name === name)) throw noSuch(`The prompt takes no argument ${name}.`);
     return { completion: NOTHING };
   }
@@ -45,20 +46,20 @@ export async function complete({ registry }: RegistryOnly, visit: UnderWay, para
     throw noSuch('ref names a prompt, or a template that resources/templates/list shows.');
   }
   if (!variablesOf(address).includes(name)) throw noSuch(`The template has no variable ${name}.`);
-  return { completion: await idsAt(registry, visit, { ...wanted, address }) };
+  return { completion: await idsAt(registry, context, { ...wanted, address }) };
 }
 
 async function idsAt(
-  registry: DoorParts['registry'],
-  visit: UnderWay,
+  registry: McpDeps['registry'],
+  context: RequestContext,
   { address, name, value, given }: Wanted & { readonly address: Address },
 ) {
   const source = address.completions[name];
-  if (!source || !visibleTools(registry, visit.exchange.principal).has(source.listTool)) return NOTHING;
+  if (!source || !visibleTools(registry, context.principal).has(source.listTool)) return NOTHING;
   const inputs = registry.find(source.listTool)?.input.shape ?? {};
   const others = variablesOf(address).filter((variable) => variable in inputs && variable in given);
   const input = { limit: MOST, ...Object.fromEntries(others.map((variable) => [variable, given[variable]])) };
-  const answer = await callOwn(registry, visit, source.listTool, input);
+  const answer = await callOwn(registry, context, source.listTool, input);
   if (!answer.ok) {
     if (errorStatus[answer.error.code] >= 500) throw new RpcError(INTERNAL_ERROR, answer.error.error);
     return NOTHING;
@@ -69,28 +70,28 @@ async function idsAt(
     String(record.id).toLowerCase().startsWith(begun) || String(record[source.label]).toLowerCase().includes(begun);
   const values = data.filter(fits).map(({ id }) => String(id));
   if (nextCursor === null) return { values, hasMore: false };
-  const older = await search(registry, visit, source.listTool, value);
+  const older = await search(registry, context, source.listTool, value);
   if (!older) return { values, hasMore: true };
   const all = [...new Set([...values, ...older.ids])];
   return { values: all.slice(0, MOST), hasMore: older.more || all.length > MOST };
 }
 
 /** Undefined where no text is given, or where the caller may not search or sees only a part of the list. */
-async function search(registry: DoorParts['registry'], visit: UnderWay, listTool: string, text: string) {
-  const { principal } = visit.exchange;
+async function search(registry: McpDeps['registry'], context: RequestContext, listTool: string, text: string) {
+  const { principal } = context;
   const type = typeListedBy(listTool);
   const q = text.trim().slice(0, LONGEST_QUERY);
   if (!type || q === '' || !visibleTools(registry, principal).has('search')) return undefined;
-  if ([listTool, 'search'].some((name) => isFixed(registry, visit, name))) return undefined;
-  const answer = await callTool(registry, visit, { name: 'search', arguments: { q, types: [type], limit: MOST } });
+  if ([listTool, 'search'].some((name) => isFixed(registry, context, name))) return undefined;
+  const answer = await callTool(registry, context, { name: 'search', arguments: { q, types: [type], limit: MOST } });
   if (!answer.ok) return undefined;
   const { data, nextCursor } = answer.output as z.output<typeof searchResult>; // declared by the search tool
   return { ids: data.map(({ id }) => id), more: nextCursor !== null };
 }
 
-function isFixed(registry: DoorParts['registry'], { exchange }: UnderWay, name: string): boolean {
+function isFixed(registry: McpDeps['registry'], context: RequestContext, name: string): boolean {
   const tool = registry.find(name);
-  return tool !== undefined && exchange.principal.tools?.fixed?.(tool) !== undefined;
+  return tool !== undefined && context.principal.tools?.fixed?.(tool) !== undefined;
 }
 
 /** The search type of the records that the tool lists. */

@@ -3,11 +3,10 @@ import { ToolError } from '../../tools/core/errors.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import { namesEvents } from '../http/accept.ts';
 import { jsonBody, readBody } from '../http/body.ts';
-import type { ApiEndpoint } from '../http/endpoint.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { requireKnown } from '../http/known-query.ts';
+import type { Endpoint, RequestContext } from '../http/request-context.ts';
 import { sendJson } from '../http/respond.ts';
-import type { McpDoor } from './mcp.ts';
+import type { McpEndpoint } from './mcp.ts';
 
 export const MCP_PATH = '/api/v1/mcp';
 export const CAPSULE_MCP_PATH = '/api/capsules/{id}/mcp';
@@ -15,20 +14,20 @@ export const CAPSULE_MCP_PATH = '/api/capsules/{id}/mcp';
 const NARROWING = ['tools', 'groups', 'mode', 'hints', 'auth'];
 
 /** The unified endpoint and those of the capsules. `status`: what answers GET at the unified one. */
-export function mcpEndpoints(registry: Registry, mcp: McpDoor, status: ApiEndpoint): ApiEndpoint[] {
-  const serve = (exchange: Exchange) => {
-    if (exchange.url.search !== '') requireKnown(exchange.url, NARROWING);
-    const takesBulk = () => registry.list(exchange.principal).some(({ tool }) => tool.bulk);
-    return mcp.serve(exchange, readBody(exchange, jsonBody(takesBulk)));
+export function mcpEndpoints(registry: Registry, mcp: McpEndpoint, status: Endpoint): Endpoint[] {
+  const serve = (context: RequestContext) => {
+    if (context.url.search !== '') requireKnown(context.url, NARROWING);
+    const takesBulk = () => registry.list(context.principal).some(({ tool }) => tool.bulk);
+    return mcp.serve(context, readBody(context, jsonBody(takesBulk)));
   };
-  const serveStatus: ApiEndpoint['serve'] = (exchange, parameters) => {
-    refuseStream(exchange);
-    return status.serve(exchange, parameters);
+  const serveStatus: Endpoint['serve'] = (context) => {
+    refuseStream(context);
+    return status.serve(context);
   };
-  const serveCapsuleStatus = async (exchange: Exchange) => {
-    refuseStream(exchange);
-    requireKnown(exchange.url, NARROWING);
-    sendJson(exchange.response, 200, capsuleStatus(registry, exchange.principal));
+  const serveCapsuleStatus = async (context: RequestContext) => {
+    refuseStream(context);
+    requireKnown(context.url, NARROWING);
+    sendJson(context.response, 200, capsuleStatus(registry, context.principal));
   };
   return [
     { method: 'GET', path: MCP_PATH, mcp: 'unified', serve: serveStatus },
@@ -39,7 +38,7 @@ export function mcpEndpoints(registry: Registry, mcp: McpDoor, status: ApiEndpoi
 }
 
 /** Clients that open a stream by GET accept JSON too. They understand a 405 to mean that there is no such stream. */
-function refuseStream({ request, response }: Exchange): void {
+function refuseStream({ request, response }: RequestContext): void {
   if (!namesEvents(request.headers.accept)) return;
   response.setHeader('Allow', 'POST');
   throw new ToolError('method_not_allowed', 'This server opens no stream by GET; POST to this path.');

@@ -4,8 +4,8 @@ import {
   CLIENT_INFO_META_KEY,
   PROTOCOL_VERSION_META_KEY,
 } from '@modelcontextprotocol/server';
-import type { Exchange } from '../http/exchange.ts';
-import { type CallParams, callTool, type DoorParts, rpcErrorFor } from './calls.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { type CallParams, callTool, type McpDeps, rpcErrorFor } from './calls.ts';
 import { mayLog } from './logging.ts';
 import { isObject, isRequestId, type RequestId, rpcErrorJson } from './message.ts';
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from './protocol-versions.ts';
@@ -13,7 +13,7 @@ import { areViewsAlone, declaresViews } from './views.ts';
 import { acceptsEvents } from './web.ts';
 import { closing, type ResponseWriter, sendJsonText } from './wire.ts';
 
-interface DirectPathParts extends DoorParts {
+interface DirectPathParts extends McpDeps {
   readonly writer: ResponseWriter;
 }
 
@@ -38,46 +38,46 @@ export class DirectPath {
   }
 
   /** Undefined where the message is not for this path. */
-  serve(exchange: Exchange, message: unknown): Promise<void> | undefined {
-    const plain = recognise(message, exchange);
+  serve(context: RequestContext, message: unknown): Promise<void> | undefined {
+    const plain = recognise(message, context);
     if (!plain) return undefined;
-    if (!plain.call) return this.#serveList(exchange, plain);
+    if (!plain.call) return this.#serveList(context, plain);
     const tool = this.#parts.registry.find(plain.call.name);
     if (!tool) return undefined;
     const hasSteps = tool.inSteps === true || tool.answersContent === true;
-    return hasSteps && this.#mayLog(exchange, plain, plain.call)
+    return hasSteps && this.#mayLog(context, plain, plain.call)
       ? undefined
-      : this.#serveCall(exchange, plain, plain.call);
+      : this.#serveCall(context, plain, plain.call);
   }
 
   /** Whether log messages may be sent: they need a stream and a caller who wants them. */
-  #mayLog(exchange: Exchange, { era }: PlainRequest, { name }: CallParams): boolean {
+  #mayLog(context: RequestContext, { era }: PlainRequest, { name }: CallParams): boolean {
     const { levels, registry } = this.#parts;
-    return era === 'legacy' && levels.of(exchange) !== undefined && acceptsEvents(exchange) && mayLog(registry, name);
+    return era === 'legacy' && levels.of(context) !== undefined && acceptsEvents(context) && mayLog(registry, name);
   }
 
-  async #serveCall(exchange: Exchange, { id, era }: PlainRequest, call: CallParams): Promise<void> {
-    const { registry, flights, writer } = this.#parts;
-    const flight = flights.enter(exchange, era === 'legacy' ? id : null);
+  async #serveCall(context: RequestContext, { id, era }: PlainRequest, call: CallParams): Promise<void> {
+    const { registry, cancellable, writer } = this.#parts;
+    if (era === 'legacy') cancellable.enter(context, id);
     let text: string;
     try {
-      text = writer.toolResult(await callTool(registry, { exchange, flight }, call), id, era);
+      text = writer.toolResult(await callTool(registry, context, call), id, era);
     } catch (thrown) {
-      text = rpcErrorJson(id, rpcErrorFor(exchange, thrown, this.#parts));
+      text = rpcErrorJson(id, rpcErrorFor(context, thrown, this.#parts));
     } finally {
-      flights.leave(flight);
+      if (era === 'legacy') cancellable.leave(context, id);
     }
-    if (!flight.aborted) sendJsonText(exchange.response, 200, text);
+    if (!context.aborted) sendJsonText(context.response, 200, text);
   }
 
-  #serveList(exchange: Exchange, { id, era, showsViews }: PlainRequest): Promise<void> | undefined {
+  #serveList(context: RequestContext, { id, era, showsViews }: PlainRequest): Promise<void> | undefined {
     const { lists } = this.#parts;
     try {
-      const list = lists.prepared(exchange, era, showsViews);
+      const list = lists.prepared(context, era, showsViews);
       if (!list) return undefined;
-      list.send(exchange.response, 'application/json', closing(id));
+      list.send(context.response, 'application/json', closing(id));
     } catch (thrown) {
-      sendJsonText(exchange.response, 200, rpcErrorJson(id, rpcErrorFor(exchange, thrown, this.#parts)));
+      sendJsonText(context.response, 200, rpcErrorJson(id, rpcErrorFor(context, thrown, this.#parts)));
     }
     return DONE;
   }
@@ -85,7 +85,7 @@ export class DirectPath {
 
 const DONE = Promise.resolve();
 
-function recognise(message: unknown, exchange: Exchange): PlainRequest | undefined {
+function recognise(message: unknown, context: RequestContext): PlainRequest | undefined {
   if (!isObject(message) || !hasOnly(message, MESSAGE_MEMBERS) || message.jsonrpc !== '2.0') return undefined;
   const { id, method, params } = message;
   if (!isRequestId(id)) return undefined;
@@ -95,9 +95,9 @@ function recognise(message: unknown, exchange: Exchange): PlainRequest | undefin
   const given = (params ?? NOTHING) as Record<string, unknown>; // the line above checked it
   const call = isCall ? recogniseCall(given) : undefined;
   if (isCall ? !call : !hasOnly(given, LIST_MEMBERS)) return undefined;
-  const { headers } = exchange.request;
+  const { headers } = context.request;
   const era = eraOf(headers, isCall ? 'tools/call' : 'tools/list', call?.name, given._meta);
-  if (!era || (isCall && mayStream(given._meta, exchange))) return undefined;
+  if (!era || (isCall && mayStream(given._meta, context))) return undefined;
   return { id, era, call, showsViews: era === 'legacy' || declaresViews(given._meta) };
 }
 
@@ -154,8 +154,8 @@ function isPlainMeta(meta: unknown, checks: MetaChecks): boolean {
 }
 
 /** A call that reports progress is answered by a stream where the client accepts one. */
-function mayStream(meta: unknown, exchange: Exchange): boolean {
-  return isObject(meta) && meta.progressToken !== undefined && acceptsEvents(exchange);
+function mayStream(meta: unknown, context: RequestContext): boolean {
+  return isObject(meta) && meta.progressToken !== undefined && acceptsEvents(context);
 }
 
 function hasOnly(value: Record<string, unknown>, members: ReadonlySet<string>): boolean {

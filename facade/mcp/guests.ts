@@ -3,9 +3,10 @@ import type { Principal } from '../../tools/core/access/principal.ts';
 import { reaches } from '../../tools/core/access/reach.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { Served, ServedPrompt, ServedResources } from '../../tools/core/registry/tool.ts';
-import { callTool, type UnderWay } from './calls.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { callTool } from './calls.ts';
 import { RpcError } from './message.ts';
-import { type AskingVisit, questionsIn, resultOrQuestions } from './questions.ts';
+import { questionsIn, resultOrQuestions } from './questions.ts';
 
 /** Something of an integration that the caller may use, with the name under which the registry calls it. */
 interface Guest<Kind extends Served> {
@@ -49,11 +50,11 @@ export function shownPrompt({ name, title, description, arguments: takes }: Serv
 /** Calls what the registry knows by this name; what it asks its caller is asked as for a tool. @throws RpcError */
 export async function callGuest(
   registry: Registry,
-  visit: AskingVisit,
+  context: RequestContext,
   { tool, input, failure }: { readonly tool: string; readonly input: object; readonly failure: ToRpcError },
 ): Promise<Result> {
-  const questions = questionsIn(visit);
-  const answer = await callTool(registry, visit, { name: tool, arguments: input, questions });
+  const questions = questionsIn(context);
+  const answer = await callTool(registry, context, { name: tool, arguments: input, questions });
   if (answer.ok) return { ...answer.output };
   const result = answer.wants && resultOrQuestions(answer, questions);
   if (result?.resultType === 'input_required') return result;
@@ -90,12 +91,12 @@ export function parseGuestUri(uri: string): { readonly prefix: string; readonly 
 /** One page of the resources of an integration. A server that does not answer, or wants an account first, has none. */
 export async function guestPage(
   registry: Registry,
-  visit: UnderWay,
+  context: RequestContext,
   { tool, serves }: Guest<ServedResources>,
   cursor: string | undefined,
 ): Promise<{ resources: object[]; cursor: string | null }> {
   const input = cursor === undefined ? {} : { cursor };
-  const answer = await callTool(registry, visit, { name: tool, arguments: input });
+  const answer = await callTool(registry, context, { name: tool, arguments: input });
   if (!answer.ok) return { resources: [], cursor: null };
   const page = answer.output as { resources: { uri: string }[]; nextCursor: string | null }; // declared by the entry
   const resources = page.resources.map((each) => ({ ...each, uri: guestUri(serves.prefix, each.uri) }));

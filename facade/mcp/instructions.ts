@@ -2,7 +2,7 @@ import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
 import { capsuleIn, type Principal } from '../../tools/core/access/principal.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import { shortened } from '../../tools/search/snippet.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { isObject } from './message.ts';
 
 /** Methods whose answers contain instructions. */
@@ -16,7 +16,10 @@ export function introduces(message: unknown): boolean {
  * The text about this server for a model that has not seen a tool yet: what the server is, how tools are named, where to begin. At most 200
  * tokens.
  */
-export function instructionsFor({ principal, url }: Pick<Exchange, 'principal' | 'url'>, registry: Registry): string {
+export function instructionsFor(
+  { principal, url }: Pick<RequestContext, 'principal' | 'url'>,
+  registry: Registry,
+): string {
   const listed = registry.list(principal);
   // What everybody may call is no right to anything.
   const entries = listed.filter(({ tool }) => tool.access !== ANYONE);

@@ -3,7 +3,7 @@ import type { Cluster } from '../../store/cluster-port.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import type { Progress } from '../../tools/core/registry/call.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { isObject, RpcError } from './message.ts';
 
 /** From the least to the most severe. */
@@ -39,7 +39,7 @@ export class LogLevels {
     cluster?.onTold(WISH, (wish) => this.#keep(wish as Wish)); // sent by `set`
   }
 
-  set({ principal }: Exchange, level: unknown): Result {
+  set({ principal }: RequestContext, level: unknown): Result {
     const known = LEVELS.find((each) => each === level);
     if (known === undefined) {
       throw new RpcError(INVALID_PARAMS, `Invalid params: level is one of ${LEVELS.join(', ')}.`);
@@ -58,7 +58,7 @@ export class LogLevels {
   }
 
   /** Undefined: the caller wants no log messages. */
-  of({ principal }: Exchange): LoggingLevel | undefined {
+  of({ principal }: RequestContext): LoggingLevel | undefined {
     return this.#byCaller.size === 0 ? undefined : this.#byCaller.get(callerOf(principal));
   }
 }

@@ -2,8 +2,9 @@ import { INVALID_REQUEST } from '@modelcontextprotocol/server';
 import type { Store } from '../../store/port.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import { heavyTurn, isUnread, TooDeep } from '../http/body.ts';
-import type { Exchange } from '../http/exchange.ts';
-import { type AnswerFirst, Flights, requireOneKey } from './calls.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { type AnswerFirst, requireOneKey } from './calls.ts';
+import { CancellableRequests } from './cancellation.ts';
 import { DirectPath } from './fast-path.ts';
 import { LogLevels } from './logging.ts';
 import { answerableId, isObject, parseMessage, RpcError, requireLight, rpcErrorJson } from './message.ts';
@@ -17,62 +18,69 @@ import { ResponseWriter, sendJsonText } from './wire.ts';
 export { PROTOCOL_VERSIONS } from './protocol-versions.ts';
 
 /** The MCP endpoint: all revisions, without sessions, from one registry. */
-export interface McpDoor {
+export interface McpEndpoint {
   /** Answers the body of an authenticated POST. */
-  serve(exchange: Exchange, body: Promise<Buffer>): Promise<void>;
+  serve(context: RequestContext, body: Promise<Buffer>): Promise<void>;
   /** The list of tools has changed. Notifies the subscribers whose own list is different now. */
   toolsChanged(): void;
   /** Ends the open subscriptions. Calls under way may finish. */
   close(): Promise<void>;
 }
 
-export interface McpDoorOptions {
+export interface McpOptions {
   readonly registry: Registry;
   /** The store whose changes subscribers hear of. */
   readonly store: Store;
   readonly pages: ViewPages;
   /** Called with the cause of every answer that says only that the server failed. */
-  onError(cause: unknown, exchange?: Pick<Exchange, 'requestId'>): void;
+  onError(cause: unknown, context?: Pick<RequestContext, 'requestId'>): void;
   /** False: the SDK answers everything, for comparison. */
   readonly direct?: boolean;
   /** Asked before the SDK answers. A conformance suite needs prompts and results that no record or tool of this server has. */
   readonly answerFirst?: AnswerFirst | undefined;
 }
 
-export function createMcpDoor({ direct = true, ...options }: McpDoorOptions): McpDoor {
+export function createMcpEndpoint({ direct = true, ...options }: McpOptions): McpEndpoint {
   const { registry } = options;
   const { cluster } = options.store;
   const writer = new ResponseWriter(registry.server);
   const lists = new ToolLists(registry, writer);
-  const parts = { ...options, writer, flights: new Flights(cluster), levels: new LogLevels(cluster), lists };
+  const parts = {
+    ...options,
+    writer,
+    cancellable: new CancellableRequests(cluster),
+    levels: new LogLevels(cluster),
+    lists,
+  };
   const directPath = direct ? new DirectPath(parts) : undefined;
   const sdkPath = new SdkPath(parts);
   const messages = new ObservedMessages(registry);
 
   return {
-    async serve(exchange, body) {
+    async serve(context, body) {
       const begun = performance.now();
       let message: unknown;
       try {
         message = parseMessage(await body);
+        context.message = message;
         requireLight(message);
-        requireOneKey(exchange, message);
-        requireNarrowing(exchange.url);
+        requireOneKey(context, message);
+        requireNarrowing(context.url);
       } catch (thrown) {
         const error = thrown instanceof TooDeep ? new RpcError(INVALID_REQUEST, thrown.message) : thrown;
         if (!(error instanceof RpcError)) throw thrown;
-        if (isUnread(exchange.request)) exchange.response.setHeader('Connection', 'close');
-        return sendJsonText(exchange.response, 400, rpcErrorJson(answerableId(message), error));
+        if (isUnread(context.request)) context.response.setHeader('Connection', 'close');
+        return sendJsonText(context.response, 400, rpcErrorJson(answerableId(message), error));
       }
-      const turn = heavyTurn(exchange);
+      const turn = heavyTurn(context);
       if (turn) await turn;
-      const counting = callsTool(message) ? exchange.beforeCall?.() : undefined;
+      const counting = callsTool(message) ? context.beforeCall() : undefined;
       if (counting) await counting;
-      await messages.traced(exchange, message, () => {
-        const refusing = exchange.principal.type === 'app' ? refuseForMore(parts, exchange, message) : undefined;
-        return refusing ?? directPath?.serve(exchange, message) ?? sdkPath.serve(exchange, message);
+      await messages.traced(context, message, () => {
+        const refusing = context.principal.type === 'app' ? refuseForMore(parts, context, message) : undefined;
+        return refusing ?? directPath?.serve(context, message) ?? sdkPath.serve(context, message);
       });
-      messages.answered(exchange, message, begun);
+      messages.answered(context, message, begun);
     },
     toolsChanged: () => sdkPath.toolsChanged(),
     close: () => sdkPath.close(),

@@ -7,8 +7,8 @@ import {
   type Tracer,
   withSpan,
 } from '../../tools/core/telemetry/span.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { traceIn } from '../http/observed-request.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { isObject, isRequestId } from './message.ts';
 import { LISTEN, SERVED_METHODS } from './methods.ts';
 import { PROTOCOL_VERSIONS } from './protocol-versions.ts';
@@ -25,16 +25,16 @@ export class ObservedMessages {
   }
 
   /** Answers a message in a span that continues the trace of its sender, where there is a tracer. */
-  traced(exchange: Exchange, message: unknown, work: () => Promise<void>): Promise<void> {
+  traced(context: RequestContext, message: unknown, work: () => Promise<void>): Promise<void> {
     const { tracer } = this.#registry.server.telemetry;
     const method = methodIn(message);
     if (!tracer || method === LISTEN) return work();
-    const span = this.#begin(tracer, exchange, message, method);
-    return withSpan(span, work, () => failureOf(exchange, span));
+    const span = this.#begin(tracer, context, message, method);
+    return withSpan(span, work, () => failureOf(context, span));
   }
 
   /** `begun`: by `performance.now()`. */
-  answered({ failure = '' }: Exchange, message: unknown, begun: number): void {
+  answered({ failure = '' }: RequestContext, message: unknown, begun: number): void {
     const method = methodIn(message);
     if (method !== LISTEN) this.#pointOf(method, failure).record((performance.now() - begun) / 1000);
   }
@@ -45,10 +45,10 @@ export class ObservedMessages {
     return keptIn(this.#points, key, () => messageSeconds.point(method, failure));
   }
 
-  #begin(tracer: Tracer, exchange: Exchange, message: unknown, method: string): Span {
+  #begin(tracer: Tracer, context: RequestContext, message: unknown, method: string): Span {
     const params = isObject(message) && isObject(message.params) ? message.params : {};
-    const [own, ofRequest] = [traceInMeta(params._meta), traceIn(exchange.request.headers)];
-    const options = spanOf(method, exchange, this.#toolIn(params));
+    const [own, ofRequest] = [traceInMeta(params._meta), traceIn(context.request.headers)];
+    const options = spanOf(method, context, this.#toolIn(params));
     const span = tracer.root({ ...options, ...(own && { link: ofRequest }) }, own ?? ofRequest);
     if (isObject(message) && isRequestId(message.id)) {
       span.set({ 'jsonrpc.request.id': String(message.id).slice(0, LONGEST_ID) });
@@ -68,14 +68,14 @@ function methodIn(message: unknown): string {
 }
 
 /** Why the message was not answered as its sender wished. The code of an error of JSON-RPC has an attribute of its own. */
-function failureOf({ failure }: Exchange, span: Span | undefined): string | undefined {
+function failureOf({ failure }: RequestContext, span: Span | undefined): string | undefined {
   if (failure !== undefined && /^-\d+$/.test(failure)) span?.set({ 'rpc.response.status_code': failure });
   return failure;
 }
 
 const LONGEST_ID = 100;
 
-function spanOf(method: string, { request, requestId }: Exchange, tool: string | undefined): SpanOptions {
+function spanOf(method: string, { request, requestId }: RequestContext, tool: string | undefined): SpanOptions {
   const version = request.headers['mcp-protocol-version'];
   return {
     name: tool === undefined ? method : `${method} ${tool}`,

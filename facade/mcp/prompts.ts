@@ -1,13 +1,13 @@
 import { INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import type { Skill } from '../../resources/skill.ts';
-import { callTool, type DoorParts, type UnderWay } from './calls.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { callTool, type McpDeps } from './calls.ts';
 import { callGuest, guestPrompts, shownPrompt } from './guests.ts';
 import { isObject, RpcError } from './message.ts';
-import type { AskingVisit } from './questions.ts';
 import { callOwn, toolFailure, visibleTools } from './resources.ts';
 
 type Members = Readonly<Record<string, unknown>>;
-type RegistryOnly = Pick<DoorParts, 'registry'>;
+type RegistryOnly = Pick<McpDeps, 'registry'>;
 
 const PAGE = 100;
 
@@ -15,24 +15,28 @@ const PAGE = 100;
 const promptArguments = [{ name: 'input', description: 'What to apply the skill to.', required: false }];
 
 /** `prompts/list`: the skills that have instructions, and after them the prompts of integrations. */
-export async function listPrompts({ registry }: RegistryOnly, visit: UnderWay, { cursor }: Members): Promise<Result> {
-  const { principal } = visit.exchange;
+export async function listPrompts(
+  { registry }: RegistryOnly,
+  context: RequestContext,
+  { cursor }: Members,
+): Promise<Result> {
+  const { principal } = context;
   const guests = guestPrompts(registry, principal).map(({ serves }) => shownPrompt(serves));
   if (!visibleTools(registry, principal).has('list_skills')) return { prompts: guests };
-  const page = await skillPage(registry, visit, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
+  const page = await skillPage(registry, context, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
   const { data, nextCursor } = page;
   const prompts = data.filter(hasInstructions).map(promptOf);
   return nextCursor === null ? { prompts: [...prompts, ...guests] } : { prompts, nextCursor };
 }
 
 /** `prompts/get`: a skill by name or id, or a prompt of an integration. */
-export async function getPrompt({ registry }: RegistryOnly, visit: AskingVisit, params: Members): Promise<Result> {
-  const guest = findGuest(registry, visit, params.name);
+export async function getPrompt({ registry }: RegistryOnly, context: RequestContext, params: Members): Promise<Result> {
+  const guest = findGuest(registry, context, params.name);
   if (guest) {
     const input = isObject(params.arguments) ? params.arguments : {};
-    return callGuest(registry, visit, { tool: guest.tool, input, failure: toolFailure });
+    return callGuest(registry, context, { tool: guest.tool, input, failure: toolFailure });
   }
-  const skill = await findSkill(registry, visit, readName(params));
+  const skill = await findSkill(registry, context, readName(params));
   const input = readInput(params);
   const texts = [skill.instructions, ...(input === undefined ? [] : [input])];
   return {
@@ -42,19 +46,19 @@ export async function getPrompt({ registry }: RegistryOnly, visit: AskingVisit, 
 }
 
 /** A prompt as the list shows it, by the name or the id of its skill. */
-export async function findPrompt(registry: DoorParts['registry'], visit: UnderWay, name: unknown) {
-  const guest = findGuest(registry, visit, name);
+export async function findPrompt(registry: McpDeps['registry'], context: RequestContext, name: unknown) {
+  const guest = findGuest(registry, context, name);
   if (guest) return shownPrompt(guest.serves);
-  return promptOf(await findSkill(registry, visit, readName({ name })));
+  return promptOf(await findSkill(registry, context, readName({ name })));
 }
 
-function findGuest(registry: DoorParts['registry'], { exchange }: UnderWay, name: unknown) {
-  return guestPrompts(registry, exchange.principal).find(({ serves }) => serves.name === name);
+function findGuest(registry: McpDeps['registry'], context: RequestContext, name: unknown) {
+  return guestPrompts(registry, context.principal).find(({ serves }) => serves.name === name);
 }
 
-async function findSkill(registry: DoorParts['registry'], visit: UnderWay, name: string) {
-  const id = (await idOfSkill(registry, visit, name)) ?? name;
-  const answer = await callTool(registry, visit, { name: 'get_skill', arguments: { id } });
+async function findSkill(registry: McpDeps['registry'], context: RequestContext, name: string) {
+  const id = (await idOfSkill(registry, context, name)) ?? name;
+  const answer = await callTool(registry, context, { name: 'get_skill', arguments: { id } });
   if (!answer.ok) throw toolFailure(answer.error);
   const skill = answer.output as Skill; // declared by get_skill
   if (hasInstructions(skill)) return skill;
@@ -75,15 +79,19 @@ function readInput({ arguments: given = {} }: Members): string | undefined {
 }
 
 /** Undefined where the caller sees no skill of this name. It may be an id then. */
-async function idOfSkill(registry: DoorParts['registry'], visit: UnderWay, name: string): Promise<string | undefined> {
-  const answer = await callOwn(registry, visit, 'list_skills', { name, limit: 1 });
+async function idOfSkill(
+  registry: McpDeps['registry'],
+  context: RequestContext,
+  name: string,
+): Promise<string | undefined> {
+  const answer = await callOwn(registry, context, 'list_skills', { name, limit: 1 });
   if (!answer.ok) return undefined;
   // Where the name is fixed for the caller, the answer may be another skill than the requested one.
   return (answer.output as SkillPage).data.find((skill) => skill.name === name)?.id;
 }
 
-async function skillPage(registry: DoorParts['registry'], visit: UnderWay, input: Members): Promise<SkillPage> {
-  const answer = await callOwn(registry, visit, 'list_skills', input);
+async function skillPage(registry: McpDeps['registry'], context: RequestContext, input: Members): Promise<SkillPage> {
+  const answer = await callOwn(registry, context, 'list_skills', input);
   if (!answer.ok) throw toolFailure(answer.error);
   return answer.output as SkillPage; // declared by list_skills
 }

@@ -1,18 +1,14 @@
 import { CLIENT_CAPABILITIES_META_KEY, type Result } from '@modelcontextprotocol/server';
 import type { Answer, Questions } from '../../tools/core/registry/call.ts';
-import type { UnderWay } from './calls.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { isObject } from './message.ts';
 import { isModern } from './protocol-versions.ts';
 import { toolResult } from './wire.ts';
 
-/** A message that is being answered, and that may say what its sender can ask. */
-export interface AskingVisit extends UnderWay {
-  readonly message: unknown;
-}
-
 /** The kinds of questions that the client can ask its person. Only clients of 2026-07-28 say so in each request. */
-export function questionsIn({ message, exchange }: AskingVisit): Questions | undefined {
-  if (!isModern(exchange) || !isObject(message) || !isObject(message.params)) return undefined;
+export function questionsIn(context: RequestContext): Questions | undefined {
+  const { message } = context;
+  if (!isModern(context) || !isObject(message) || !isObject(message.params)) return undefined;
   const { _meta: meta, inputResponses, requestState } = message.params;
   const capabilities = isObject(meta) ? meta[CLIENT_CAPABILITIES_META_KEY] : undefined;
   const elicitation = isObject(capabilities) ? capabilities.elicitation : undefined;

@@ -7,8 +7,8 @@ import { mayRead } from '../../tools/core/access/read-access.ts';
 import { checkSafely } from '../../tools/core/access/standing.ts';
 import { ToolError } from '../../tools/core/errors.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { type Address, addresses } from './addresses.ts';
-import type { UnderWay } from './calls.ts';
 import { canonicalCollection, collectionsOf, parseUri, uriOf } from './resource-uri.ts';
 
 type Kept = Record<string, unknown> & { readonly id: string };
@@ -47,8 +47,8 @@ export class ResourceUpdates {
   }
 
   /** Calls `tell` after each change from now on, with the URI that `uris` holds for the canonical one. The returned function ends it. */
-  follow(visit: UnderWay, uris: ReadonlyMap<string, string>, tell: (uri: string) => void): () => void {
-    const follower = new Follower(this.#parts, visit, (uri) => tell(uris.get(uri) ?? uri));
+  follow(context: RequestContext, uris: ReadonlyMap<string, string>, tell: (uri: string) => void): () => void {
+    const follower = new Follower(this.#parts, context, (uri) => tell(uris.get(uri) ?? uri));
     // Commits are followed while somebody subscribes to something.
     if (this.#followers.size === 0 && uris.size > 0)
       this.#forgetListener = this.#parts.store.onCommit((commit) => this.#committed(commit));
@@ -103,16 +103,16 @@ const MOST_WAITING = 1000;
  */
 class Follower {
   readonly #parts: UpdateParts;
-  readonly #visit: UnderWay;
+  readonly #context: RequestContext;
   readonly #tell: (uri: string) => void;
   /** By URI, the changed records at or below it. */
   readonly #waiting = new Map<string, Map<string, Changed>>();
   #telling = false;
   #stopped = false;
 
-  constructor(parts: UpdateParts, visit: UnderWay, tell: (uri: string) => void) {
+  constructor(parts: UpdateParts, context: RequestContext, tell: (uri: string) => void) {
     this.#parts = parts;
-    this.#visit = visit;
+    this.#context = context;
     this.#tell = tell;
   }
 
@@ -133,7 +133,7 @@ class Follower {
 
   async #tellAll(): Promise<void> {
     this.#telling = true;
-    const { response } = this.#visit.exchange;
+    const { response } = this.#context;
     // Changes that come meanwhile are added at the end.
     for (const uri of this.#waiting.keys()) {
       while (response.writableNeedDrain) await drained(response);
@@ -149,11 +149,10 @@ class Follower {
   }
 
   async #mayReadAny(changes: Iterable<Changed>): Promise<boolean> {
-    const { exchange, flight } = this.#visit;
-    const standing = await checkSafely(() => exchange.renewed());
+    const standing = await checkSafely(() => this.#context.renewed());
     if (standing instanceof ToolError) {
       if (standing.cause !== undefined) this.#parts.onError(standing.cause);
-      flight.abort();
+      this.#context.abort();
       return false;
     }
     for (const changed of changes) if (await this.#mayRead(standing, changed)) return true;

@@ -1,17 +1,18 @@
 import { INTERNAL_ERROR, INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import { type ErrorBody, errorStatus } from '../../resources/error.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { type Address, addresses } from './addresses.ts';
-import { callTool, type DoorParts, type UnderWay } from './calls.ts';
+import { callTool, type McpDeps } from './calls.ts';
 import { callGuest, guestPage, guestResources, guestTemplate, guestUri, parseGuestUri } from './guests.ts';
 import { guideResources, isGuideUri, readGuide } from './guide-resources.ts';
 import { RpcError } from './message.ts';
-import type { AskingVisit } from './questions.ts';
 import { hasVariables, parseUri, uriOf } from './resource-uri.ts';
 import { readView } from './views.ts';
 
 type Members = Readonly<Record<string, unknown>>;
-type RegistryOnly = Pick<DoorParts, 'registry'>;
+type RegistryOnly = Pick<McpDeps, 'registry'>;
 
 /** Clients stop reading a list after some number of pages, so the pages are long. */
 export const PAGE = 1000;
@@ -25,11 +26,11 @@ const LONGEST_NAME = 100;
 /** `resources/templates/list` */
 export async function listTemplates(
   { registry }: RegistryOnly,
-  { exchange }: UnderWay,
+  context: RequestContext,
   { cursor }: Members,
 ): Promise<Result> {
   if (cursor !== undefined) throw foreignCursor();
-  const seen = visibleTools(registry, exchange.principal);
+  const seen = visibleTools(registry, context.principal);
   const shown = addresses.filter((address) => hasVariables(address) && seen.has(address.readTool));
   const own = shown.map(({ uriTemplate, title, description, mimeType }) => ({
     uriTemplate,
@@ -38,7 +39,7 @@ export async function listTemplates(
     description,
     ...(mimeType && { mimeType }),
   }));
-  const guests = guestResources(registry, exchange.principal, 'read').flatMap(({ serves: { prefix, templates } }) =>
+  const guests = guestResources(registry, context.principal, 'read').flatMap(({ serves: { prefix, templates } }) =>
     templates.map(({ uriTemplate, name = uriTemplate, title, description, mimeType }) => ({
       uriTemplate: guestTemplate(prefix, uriTemplate),
       name,
@@ -57,18 +58,22 @@ interface Place {
 }
 
 /** `resources/list`: the answers of the list tools to this caller, and after them the guides and the resources of integrations. */
-export async function listResources({ registry }: RegistryOnly, visit: UnderWay, { cursor }: Members): Promise<Result> {
-  const seen = visibleTools(registry, visit.exchange.principal);
+export async function listResources(
+  { registry }: RegistryOnly,
+  context: RequestContext,
+  { cursor }: Members,
+): Promise<Result> {
+  const seen = visibleTools(registry, context.principal);
   const resources: object[] = [];
-  const guests = guestResources(registry, visit.exchange.principal, 'list');
+  const guests = guestResources(registry, context.principal, 'list');
   const sources: Source[] = [...addresses, GUIDES, ...guests];
   let place: Place = cursor === undefined ? { at: 0 } : readCursor(cursor, sources);
   let calls = 0;
-  for (let source = sources[place.at]; source && !visit.flight.aborted; source = sources[place.at]) {
+  for (let source = sources[place.at]; source && !context.aborted; source = sources[place.at]) {
     if (resources.length >= PAGE || calls >= MOST_CALLS) return { resources, nextCursor: cursorAt(place, sources) };
     const limit = Math.min(MOST_AT_ONCE, PAGE - resources.length);
     calls += 1;
-    const found = await pageOf(registry, visit, source, { seen, limit, cursor: place.cursor });
+    const found = await pageOf(registry, context, source, { seen, limit, cursor: place.cursor });
     resources.push(...found.resources);
     place = found.cursor === null ? { at: place.at + 1 } : { at: place.at, cursor: found.cursor };
   }
@@ -86,24 +91,24 @@ interface Wanted {
   readonly cursor: string | undefined;
 }
 
-function pageOf(registry: Registry, visit: UnderWay, source: Source, wanted: Wanted) {
-  if (source === GUIDES) return { resources: guideResources(visit.exchange.principal), cursor: null };
+function pageOf(registry: Registry, context: RequestContext, source: Source, wanted: Wanted) {
+  if (source === GUIDES) return { resources: guideResources(context.principal), cursor: null };
   return 'serves' in source
-    ? guestPage(registry, visit, source, wanted.cursor)
-    : ownPage(registry, visit, source, wanted);
+    ? guestPage(registry, context, source, wanted.cursor)
+    : ownPage(registry, context, source, wanted);
 }
 
-async function ownPage(registry: Registry, visit: UnderWay, address: Address, { seen, limit, cursor }: Wanted) {
+async function ownPage(registry: Registry, context: RequestContext, address: Address, { seen, limit, cursor }: Wanted) {
   if (!seen.has(address.listTool ?? address.readTool)) return NONE;
   if (!hasVariables(address)) return { ...NONE, resources: [describeResource(address, { name: address.title })] };
   if (!address.listTool) return NONE;
   const input = { limit, ...(cursor !== undefined && { cursor }) };
-  const answer = await callOwn(registry, visit, address.listTool, input);
+  const answer = await callOwn(registry, context, address.listTool, input);
   if (answer.ok) {
     const { data, nextCursor } = answer.output as { data: Members[]; nextCursor: string | null }; // a page
     const resources = data.map((record) => describeResource(address, record));
     // A caller with a fixed cursor never gets to a next page.
-    const isHeld = Object.hasOwn(fixedFor(registry, visit, address.listTool), 'cursor');
+    const isHeld = Object.hasOwn(fixedFor(registry, context, address.listTool), 'cursor');
     return { resources, cursor: isHeld ? null : nextCursor };
   }
   if (answer.error.code === 'forbidden') return NONE;
@@ -111,15 +116,15 @@ async function ownPage(registry: Registry, visit: UnderWay, address: Address, { 
 }
 
 /** A call that the door makes itself. Arguments that are fixed for the caller replace those that the door would give. */
-export function callOwn(registry: Registry, visit: UnderWay, name: string, input: Members) {
-  const fixed = fixedFor(registry, visit, name);
+export function callOwn(registry: Registry, context: RequestContext, name: string, input: Members) {
+  const fixed = fixedFor(registry, context, name);
   const open = Object.entries(input).filter(([argument]) => !Object.hasOwn(fixed, argument));
-  return callTool(registry, visit, { name, arguments: Object.fromEntries(open) });
+  return callTool(registry, context, { name, arguments: Object.fromEntries(open) });
 }
 
-function fixedFor(registry: Registry, { exchange }: UnderWay, name: string): object {
+function fixedFor(registry: Registry, context: RequestContext, name: string): object {
   const tool = registry.find(name);
-  return (tool && exchange.principal.tools?.fixed?.(tool)) ?? {};
+  return (tool && context.principal.tools?.fixed?.(tool)) ?? {};
 }
 
 function describeResource(address: Address, record: Members) {
@@ -137,22 +142,22 @@ function describeResource(address: Address, record: Members) {
 }
 
 /** `resources/read`: calls the read tool of the record and shows its answer as a resource. */
-export async function readResource(parts: DoorParts, visit: AskingVisit, { uri }: Members): Promise<Result> {
+export async function readResource(parts: McpDeps, context: RequestContext, { uri }: Members): Promise<Result> {
   const { registry } = parts;
   if (typeof uri !== 'string' || uri.length > LONGEST_URI) {
     throw new RpcError(INVALID_PARAMS, `Invalid params: uri is a text of at most ${LONGEST_URI} characters.`);
   }
-  if (isGuideUri(uri)) return readGuide(visit.exchange.principal, uri);
-  if (uri.startsWith('ui://')) return readView(parts, visit.exchange, uri);
+  if (isGuideUri(uri)) return readGuide(context.principal, uri);
+  if (uri.startsWith('ui://')) return readView(parts, context, uri);
   const foreign = parseGuestUri(uri);
-  if (foreign) return readGuest(registry, visit, { uri, prefix: foreign.prefix, own: foreign.uri });
+  if (foreign) return readGuest(registry, context, { uri, prefix: foreign.prefix, own: foreign.uri });
   const named = parseUri(uri);
   if (!named) {
     const message = 'No resource has a URI of this form; resources/templates/list shows the forms there are.';
     throw new RpcError(INVALID_PARAMS, message, { uri });
   }
   const { address, input } = named;
-  const answer = await callTool(registry, visit, { name: address.readTool, arguments: input });
+  const answer = await callTool(registry, context, { name: address.readTool, arguments: input });
   if (!answer.ok) throw toolFailure(answer.error, { uri });
   return { contents: [{ uri, ...contentOf(address, answer.output as Members) }] }; // by its schema, a tool's output is an object
 }
@@ -160,15 +165,13 @@ export async function readResource(parts: DoorParts, visit: AskingVisit, { uri }
 /** The resource of an integration, under its address here. */
 async function readGuest(
   registry: Registry,
-  visit: AskingVisit,
+  context: RequestContext,
   { uri, prefix, own }: Record<'uri' | 'prefix' | 'own', string>,
 ) {
-  const guest = guestResources(registry, visit.exchange.principal, 'read').find(
-    ({ serves }) => serves.prefix === prefix,
-  );
+  const guest = guestResources(registry, context.principal, 'read').find(({ serves }) => serves.prefix === prefix);
   if (!guest) throw new RpcError(INVALID_PARAMS, 'No integration with resources has this prefix, for you.', { uri });
   const failure = (error: ErrorBody) => toolFailure(error, { uri });
-  const result = await callGuest(registry, visit, { tool: guest.tool, input: { uri: own }, failure });
+  const result = await callGuest(registry, context, { tool: guest.tool, input: { uri: own }, failure });
   if (!Array.isArray(result.contents)) return result;
   const contents = result.contents.map((content: { readonly uri: string }) => ({
     ...content,
@@ -197,7 +200,7 @@ export function toolFailure({ code, error, issues, required }: ErrorBody, data: 
 }
 
 /** The names of the tools in the principal's own list. A call of one is still checked like any call. */
-export function visibleTools(registry: Registry, principal: UnderWay['exchange']['principal']): ReadonlySet<string> {
+export function visibleTools(registry: Registry, principal: Principal): ReadonlySet<string> {
   return new Set(registry.list(principal).map(({ tool }) => tool.name));
 }
 

@@ -4,18 +4,19 @@ import {
   legacyStatelessFallback,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import type { Exchange } from '../http/exchange.ts';
-import type { DoorParts, Flights } from './calls.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import type { McpDeps } from './calls.ts';
+import type { CancellableRequests } from './cancellation.ts';
 import { mayLog } from './logging.ts';
 import { answerableId, isObject, isRequestId, RpcError } from './message.ts';
-import { createSdkServer, type SdkVisit } from './sdk-server.ts';
+import { createSdkServer, type SdkRequest } from './sdk-server.ts';
 import { acceptsEvents, errorResponse } from './web.ts';
 
 /**
  * Answers a message of the 2025 and 2024 revisions. The answer is JSON, or a stream for a call whose client wants to hear of its progress.
  */
-export async function answerLegacy(parts: DoorParts, visit: SdkVisit): Promise<Response> {
-  const { message, request, exchange } = visit;
+export async function answerLegacy(parts: McpDeps, sdkRequest: SdkRequest): Promise<Response> {
+  const { message, request, context } = sdkRequest;
   if (isMalformedInitialize(message)) {
     const error = new RpcError(
       INVALID_PARAMS,
@@ -23,25 +24,24 @@ export async function answerLegacy(parts: DoorParts, visit: SdkVisit): Promise<R
     );
     return errorResponse(answerableId(message), error, 200);
   }
-  if (acceptsEvents(exchange) && wantsStream(parts, visit)) {
-    const serveStream = legacyStatelessFallback(() => createSdkServer(parts, visit, 'legacy'), parts.onError);
+  if (acceptsEvents(context) && wantsStream(parts, context)) {
+    const serveStream = legacyStatelessFallback(() => createSdkServer(parts, context, 'legacy'), parts.onError);
     return serveStream(request, { parsedBody: message });
   }
-  const answer = await answerInJson(parts, visit);
-  if (answer.status === 202) noteCancellation(parts.flights, exchange, message);
+  const answer = await answerInJson(parts, sdkRequest);
+  if (answer.status === 202) noteCancellation(parts.cancellable, context);
   return answer;
 }
 
-async function answerInJson(parts: DoorParts, visit: SdkVisit): Promise<Response> {
-  const { message, request, flight } = visit;
+async function answerInJson(parts: McpDeps, { message, request, context }: SdkRequest): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: undefined,
     enableJsonResponse: true,
   });
-  const server = createSdkServer(parts, visit, 'legacy');
+  const server = createSdkServer(parts, context, 'legacy');
   await server.connect(transport);
   try {
-    return await Promise.race([transport.handleRequest(request, { parsedBody: message }), aborted(flight.signal)]);
+    return await Promise.race([transport.handleRequest(request, { parsedBody: message }), aborted(context.signal)]);
   } finally {
     await server.close();
   }
@@ -57,10 +57,10 @@ function aborted(signal: AbortSignal): Promise<Response> {
 }
 
 /** In these revisions a client cancels by a notification. In 2026-07-28 it closes the request. */
-function noteCancellation(flights: Flights, { principal }: Exchange, message: unknown): void {
+function noteCancellation(cancellable: CancellableRequests, { principal, message }: RequestContext): void {
   if (!isObject(message) || message.method !== 'notifications/cancelled' || !isObject(message.params)) return;
   const { requestId } = message.params;
-  if (isRequestId(requestId)) flights.cancel(principal, requestId);
+  if (isRequestId(requestId)) cancellable.cancel(principal, requestId);
 }
 
 function isMalformedInitialize(message: unknown): boolean {
@@ -68,9 +68,10 @@ function isMalformedInitialize(message: unknown): boolean {
 }
 
 /** Whether the client wants to hear of the call's progress or its log messages. */
-function wantsStream({ levels, registry }: DoorParts, { message, exchange }: SdkVisit): boolean {
+function wantsStream({ levels, registry }: McpDeps, context: RequestContext): boolean {
+  const { message } = context;
   if (!isObject(message) || message.method !== 'tools/call' || !isObject(message.params)) return false;
   const { _meta, name } = message.params;
   if (isObject(_meta) && _meta.progressToken !== undefined) return true;
-  return levels.of(exchange) !== undefined && mayLog(registry, name);
+  return levels.of(context) !== undefined && mayLog(registry, name);
 }

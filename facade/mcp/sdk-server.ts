@@ -1,11 +1,12 @@
 import { type Notification, type Result, Server, type ServerContext } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import type { Progress } from '../../tools/core/registry/call.ts';
-import { callTool, type DoorParts, readCallParams, rpcErrorFor, type UnderWay } from './calls.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { callTool, type McpDeps, readCallParams, rpcErrorFor } from './calls.ts';
 import { complete } from './completion.ts';
 import { instructionsFor, introduces } from './instructions.ts';
 import { levelIn, logMessage } from './logging.ts';
-import { isObject } from './message.ts';
+import { argumentsIn, isObject } from './message.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
 import { type Era, PROTOCOL_VERSIONS } from './protocol-versions.ts';
 import { questionsIn, resultOrQuestions } from './questions.ts';
@@ -13,30 +14,25 @@ import { listResources, listTemplates, readResource } from './resources.ts';
 import { showsViews, VIEWS_EXTENSION } from './views.ts';
 import { acceptsEvents } from './web.ts';
 
-/** One message that the SDK is answering. */
-export interface SdkVisit extends UnderWay {
+/** A request in the form that the SDK needs. */
+export interface SdkRequest {
+  readonly context: RequestContext;
   readonly request: Request;
   /** The message without the input of a tool. */
   readonly message: unknown;
-  readonly given: object | undefined;
 }
 
-type Method = (parts: DoorParts, visit: SdkVisit, params: Readonly<Record<string, unknown>>) => Promise<Result>;
+type Method = (parts: McpDeps, context: RequestContext, params: Readonly<Record<string, unknown>>) => Promise<Result>;
 
 /** The methods that this server answers. The SDK answers or refuses all others. */
 const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
-  [
-    'tools/list',
-    async ({ lists }, { exchange, message }, { cursor }) => ({
-      ...lists.page(exchange, cursor, showsViews(exchange, message)),
-    }),
-  ],
+  ['tools/list', async ({ lists }, context, { cursor }) => ({ ...lists.page(context, cursor, showsViews(context)) })],
   [
     'tools/call',
-    async ({ registry }, visit, params) => {
-      const questions = questionsIn(visit);
-      const call = { ...readCallParams(withGiven(params, visit)), questions };
-      return resultOrQuestions(await callTool(registry, visit, call), questions);
+    async ({ registry }, context, params) => {
+      const questions = questionsIn(context);
+      const call = { ...readCallParams(withGiven(params, context)), questions };
+      return resultOrQuestions(await callTool(registry, context, call), questions);
     },
   ],
   ['resources/list', listResources],
@@ -49,10 +45,12 @@ const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
 
 const legacyMethods: ReadonlyMap<unknown, Method> = new Map([
   ...methods,
-  ['logging/setLevel', async ({ levels }, { exchange }, { level }) => levels.set(exchange, level)],
+  ['logging/setLevel', async ({ levels }, context, { level }) => levels.set(context, level)],
 ]);
 
-function withGiven(params: Readonly<Record<string, unknown>>, { given }: SdkVisit): Readonly<Record<string, unknown>> {
+/** The SDK's copy of the message has no input of a tool. */
+function withGiven(params: Readonly<Record<string, unknown>>, { message }: RequestContext) {
+  const given = argumentsIn(message);
   return given ? { ...params, arguments: given } : params;
 }
 
@@ -60,7 +58,7 @@ function withGiven(params: Readonly<Record<string, unknown>>, { given }: SdkVisi
 const validator = new AjvJsonSchemaValidator();
 
 /** The SDK's server for one message. */
-export function createSdkServer(parts: DoorParts, visit: SdkVisit, era: Era): Server {
+export function createSdkServer(parts: McpDeps, context: RequestContext, era: Era): Server {
   const { name, version } = parts.registry.server;
   const server = new Server(
     { name, version },
@@ -74,7 +72,7 @@ export function createSdkServer(parts: DoorParts, visit: SdkVisit, era: Era): Se
         extensions: { [VIEWS_EXTENSION]: {} },
       },
       supportedProtocolVersions: [...PROTOCOL_VERSIONS],
-      ...(introduces(visit.message) && { instructions: instructionsFor(visit.exchange, parts.registry) }),
+      ...(introduces(context.message) && { instructions: instructionsFor(context, parts.registry) }),
       jsonSchemaValidator: validator,
     },
   );
@@ -82,14 +80,14 @@ export function createSdkServer(parts: DoorParts, visit: SdkVisit, era: Era): Se
   // Set for our methods only: the SDK refuses other methods before it begins to answer, with the status of the revision. It is the fallback
   // handler, because for other handlers the SDK checks the message first and refuses it in the words of its schema library.
   const known = era === 'legacy' ? legacyMethods : methods;
-  const method = isObject(visit.message) && known.get(visit.message.method);
+  const method = isObject(context.message) && known.get(context.message.method);
   if (method) {
-    server.fallbackRequestHandler = async ({ params }, context) => {
-      visit.flight.onProgress = reporter(parts, visit, era, context);
+    server.fallbackRequestHandler = async ({ params }, { mcpReq }) => {
+      context.onProgress = reporter(parts, context, era, mcpReq);
       try {
-        return parts.answerFirst?.(visit.message) ?? (await method(parts, visit, params ?? {}));
+        return parts.answerFirst?.(context.message) ?? (await method(parts, context, params ?? {}));
       } catch (thrown) {
-        throw rpcErrorFor(visit.exchange, thrown, parts);
+        throw rpcErrorFor(context, thrown, parts);
       }
     };
   }
@@ -97,10 +95,10 @@ export function createSdkServer(parts: DoorParts, visit: SdkVisit, era: Era): Se
 }
 
 /** Undefined where the client wants neither progress nor log messages, or accepts no stream. */
-function reporter({ levels }: DoorParts, { exchange, message }: SdkVisit, era: Era, { mcpReq }: ServerContext) {
+function reporter({ levels }: McpDeps, context: RequestContext, era: Era, mcpReq: ServerContext['mcpReq']) {
   const progressToken = mcpReq._meta?.progressToken;
-  const level = era === 'legacy' ? levels.of(exchange) : levelIn(message);
-  if ((progressToken === undefined && level === undefined) || !acceptsEvents(exchange)) return undefined;
+  const level = era === 'legacy' ? levels.of(context) : levelIn(context.message);
+  if ((progressToken === undefined && level === undefined) || !acceptsEvents(context)) return undefined;
   const tell = (notification: Notification) => {
     mcpReq.notify(notification).catch(() => {}); // The client went away; the signal ends the call.
   };

@@ -8,53 +8,47 @@ import {
   preloadSchemas,
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
-import type { Exchange } from '../http/exchange.ts';
-import { type DoorParts, rpcErrorFor } from './calls.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { type McpDeps, rpcErrorFor } from './calls.ts';
 import { answerableId, argumentsIn, malformed } from './message.ts';
 import { isModern } from './protocol-versions.ts';
 import type { UpdateParts } from './resource-updates.ts';
 import { answerLegacy } from './sdk-legacy.ts';
-import { createSdkServer, type SdkVisit } from './sdk-server.ts';
+import { createSdkServer, type SdkRequest } from './sdk-server.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { errorResponse, sendWebResponse, standardHeaders, webRequest } from './web.ts';
 
 /** Serves every message of every revision with the official SDK. Each message has a low-level server of its own. */
 export class SdkPath {
-  readonly #parts: DoorParts;
-  /** The SDK asks for a server with only the request at hand, so the visit is found by the request. */
-  readonly #visits = new WeakMap<Request, SdkVisit>();
+  readonly #parts: McpDeps;
+  /** The SDK asks for a server with only its request at hand, so the context is found by that. */
+  readonly #contexts = new WeakMap<Request, RequestContext>();
   readonly #modern: McpHttpHandler;
   /** Held apart from the calls, so that closing ends the subscriptions and lets the calls finish. */
   readonly #subscriptions: Subscriptions;
 
-  constructor(parts: DoorParts & UpdateParts) {
+  constructor(parts: McpDeps & UpdateParts) {
     preloadSchemas();
     this.#parts = parts;
     this.#modern = this.#createHandler();
     this.#subscriptions = new Subscriptions(parts, (bus) => this.#createHandler(bus));
   }
 
-  async serve(exchange: Exchange, message: unknown): Promise<void> {
-    const { flights } = this.#parts;
+  async serve(context: RequestContext, message: unknown): Promise<void> {
+    const { cancellable } = this.#parts;
     const id = answerableId(message);
-    const flight = flights.enter(exchange, isModern(exchange) ? null : id);
-    const given = argumentsIn(message);
-    const visit = {
-      exchange,
-      flight,
-      message: given ? withoutArguments(message) : message,
-      given,
-      request: webRequest(exchange, flight),
-    };
-    this.#visits.set(visit.request, visit);
+    const key = isModern(context) ? null : id;
+    const sdkRequest = { context, request: webRequest(context), message: withoutArguments(message) };
+    this.#contexts.set(sdkRequest.request, context);
+    if (key !== null) cancellable.enter(context, key);
     try {
-      const answer = await this.#answer(visit).catch((thrown) =>
-        errorResponse(id, rpcErrorFor(exchange, thrown, this.#parts), 500),
+      const answer = await this.#answer(sdkRequest).catch((thrown) =>
+        errorResponse(id, rpcErrorFor(context, thrown, this.#parts), 500),
       );
-      if (answer.status >= 400) exchange.failure ??= String(answer.status);
-      await sendWebResponse(exchange, flight, answer, (cause) => this.#parts.onError(cause, exchange));
+      if (answer.status >= 400) context.failure ??= String(answer.status);
+      await sendWebResponse(context, answer, (cause) => this.#parts.onError(cause, context));
     } finally {
-      flights.leave(flight);
+      if (key !== null) cancellable.leave(context, key);
     }
   }
 
@@ -66,27 +60,27 @@ export class SdkPath {
     return this.#subscriptions.close();
   }
 
-  async #answer(visit: SdkVisit): Promise<Response> {
-    const { message, request, exchange } = visit;
+  async #answer(sdkRequest: SdkRequest): Promise<Response> {
+    const { message, request, context } = sdkRequest;
     if (Array.isArray(message)) return errorResponse(null, malformed(message), 400);
     const route = classifyInboundRequest({ httpMethod: 'POST', ...standardHeaders(request), body: message });
-    if (route.kind === 'legacy') return answerLegacy(this.#parts, visit);
+    if (route.kind === 'legacy') return answerLegacy(this.#parts, sdkRequest);
     if (route.kind === 'reject' && route.code === INVALID_REQUEST) {
       const error = malformed(message);
-      const inBand = error.code === INVALID_PARAMS && !isModern(exchange);
+      const inBand = error.code === INVALID_PARAMS && !isModern(context);
       return errorResponse(answerableId(message), error, inBand ? 200 : 400);
     }
     if (route.kind === 'modern' && route.messageKind === 'request' && route.message.method === 'subscriptions/listen') {
-      return this.#subscriptions.serve(visit, route.message.id);
+      return this.#subscriptions.serve(sdkRequest, route.message.id);
     }
     return this.#modern.fetch(request, { parsedBody: message });
   }
 
   #createHandler(bus?: ServerEventBus): McpHttpHandler {
     const serverFor = (request: Request | undefined) => {
-      const visit = request && this.#visits.get(request);
-      if (!visit) throw new Error('The SDK served a request that it was not given.');
-      return createSdkServer(this.#parts, visit, 'modern');
+      const context = request && this.#contexts.get(request);
+      if (!context) throw new Error('The SDK served a request that it was not given.');
+      return createSdkServer(this.#parts, context, 'modern');
     };
     return createMcpHandler(({ requestInfo }) => serverFor(requestInfo), {
       legacy: 'reject',
@@ -100,6 +94,7 @@ export class SdkPath {
 
 /** The SDK copies every value of a message several times, and does not need the input of the tool. */
 function withoutArguments(message: unknown): unknown {
+  if (!argumentsIn(message)) return message;
   const { params, ...others } = message as { readonly params: object }; // it has arguments
   return { ...others, params: { ...params, arguments: {} } };
 }

@@ -1,14 +1,13 @@
 import { scopesToAskFor } from '../../tools/core/access/step-up.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
-import type { Exchange } from '../http/exchange.ts';
-import { type CallParams, callTool, type Flights } from './calls.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { type CallParams, callTool } from './calls.ts';
 import { isObject, isRequestId, type RequestId } from './message.ts';
 import { isModern } from './protocol-versions.ts';
 import { type ResponseWriter, sendJsonText } from './wire.ts';
 
 interface Parts {
   readonly registry: Registry;
-  readonly flights: Flights;
   readonly writer: ResponseWriter;
 }
 
@@ -16,9 +15,9 @@ interface Parts {
  * For a connected app: answers the call of a tool that it may not use although its person may: HTTP 403 names to the app's host the scopes to ask the
  * person for. Undefined where the message is no such call. It is known before the answer begins, because a stream would begin with 200.
  */
-export function refuseForMore(parts: Parts, exchange: Exchange, message: unknown): Promise<void> | undefined {
+export function refuseForMore(parts: Parts, context: RequestContext, message: unknown): Promise<void> | undefined {
   const call = callIn(message);
-  return call && asksForMore(parts, exchange, call) ? refuse(parts, exchange, call) : undefined;
+  return call && asksForMore(parts, context, call) ? refuse(parts, context, call) : undefined;
 }
 
 interface RequestedCall extends CallParams {
@@ -32,7 +31,11 @@ function callIn(message: unknown): RequestedCall | undefined {
   return { id: message.id, name, arguments: given };
 }
 
-function asksForMore({ registry }: Parts, { principal }: Exchange, { name, arguments: given }: CallParams): boolean {
+function asksForMore(
+  { registry }: Parts,
+  { principal }: RequestContext,
+  { name, arguments: given }: CallParams,
+): boolean {
   const tool = registry.find(name);
   if (!tool?.delegatesTo) return tool !== undefined && scopesToAskFor(principal, tool, given) !== undefined;
   const { data } = tool.input.safeParse(given);
@@ -42,11 +45,10 @@ function asksForMore({ registry }: Parts, { principal }: Exchange, { name, argum
 }
 
 /** The call is made, so that it is refused and audited as any other. */
-async function refuse({ registry, flights, writer }: Parts, exchange: Exchange, call: RequestedCall): Promise<void> {
-  const era = isModern(exchange) ? 'modern' : 'legacy';
-  const flight = flights.enter(exchange, null);
-  const answer = await callTool(registry, { exchange, flight }, call);
+async function refuse({ registry, writer }: Parts, context: RequestContext, call: RequestedCall): Promise<void> {
+  const era = isModern(context) ? 'modern' : 'legacy';
+  const answer = await callTool(registry, context, call);
   const askFor = answer.ok ? undefined : answer.askFor;
-  if (askFor) await exchange.askFor?.(askFor);
-  sendJsonText(exchange.response, askFor ? 403 : 200, writer.toolResult(answer, call.id, era));
+  if (askFor) await context.askFor(askFor);
+  sendJsonText(context.response, askFor ? 403 : 200, writer.toolResult(answer, call.id, era));
 }

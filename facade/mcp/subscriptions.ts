@@ -10,9 +10,10 @@ import type { Principal } from '../../tools/core/access/principal.ts';
 import { reachOf } from '../../tools/core/access/reach.ts';
 import { checkNow } from '../../tools/core/access/standing.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { isObject, type RequestId, RpcError } from './message.ts';
 import { canonicalUri, ResourceUpdates, type UpdateParts } from './resource-updates.ts';
-import type { SdkVisit } from './sdk-server.ts';
+import type { SdkRequest } from './sdk-server.ts';
 import { acceptsEvents, errorResponse } from './web.ts';
 
 /** How many subscriptions a caller may have open, and how many resources one of them may follow. */
@@ -24,7 +25,7 @@ interface Subscription {
   readonly handler: McpHttpHandler;
   /** Notifies the subscriber if the list differs from the one in its last notification. */
   compare(principal: Principal): void;
-  readonly visit: SdkVisit;
+  readonly context: RequestContext;
 }
 
 /** The open `subscriptions/listen` streams. Each has a bus of its own, so a subscriber hears only of changes of its own list. */
@@ -43,18 +44,17 @@ export class Subscriptions {
     parts.store.cluster?.onGap(() => this.#endAll());
   }
 
-  serve(visit: SdkVisit, id: RequestId): Response | Promise<Response> {
-    const { exchange, flight, request } = visit;
-    if (!acceptsEvents(exchange)) {
+  serve({ context, request }: SdkRequest, id: RequestId): Response | Promise<Response> {
+    if (!acceptsEvents(context)) {
       const error = new RpcError(INVALID_REQUEST, 'A subscription is a stream; send Accept: text/event-stream.');
       return errorResponse(id, error, 400);
     }
-    const caller = `${exchange.principal.type} ${exchange.principal.id}`;
+    const caller = `${context.principal.type} ${context.principal.id}`;
     if ([...this.#open].filter((other) => other.caller === caller).length >= MOST_OPEN) {
       const message = `You have ${MOST_OPEN} subscriptions open; close one first.`;
       return errorResponse(id, new RpcError(INTERNAL_ERROR, message), 200);
     }
-    const { message, uris } = withKnownUris(visit.message);
+    const { message, uris } = withKnownUris(context.message);
     if (uris.size > MOST_URIS) {
       const error = new RpcError(
         INVALID_PARAMS,
@@ -63,22 +63,22 @@ export class Subscriptions {
       return errorResponse(id, error, 200);
     }
     const bus = new InMemoryServerEventBus(this.#onError);
-    const compare = this.#comparer(exchange.principal, bus);
-    const subscription = { caller, handler: this.#createHandler(bus), compare, visit };
+    const compare = this.#comparer(context.principal, bus);
+    const subscription = { caller, handler: this.#createHandler(bus), compare, context };
     this.#open.add(subscription);
-    const unfollow = this.#updates.follow(visit, uris, (uri) => bus.publish({ kind: 'resource_updated', uri }));
-    exchange.response.once('close', () => {
+    const unfollow = this.#updates.follow(context, uris, (uri) => bus.publish({ kind: 'resource_updated', uri }));
+    context.response.once('close', () => {
       this.#open.delete(subscription);
       unfollow();
     });
-    flight.onRenewed = compare;
+    context.onRenewed = compare;
     return subscription.handler.fetch(request, { parsedBody: message });
   }
 
   /** Checks now whose list has changed. Without it, that is found when the credential is checked again. */
   lookAgain(): void {
-    for (const { visit, compare } of this.#open) {
-      void checkNow(() => visit.exchange.renewed(), { onGone: () => visit.flight.abort(), onRenewed: compare });
+    for (const { context, compare } of this.#open) {
+      void checkNow(() => context.renewed(), { onGone: () => context.abort(), onRenewed: compare });
     }
   }
 

@@ -8,8 +8,8 @@ import type { CatalogEntry } from '../../tools/core/registry/catalog-index.ts';
 import type { ServerFacts } from '../../tools/core/registry/context.ts';
 import { type ListedTool, listedForForms, listedTool, withoutView } from '../../tools/core/registry/listed-tool.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { KeptBody } from '../http/kept-body.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { RpcError } from './message.ts';
 import type { Era } from './protocol-versions.ts';
 import type { ResponseWriter } from './wire.ts';
@@ -33,7 +33,7 @@ interface KeptList {
   readonly prepared: Map<string, KeptBody>;
 }
 
-type Asked = Pick<Exchange, 'principal' | 'url'>;
+type Asked = Pick<RequestContext, 'principal' | 'url'>;
 
 /** The part of the registry that lists are made from. */
 interface ListSource extends Pick<Registry, 'list'> {

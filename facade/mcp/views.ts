@@ -1,7 +1,7 @@
 import { CLIENT_CAPABILITIES_META_KEY, INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import { type View, viewAt } from '../../tools/core/registry/view.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { isObject, RpcError } from './message.ts';
 import { isModern } from './protocol-versions.ts';
 
@@ -18,8 +18,9 @@ export interface ViewPages {
 }
 
 /** Whether the list of tools names their pages. Clients of 2026-07-28 say in each request whether they show them; of others it cannot be known here. */
-export function showsViews(exchange: Pick<Exchange, 'request'>, message: unknown): boolean {
-  if (!isModern(exchange)) return true;
+export function showsViews(context: Pick<RequestContext, 'request' | 'message'>): boolean {
+  if (!isModern(context)) return true;
+  const { message } = context;
   return isObject(message) && isObject(message.params) && declaresViews(message.params._meta);
 }
 
@@ -46,7 +47,7 @@ export function areViewsAlone(capabilities: Readonly<Record<string, unknown>>): 
 /** `resources/read` of a page, for whoever has a tool that is shown in it. The page holds no data, so reading it is no call of a tool. */
 export async function readView(
   { registry, pages }: { readonly registry: Registry; readonly pages: ViewPages },
-  { principal }: Pick<Exchange, 'principal'>,
+  { principal }: Pick<RequestContext, 'principal'>,
   uri: string,
 ): Promise<Result> {
   const view = viewAt(uri);

@@ -4,8 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { watchCredential } from '../../tools/core/access/standing.ts';
 import type { ToolError } from '../../tools/core/errors.ts';
 import { namesEvents } from '../http/accept.ts';
-import type { Exchange } from '../http/exchange.ts';
-import type { Flight } from './calls.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { type RequestId, type RpcError, rpcErrorJson } from './message.ts';
 import { sendJsonText, sendNothing } from './wire.ts';
 
@@ -13,7 +12,7 @@ import { sendJsonText, sendNothing } from './wire.ts';
  * The request in the form that the SDK needs. It has no body, because the parsed message is passed beside it. It accepts every form that
  * the SDK could answer in; the door checks what the client accepts.
  */
-export function webRequest({ request, url }: Exchange, { signal }: Flight): Request {
+export function webRequest({ request, url, signal }: RequestContext): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     if (typeof value === 'string') headers.set(name, value);
@@ -32,7 +31,7 @@ export function standardHeaders({ headers }: Request) {
   };
 }
 
-export function acceptsEvents({ request }: Exchange): boolean {
+export function acceptsEvents({ request }: RequestContext): boolean {
   return namesEvents(request.headers.accept);
 }
 
@@ -45,23 +44,22 @@ export function errorResponse(id: RequestId | null, error: RpcError, status: num
  * credential is no longer valid; a call answers with that error.
  */
 export async function sendWebResponse(
-  exchange: Exchange,
-  flight: Flight,
+  context: RequestContext,
   answer: Response,
   onError: (cause: unknown) => void,
 ): Promise<void> {
-  const { response } = exchange;
+  const { response } = context;
   if (response.destroyed || response.writableEnded) {
     await answer.body?.cancel();
     return;
   }
   if (answer.headers.get('content-type')?.startsWith('text/event-stream') && answer.body) {
-    const { onRenewed } = flight;
+    const { onRenewed } = context;
     const onGone = (problem: ToolError) => {
       if (problem.cause !== undefined) onError(problem.cause);
-      flight.abort();
+      context.abort();
     };
-    const stopWatching = onRenewed && watchCredential(() => exchange.renewed(), { onGone, onRenewed });
+    const stopWatching = onRenewed && watchCredential(() => context.renewed(), { onGone, onRenewed });
     await pipeEvents(response, answer, answer.body).finally(stopWatching);
   } else if (answer.body) sendJsonText(response, answer.status, await answer.text());
   else sendNothing(response, answer.status);

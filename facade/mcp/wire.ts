@@ -47,7 +47,7 @@ export function closing(id: RequestId): string {
   return `,"jsonrpc":"2.0","id":${typeof id === 'string' ? JSON.stringify(id) : id}}`;
 }
 
-/** Ends the exchange with JSON. */
+/** Ends the context with JSON. */
 export function sendJsonText(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, [
     'Content-Type',

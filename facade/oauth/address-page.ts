@@ -1,8 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readers } from '../../store/port.ts';
 import { readSettings } from '../../tools/settings/settings.ts';
 import { isLoopback } from '../config/sign-in-config.ts';
-import { targetOf } from '../http/target.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { type Html, html } from '../sign-in/html.ts';
 import { sendPage } from '../sign-in/layout.ts';
 
@@ -14,13 +13,13 @@ interface Options {
 }
 
 /** Shows people in a browser what an MCP address is and how to connect it. The response has its status and challenge already. */
-type ShowAddress = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+type ShowAddress = (context: RequestContext) => Promise<void>;
 
 /** The page is the same for every capsule id, so that it does not show which capsules there are. */
 export function createAddressPage({ store, baseUrl, signsIn }: Options): ShowAddress {
   const { origin, pathname } = new URL(baseUrl);
-  return async (request, response) => {
-    const address = `${origin}${pathname.replace(/\/$/, '')}${targetOf(request).path}`;
+  return async ({ response, target }) => {
+    const address = `${origin}${pathname.replace(/\/$/, '')}${target.path}`;
     const { workspaceName } = await readSettings(store);
     sendPage(response, 401, {
       title: `An address for AI apps – ${workspaceName}`,

@@ -2,7 +2,7 @@ import type { Provider } from 'oidc-provider';
 import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import { ToolError } from '../../tools/core/errors.ts';
 import { sendPage } from '../sign-in/layout.ts';
-import type { Handlers, Visit } from '../sign-in/visit.ts';
+import type { Handlers, PageRequest } from '../sign-in/page-request.ts';
 import { type Addresses, paths } from './addresses.ts';
 import { problemOf } from './answers.ts';
 import type { AskingClient, Clients } from './clients.ts';
@@ -29,9 +29,9 @@ export type Decision =
 /** The page on which people agree. */
 export interface Consent {
   /** Undefined where the page was shown. The person may have decided before confirming that it is them. */
-  show(visit: Visit, asked: Asked): Promise<Decision | undefined>;
+  show(context: PageRequest, asked: Asked): Promise<Decision | undefined>;
   /** Undefined where another page was shown instead. */
-  decide(visit: Visit, asked: Asked): Promise<Decision | undefined>;
+  decide(context: PageRequest, asked: Asked): Promise<Decision | undefined>;
 }
 
 interface Options {
@@ -47,24 +47,24 @@ type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 export function createConsentHandlers(options: Options): Handlers {
   const { consent } = options;
 
-  async function answer(visit: Visit, by: Consent['decide']): Promise<void> {
-    const { interaction, asked } = await openInteraction(options, visit);
-    const decision = await by(visit, asked);
+  async function answer(context: PageRequest, by: Consent['decide']): Promise<void> {
+    const { interaction, asked } = await openInteraction(options, context);
+    const decision = await by(context, asked);
     if (!decision) return;
     if ('denied' in decision) {
       interaction.result = { error: 'access_denied', error_description: 'The person did not agree.' };
     } else await grant(options, { interaction, asked, decision });
     await interaction.persist();
-    sendPage(visit.response, 200, leavePage(visit.around, asked, interaction.returnTo));
+    sendPage(context.response, 200, leavePage(context.around, asked, interaction.returnTo));
   }
 
   return {
-    [`GET ${paths.consent}`]: (visit: Visit) => answer(visit, (...request) => consent.show(...request)),
-    [`POST ${paths.consent}`]: (visit: Visit) => answer(visit, (...request) => consent.decide(...request)),
+    [`GET ${paths.consent}`]: (context: PageRequest) => answer(context, (...request) => consent.show(...request)),
+    [`POST ${paths.consent}`]: (context: PageRequest) => answer(context, (...request) => consent.decide(...request)),
   };
 }
 
-async function openInteraction({ provider, addresses, clients }: Options, { request, response }: Visit) {
+async function openInteraction({ provider, addresses, clients }: Options, { request, response }: PageRequest) {
   const interaction = await findInteraction(await provider(), restated(request, addresses, {}), response);
   const { client_id, redirect_uri, resource: url, scope } = interaction.params as Record<string, string>; // checked by the library
   const client = await clients.asking(client_id ?? '', redirect_uri ?? '');

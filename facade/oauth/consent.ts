@@ -12,8 +12,8 @@ import type { SessionCookies } from '../http/session-cookie.ts';
 import { isMarkFor, markFor } from '../sign-in/browser.ts';
 import { BrowserSessions } from '../sign-in/browser-sessions.ts';
 import { sendOn, sendPage } from '../sign-in/layout.ts';
+import type { PageRequest } from '../sign-in/page-request.ts';
 import { returnPath } from '../sign-in/return-path.ts';
-import type { Visit } from '../sign-in/visit.ts';
 import type { Asked, Consent, Decision } from './consent-handlers.ts';
 import { capsulePage, choicePage, type PageOptions, type Problem, tokenPage } from './consent-views.ts';
 import { Offers } from './offers.ts';
@@ -50,78 +50,90 @@ class ConsentPage implements Consent {
   }
 
   /** Shows what is asked. A person who is not signed in, or must confirm a decision, signs in first and comes back. */
-  async show(visit: Visit, asked: Asked): Promise<Decision | undefined> {
-    const confirmed = await this.#confirmed(visit, asked);
-    if (!confirmed) return this.#show(visit, asked).then(() => undefined);
-    const decision = await this.#allow(visit, asked, confirmed);
-    if (decision) returnPath.take(visit.request, visit.response);
+  async show(context: PageRequest, asked: Asked): Promise<Decision | undefined> {
+    const confirmed = await this.#confirmed(context, asked);
+    if (!confirmed) return this.#show(context, asked).then(() => undefined);
+    const decision = await this.#allow(context, asked, confirmed);
+    if (decision) returnPath.take(context.request, context.response);
     return decision;
   }
 
-  async #show(visit: Visit, asked: Asked, problem?: Problem): Promise<void> {
-    const person = await this.#sessions.of(visit);
+  async #show(context: PageRequest, asked: Asked, problem?: Problem): Promise<void> {
+    const person = await this.#sessions.of(context);
     // Also for a person who goes on as somebody else.
-    returnPath.keep(visit.response, visit.url.pathname);
-    const page: PageOptions = { asked, around: visit.around, action: visit.around.at(visit.url.pathname), problem };
-    if (asked.capsuleId !== undefined) return this.#showCapsule(visit, page, asked.capsuleId, person);
-    if (!person) return sendOn(visit.response, visit.around.at('/sign-in'));
+    returnPath.keep(context.response, context.url.pathname);
+    const page: PageOptions = {
+      asked,
+      around: context.around,
+      action: context.around.at(context.url.pathname),
+      problem,
+    };
+    if (asked.capsuleId !== undefined) return this.#showCapsule(context, page, asked.capsuleId, person);
+    if (!person) return sendOn(context.response, context.around.at('/sign-in'));
     const [scopes, capsules, chosen] = await Promise.all([
       this.#offers.scopes(asked, person),
       this.#offers.capsules(asked, person),
       this.#chosenBefore(asked, person),
     ]);
-    sendPage(visit.response, statusOf(problem), choicePage(page, { person: person.name, scopes, capsules, chosen }));
+    sendPage(context.response, statusOf(problem), choicePage(page, { person: person.name, scopes, capsules, chosen }));
   }
 
   /** What came of the form. Undefined where the page is shown again. */
-  async decide(visit: Visit, asked: Asked): Promise<Decision | undefined> {
-    const decision = await this.#decide(visit, asked);
-    if (decision) returnPath.take(visit.request, visit.response);
+  async decide(context: PageRequest, asked: Asked): Promise<Decision | undefined> {
+    const decision = await this.#decide(context, asked);
+    if (decision) returnPath.take(context.request, context.response);
     return decision;
   }
 
-  async #decide(visit: Visit, asked: Asked): Promise<Decision | undefined> {
-    const { form } = visit;
-    if (form.get('decision') === 'token') return this.#takeToken(visit, asked);
-    const by = await this.#by(visit, asked);
+  async #decide(context: PageRequest, asked: Asked): Promise<Decision | undefined> {
+    const { form } = context;
+    if (form.get('decision') === 'token') return this.#takeToken(context, asked);
+    const by = await this.#by(context, asked);
     if (form.get('decision') !== 'allow') {
-      if (by) await this.#call(visit, asked, by, { decision: 'deny' });
+      if (by) await this.#call(context, asked, by, { decision: 'deny' });
       return { denied: true };
     }
-    if (!by) return this.#again(visit, asked, 'You are not signed in any more.');
+    if (!by) return this.#again(context, asked, 'You are not signed in any more.');
     if (by.principal.name !== form.get('as'))
-      return this.#again(visit, asked, 'Somebody else has signed in meanwhile.');
+      return this.#again(context, asked, 'Somebody else has signed in meanwhile.');
     const given = givenBy(form, asked);
-    if (!given) return this.#again(visit, asked, 'Choose what the app may do.');
-    return this.#allow(visit, asked, { by, given });
+    if (!given) return this.#again(context, asked, 'Choose what the app may do.');
+    return this.#allow(context, asked, { by, given });
   }
 
-  async #allow(visit: Visit, asked: Asked, { by, given }: Allowed): Promise<Decision | undefined> {
+  async #allow(context: PageRequest, asked: Asked, { by, given }: Allowed): Promise<Decision | undefined> {
     if (asked.capsuleId === undefined && !(await this.#offers.holds(asked, by.principal, given)))
-      return this.#again(visit, asked, 'The app did not ask for so much, or you may not do it yourself.');
-    const answer = await this.#call(visit, asked, by, { decision: 'allow', ...given });
-    if (!answer.ok && answer.error.required?.freshSignIn) return confirmFirst(visit, asked, { by, given });
-    if (!answer.ok) return this.#again(visit, asked, answer.error.issues?.[0]?.message ?? answer.error.error);
+      return this.#again(context, asked, 'The app did not ask for so much, or you may not do it yourself.');
+    const answer = await this.#call(context, asked, by, { decision: 'allow', ...given });
+    if (!answer.ok && answer.error.required?.freshSignIn) return confirmFirst(context, asked, { by, given });
+    if (!answer.ok) return this.#again(context, asked, answer.error.issues?.[0]?.message ?? answer.error.error);
     const { id } = answer.output as { readonly id: string }; // of a call that allows
     const app = await this.#options.store.connectedApps.get(id);
     await this.#proofs.forget(asked.interactionId);
-    return app ? { app, scopes: app.scopes } : this.#again(visit, asked, 'The connection ended at once.');
+    return app ? { app, scopes: app.scopes } : this.#again(context, asked, 'The connection ended at once.');
   }
 
   /** What the person decided in this browser before they confirmed that it is them. */
-  async #confirmed(visit: Visit, asked: Asked): Promise<Allowed | undefined> {
-    const { searchParams } = visit.url;
+  async #confirmed(context: PageRequest, asked: Asked): Promise<Allowed | undefined> {
+    const { searchParams } = context.url;
     const given = givenBy(searchParams, asked);
-    const principal = given && (await this.#sessions.of(visit));
+    const principal = given && (await this.#sessions.of(context));
     if (!given || principal?.freshUntil === undefined) return undefined;
     const allowed = { by: { principal }, given };
-    return isMarkFor(visit.browser, decidedText(asked, allowed), searchParams.get('mark') ?? '') ? allowed : undefined;
+    return isMarkFor(context.browser, decidedText(asked, allowed), searchParams.get('mark') ?? '')
+      ? allowed
+      : undefined;
   }
 
-  async #showCapsule(visit: Visit, page: PageOptions, capsuleId: string, person: Principal | undefined): Promise<void> {
+  async #showCapsule(
+    context: PageRequest,
+    page: PageOptions,
+    capsuleId: string,
+    person: Principal | undefined,
+  ): Promise<void> {
     const { asked } = page;
     const capsule = await this.#options.store.capsules.get(capsuleId);
-    const proof = capsule && (await this.#proofs.find(asked.interactionId, capsuleId, visit.browser));
+    const proof = capsule && (await this.#proofs.find(asked.interactionId, capsuleId, context.browser));
     const user = capsule && person && mayUseCapsule(person, capsule) ? { userId: person.ownerId } : undefined;
     const by = proof ?? user;
     const offer = capsule && by && (await this.#offers.capsule(asked, capsule, by));
@@ -130,34 +142,34 @@ class ConsentPage implements Consent {
       typeof offer === 'object'
         ? capsulePage(page, { offer, person: proof ? undefined : person?.name })
         : tokenPage({ ...page, problem }, { person: person?.name, isServed: typeof offer !== 'string' });
-    sendPage(visit.response, statusOf(problem), html);
+    sendPage(context.response, statusOf(problem), html);
   }
 
   /** Wrong tokens are counted; no token is logged or audited. */
-  async #takeToken(visit: Visit, asked: Asked): Promise<undefined> {
+  async #takeToken(context: PageRequest, asked: Asked): Promise<undefined> {
     const { interactionId, capsuleId } = asked;
-    const { browser, visitor, form } = visit;
-    if (capsuleId === undefined) return this.#again(visit, asked, 'Choose what the app may do.');
-    const by = { interactionId, browser, address: visitor.address };
+    const { browser, address, form } = context;
+    if (capsuleId === undefined) return this.#again(context, asked, 'Choose what the app may do.');
+    const by = { interactionId, browser, address };
     try {
-      if (await this.#proofs.show(form.get('token') ?? '', capsuleId, by)) return this.#again(visit, asked);
+      if (await this.#proofs.show(form.get('token') ?? '', capsuleId, by)) return this.#again(context, asked);
     } catch (refused) {
       if (!(refused instanceof ToolError)) throw refused;
-      this.#options.refused.count(visitor.address, refused.code);
-      return this.#again(visit, asked, refused.message, errorStatus[refused.code]);
+      this.#options.refused.count(address, refused.code);
+      return this.#again(context, asked, refused.message, errorStatus[refused.code]);
     }
-    this.#options.refused.count(visitor.address, 'unauthenticated');
-    return this.#again(visit, asked, 'This is not a token of this address. Copy the whole token, from cpt_ on.');
+    this.#options.refused.count(address, 'unauthenticated');
+    return this.#again(context, asked, 'This is not a token of this address. Copy the whole token, from cpt_ on.');
   }
 
-  async #again(visit: Visit, asked: Asked, text?: string, status = 400): Promise<undefined> {
-    await this.#show(visit, asked, text === undefined ? undefined : { text, status });
+  async #again(context: PageRequest, asked: Asked, text?: string, status = 400): Promise<undefined> {
+    await this.#show(context, asked, text === undefined ? undefined : { text, status });
   }
 
-  async #by(visit: Visit, { interactionId, capsuleId }: Asked): Promise<By | undefined> {
+  async #by(context: PageRequest, { interactionId, capsuleId }: Asked): Promise<By | undefined> {
     const proof =
-      capsuleId === undefined ? undefined : await this.#proofs.find(interactionId, capsuleId, visit.browser);
-    const principal = proof ? undefined : await this.#sessions.of(visit);
+      capsuleId === undefined ? undefined : await this.#proofs.find(interactionId, capsuleId, context.browser);
+    const principal = proof ? undefined : await this.#sessions.of(context);
     if (principal) return { principal };
     const capsule = capsuleId === undefined ? undefined : await this.#options.store.capsules.get(capsuleId);
     if (!proof || !capsule) return undefined;
@@ -166,7 +178,7 @@ class ConsentPage implements Consent {
     return { principal: agreeing(capsulePrincipal(capsule, catalog, owner)), tokenPrefix: proof.tokenPrefix };
   }
 
-  #call(visit: Visit, asked: Asked, { principal, tokenPrefix }: By, decided: Decided) {
+  #call(context: PageRequest, asked: Asked, { principal, tokenPrefix }: By, decided: Decided) {
     const { id: clientId, name, host, verified } = asked.client;
     return this.#options.registry.call({
       principal,
@@ -180,8 +192,8 @@ class ConsentPage implements Consent {
         ...decided,
       },
       door: 'rest',
-      requestId: visit.visitor.requestId,
-      client: visit.request.headers['user-agent'],
+      requestId: context.requestId,
+      client: context.request.headers['user-agent'],
     });
   }
 
@@ -203,7 +215,7 @@ interface Allowed {
 }
 
 /** Has the person confirm that it is them, and come back with what they decided. */
-function confirmFirst({ response, around, url, browser }: Visit, asked: Asked, allowed: Allowed): undefined {
+function confirmFirst({ response, around, url, browser }: PageRequest, asked: Asked, allowed: Allowed): undefined {
   const mark = markFor(browser, decidedText(asked, allowed));
   const then = `${url.pathname}?${new URLSearchParams({ give: allowed.given.scopes?.at(-1) ?? '', mark })}`;
   sendOn(response, around.at(`/sign-in/again?${new URLSearchParams({ then })}`));

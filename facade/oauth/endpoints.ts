@@ -1,12 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { ToolError } from '../../tools/core/errors.ts';
-import { addressOf } from '../http/caller-address.ts';
-import type { OpenEndpoint } from '../http/endpoint.ts';
 import type { Guards } from '../http/guards.ts';
-import { requestIdOf } from '../http/native-prototypes.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
-import { targetOf } from '../http/target.ts';
+import type { Endpoint, RequestContext } from '../http/request-context.ts';
 import { CAPSULE_MCP_PATH, MCP_PATH } from '../mcp/endpoints.ts';
 import { type Addresses, paths } from './addresses.ts';
 import { openToPages, type Problem, problemOf, sendDocument, sendProblem } from './answers.ts';
@@ -22,7 +19,7 @@ interface EndpointOptions {
   showProblem(response: ServerResponse, problem: Problem): Promise<void>;
 }
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+type Answer = (context: RequestContext) => Promise<void> | void;
 
 interface Served {
   readonly path: string;
@@ -33,20 +30,21 @@ interface Served {
 }
 
 /** What the protocol asks for: metadata, registration, authorization, tokens. */
-export function createEndpoints(options: EndpointOptions): OpenEndpoint[] {
+export function createEndpoints(options: EndpointOptions): Endpoint[] {
   const { guards, refused, logger, showProblem } = options;
 
-  async function serve(served: Served, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serve(served: Served, context: RequestContext): Promise<void> {
     const { isForPrograms, answer } = served;
+    const { request, response, requestId } = context;
     try {
       guards.checkHost(request);
       if (isForPrograms && !openToPages(request, response)) return;
-      requireMethod(served, request, response);
-      await answer(request, response);
+      requireMethod(served, context);
+      await answer(context);
     } catch (thrown) {
       const problem = problemOf(thrown);
-      if (problem.status === 500) logger.error({ requestId: requestIdOf(response), err: thrown }, 'request failed');
-      if (problem.status === 429) refused.count(addressOf(request), 'rate_limited');
+      if (problem.status === 500) logger.error({ requestId, err: thrown }, 'request failed');
+      if (problem.status === 429) refused.count(context.address, 'rate_limited');
       if (response.headersSent) response.destroy();
       else if (isForPrograms) sendProblem(response, problem);
       else await showProblem(response, problem);
@@ -57,11 +55,11 @@ export function createEndpoints(options: EndpointOptions): OpenEndpoint[] {
     open: true,
     method: '*',
     path: served.path,
-    serve: (request, response) => serve(served, request, response),
+    serve: (context) => serve(served, context),
   }));
 }
 
-function requireMethod({ method }: Served, request: IncomingMessage, response: ServerResponse): void {
+function requireMethod({ method }: Served, { request, response }: RequestContext): void {
   if (request.method === method || (method === 'GET' && request.method === 'HEAD')) return;
   const methods = method === 'GET' ? 'HEAD, GET' : 'POST';
   response.setHeader('Allow', methods);
@@ -72,21 +70,20 @@ function protocol({ requests }: EndpointOptions): Served[] {
   const post = { method: 'POST', isForPrograms: true } as const;
   const open = { method: 'GET', isForPrograms: false } as const;
   return [
-    { path: paths.authorize, ...open, answer: (...each) => requests.authorize(...each) },
-    { path: `${paths.authorize}/{id}`, ...open, answer: (...each) => requests.resume(...each) },
-    { path: paths.token, ...post, answer: (...each) => requests.token(...each) },
-    { path: paths.revoke, ...post, answer: (...each) => requests.revoke(...each) },
-    { path: paths.register, ...post, answer: (...each) => requests.register(...each) },
+    { path: paths.authorize, ...open, answer: (context) => requests.authorize(context) },
+    { path: `${paths.authorize}/{id}`, ...open, answer: (context) => requests.resume(context) },
+    { path: paths.token, ...post, answer: (context) => requests.token(context) },
+    { path: paths.revoke, ...post, answer: (context) => requests.revoke(context) },
+    { path: paths.register, ...post, answer: (context) => requests.register(context) },
   ];
 }
 
 /** Clients put the path of an address behind the well-known name; proxies that take the path of BASE_URL away may leave it there. */
 function metadata({ addresses }: EndpointOptions): Served[] {
   const read = { method: 'GET', isForPrograms: true } as const;
-  const server: Answer = (_, response) => sendDocument(response, authorizationServer(addresses));
-  const resource: Answer = (request, response) => {
-    const { pathname } = targetOf(request).url ?? { pathname: '' };
-    const path = pathname.slice(PROTECTED_RESOURCE.length);
+  const server: Answer = ({ response }) => sendDocument(response, authorizationServer(addresses));
+  const resource: Answer = ({ request, response, url }) => {
+    const path = url.pathname.slice(PROTECTED_RESOURCE.length);
     const below = path.startsWith(`${addresses.prefix}/`) ? path.slice(addresses.prefix.length) : path;
     const found = below === '' || below === addresses.prefix ? addresses.unified : addresses.resourceAt(below);
     if (!found) throw new ToolError('not_found', 'There is no such resource; capsules have ids like cap_01h….');

@@ -7,8 +7,9 @@ import { createFetch } from '../../tools/core/outbound/fetch.ts';
 import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
 import { isLoopback } from '../config/sign-in-config.ts';
 import type { Guards } from '../http/guards.ts';
-import { requestIdOf } from '../http/native-prototypes.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
+import { contextOf } from '../http/request-context.ts';
+import { createAccessTokens } from './access-tokens.ts';
 import { Addresses } from './addresses.ts';
 import { Clients } from './clients.ts';
 import { type Consent, createConsentHandlers } from './consent-handlers.ts';
@@ -63,7 +64,7 @@ export function createOAuth(options: OAuthOptions) {
       isConnected: (id) => isConnected(id, options),
       renderError: errorRenderer(showProblem),
       earlyErrors: earlyErrors({ addresses, showProblem, kindOf: (id) => clients.kindOf(id) }),
-      onError: (err, response) => logger.error({ requestId: requestIdOf(response), err }, 'request failed'),
+      onError: (err, response) => logger.error({ requestId: contextOf(response).requestId, err }, 'request failed'),
       onEnded: (ended) => logger.info(ended, 'a connection was ended by its client'),
     }),
   );
@@ -74,7 +75,7 @@ export function createOAuth(options: OAuthOptions) {
   };
   const upkeep = startOnce(store.jobs, forget, { onFailure, everyMs: UPKEEP_MS });
   return {
-    addresses,
+    accessTokens: createAccessTokens({ ...options, store: store.credentials ?? store, addresses }),
     stepUps,
     endpoints: createEndpoints({ ...options, addresses, requests, showProblem }),
     handlers: createConsentHandlers({ ...options, addresses, clients, provider }),

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Configuration } from 'oidc-provider';
 import type { Readers } from '../../store/port.ts';
 import { readSettings } from '../../tools/settings/settings.ts';
-import { requestIdOf } from '../http/native-prototypes.ts';
+import { contextOf } from '../http/request-context.ts';
 import { sendPage } from '../sign-in/layout.ts';
 import { problemPage } from '../sign-in/views.ts';
 import { type Addresses, paths } from './addresses.ts';
@@ -18,7 +18,7 @@ export function createShowProblem(store: Pick<Readers, 'settings'>, { prefix }: 
     const problem = {
       title: 'This app cannot be connected',
       text: `${description} (${error}) Start again in the app; if that does not help, report it to the maker of the app.`,
-      requestId: requestIdOf(response),
+      requestId: contextOf(response).requestId,
     };
     sendPage(response, status, problemPage(around, problem));
   };

@@ -1,10 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import type { Store } from '../../store/port.ts';
 import { createRateLimit, type RateLimit } from '../../tools/core/access/rate-limit.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { readForm } from '../http/body.ts';
-import { addressOf } from '../http/caller-address.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { sendJson } from '../http/respond.ts';
 import { type Addresses, paths } from './addresses.ts';
 import type { ClientProperties, Clients } from './clients.ts';
@@ -12,7 +12,7 @@ import { lookedUpFor } from './documents.ts';
 import { OAuthError } from './oauth-error.ts';
 import { authorizationQuery, requireResource, tokenForm } from './parameters.ts';
 import { createRegistration } from './registration.ts';
-import { restated } from './restated.ts';
+import { type Changes, restated } from './restated.ts';
 import { findState } from './states.ts';
 import type { StepUps } from './step-ups.ts';
 
@@ -44,24 +44,24 @@ export class Requests {
     });
   }
 
-  async register(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async register({ request, response }: RequestContext): Promise<void> {
     sendJson(response, 201, await this.#register(request));
   }
 
-  async authorize(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    await this.#limit(networkOf(addressOf(request)));
-    const [, search = ''] = /^[^?]*\?(.*)$/s.exec(request.url ?? '') ?? [];
+  async authorize(context: RequestContext): Promise<void> {
+    await this.#limit(networkOf(context.address));
+    const [, search = ''] = /^[^?]*\?(.*)$/s.exec(context.request.url ?? '') ?? [];
     const query = authorizationQuery(search, this.#options.addresses);
-    await this.#pass(request, response, { target: `${paths.authorize}?${query}` });
+    await this.#pass(context, { target: `${paths.authorize}?${query}` });
   }
 
-  async resume(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    await this.#pass(request, response, {});
+  async resume(context: RequestContext): Promise<void> {
+    await this.#pass(context, {});
   }
 
-  async token(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async token(context: RequestContext): Promise<void> {
     const { addresses, store } = this.#options;
-    const form = tokenForm(await readForm(request), addresses);
+    const form = tokenForm(await readForm(context.request), addresses);
     const [kind, shown] =
       form.get('grant_type') === 'refresh_token'
         ? ['RefreshToken', form.get('refresh_token')]
@@ -71,26 +71,22 @@ export class Requests {
     if (kind === 'RefreshToken' && state?.grantId !== undefined && (await this.#options.stepUps.take(state.grantId))) {
       throw new OAuthError('invalid_grant', 'The app needs more than it was given; ask the person again.');
     }
-    await this.#pass(request, response, { target: paths.token, form });
+    await this.#pass(context, { target: paths.token, form });
   }
 
-  async revoke(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const form = new URLSearchParams([...(await readForm(request))]);
-    await this.#pass(request, response, { target: paths.revoke, form });
+  async revoke(context: RequestContext): Promise<void> {
+    const form = new URLSearchParams([...(await readForm(context.request))]);
+    await this.#pass(context, { target: paths.revoke, form });
   }
 
-  async #pass(
-    request: IncomingMessage,
-    response: ServerResponse,
-    changes: { readonly target?: string; readonly form?: URLSearchParams },
-  ): Promise<void> {
+  async #pass({ request, response, address }: RequestContext, changes: Changes): Promise<void> {
     const provider = await this.#options.provider();
     response.setHeader('Referrer-Policy', 'no-referrer');
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('X-Frame-Options', 'DENY');
     const answer = provider.callback();
     const restatedRequest = restated(request, this.#options.addresses, changes);
-    await lookedUpFor.run(addressOf(request), () => answer(restatedRequest, response));
+    await lookedUpFor.run(address, () => answer(restatedRequest, response));
   }
 
   async #validate(properties: ClientProperties): Promise<void> {

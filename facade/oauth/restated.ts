@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import type { Addresses } from './addresses.ts';
 
-interface Changes {
+export interface Changes {
   /** Path and query. */
   readonly target?: string;
   readonly form?: URLSearchParams;

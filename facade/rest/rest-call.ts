@@ -1,41 +1,27 @@
 import type { CallEvent, Progress } from '../../tools/core/registry/call.ts';
 import type { Answer } from '../../tools/core/registry/registry.ts';
 import { acceptedTypes } from '../http/accept.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { RequestContext } from '../http/request-context.ts';
 
 const HEARTBEAT_MS = 15_000;
 
-interface RestCallOptions {
-  /** The tool reports events. */
-  readonly streams: boolean;
-  /** The call continues when its client goes away, because the client will ask for the answer again. */
-  readonly lasts: boolean;
-}
-
 /**
- * A REST call that may take long. Its signal aborts when the client goes away. A client that wants events gets them as they come. The
+ * A REST call that may take long. A client that wants events gets them as they come. The
  * stream begins with the first event, so a call that is refused before has the status of its error.
  */
 export class RestCall {
-  readonly #exchange: Exchange;
-  readonly #controller = new AbortController();
+  readonly #context: RequestContext;
   #heartbeat: NodeJS.Timeout | undefined;
   readonly #streams: boolean;
   #wanted: boolean;
 
-  constructor(exchange: Exchange, { streams, lasts }: RestCallOptions) {
-    const { request, response } = exchange;
-    this.#exchange = exchange;
+  /** `streams`: the tool reports events. */
+  constructor(context: RequestContext, { streams }: { readonly streams: boolean }) {
+    const { request, response } = context;
+    this.#context = context;
     this.#streams = streams;
     this.#wanted = streams && prefersEvents(request.headers.accept);
-    response.once('close', () => {
-      clearInterval(this.#heartbeat);
-      if (!response.writableFinished && !lasts) this.#controller.abort();
-    });
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+    response.once('close', () => clearInterval(this.#heartbeat));
   }
 
   /** `stream` in the input counts more than the header. */
@@ -47,10 +33,10 @@ export class RestCall {
     if (event && this.#wanted) this.#send(event);
   };
 
-  /** Ends the exchange where it is a stream. False: the caller must send the answer. */
+  /** Ends the context where it is a stream. False: the caller must send the answer. */
   finish(answer: Answer): boolean {
     clearInterval(this.#heartbeat);
-    const { response } = this.#exchange;
+    const { response } = this.#context;
     if (response.destroyed) return true;
     if (!response.headersSent && !(answer.ok && this.#wanted)) return false;
     this.#send(answer.ok ? { name: 'final', data: answer.output } : { name: 'error', data: answer.error });
@@ -60,14 +46,14 @@ export class RestCall {
   }
 
   #send({ name, data }: CallEvent): void {
-    const { response } = this.#exchange;
+    const { response } = this.#context;
     if (response.destroyed) return;
     if (!response.headersSent) this.#open();
     response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 
   #open(): void {
-    const { response } = this.#exchange;
+    const { response } = this.#context;
     response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-store',

@@ -2,10 +2,13 @@ import { errorStatus } from '../../resources/error.ts';
 import { ToolError } from '../../tools/core/errors.ts';
 import type { Tool } from '../../tools/core/registry/define-tool.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
+import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import { challengeOf } from '../http/authenticate.ts';
 import { type BodyKind, CREDENTIAL, decodeText, heavyTurn, jsonBody, readBody } from '../http/body.ts';
-import type { ApiEndpoint, Parameters } from '../http/endpoint.ts';
-import type { Exchange } from '../http/exchange.ts';
+import { requireEndpoint } from '../http/endpoints.ts';
+import type { Middleware } from '../http/middleware.ts';
+import { tracedRequest } from '../http/observed-request.ts';
+import type { Endpoint, RequestContext } from '../http/request-context.ts';
 import { sendErrorBody, sendJson } from '../http/respond.ts';
 import type { SessionCookies } from '../http/session-cookie.ts';
 import { type Route, routes } from '../routes.ts';
@@ -24,63 +27,67 @@ interface RestOperation extends Route {
   readonly streams: boolean;
 }
 
+/** Answers at every endpoint that no other door takes. */
+export function restDoor(telemetry: Telemetry): Middleware {
+  return (context) => {
+    const endpoint = requireEndpoint(context);
+    return tracedRequest(telemetry, context, endpoint.path, () => endpoint.serve(context));
+  };
+}
+
 interface RestOptions {
   readonly registry: Registry;
   readonly cookies: SessionCookies;
 }
 
 /** The REST door: each operation collects the input of its tool, calls the tool, and answers with the status of its route. */
-export function restEndpoints(options: RestOptions): ApiEndpoint[] {
+export function restEndpoints(options: RestOptions): Endpoint[] {
   return routes.map((route) => {
-    const target = prepare(route, options.registry);
+    const operation = prepare(route, options.registry);
     return {
       method: route.method,
       path: route.path,
       webhook: route.tool === 'trigger_flow',
-      signsIn: target.bodyKind === CREDENTIAL,
-      serve: (exchange, parameters) => callTool(options, exchange, { target, parameters }),
+      signsIn: operation.bodyKind === CREDENTIAL,
+      serve: (context) => callTool(options, context, operation),
     };
   });
 }
 
-interface Found {
-  readonly target: RestOperation;
-  readonly parameters: Parameters;
-}
-
 async function callTool(
   { registry, cookies }: RestOptions,
-  exchange: Exchange,
-  { target, parameters }: Found,
+  context: RequestContext,
+  operation: RestOperation,
 ): Promise<void> {
-  const { request, response, requestId, principal } = exchange;
-  const idempotency = idempotencyOf(exchange);
-  const live = target.inSteps ? new RestCall(exchange, { ...target, lasts: idempotency !== undefined }) : undefined;
+  const { request, response, requestId, principal, parameters } = context;
+  const idempotency = idempotencyOf(context);
+  const live = operation.inSteps ? new RestCall(context, operation) : undefined;
   const answer = await registry.call({
     principal,
-    tool: target.tool,
+    tool: operation.tool,
     input: parameters,
-    readInput: () => readInput(exchange, target, parameters, live),
+    readInput: () => readInput(context, operation, live),
     door: 'rest',
     requestId,
     idempotency,
     client: request.headers['user-agent'],
-    signal: live?.signal,
-    renewed: () => exchange.renewed(),
+    // A client that repeats a call asks for its answer again, so that call continues when its client goes away.
+    signal: live && idempotency === undefined ? context.signal : undefined,
+    renewed: () => context.renewed(),
     onProgress: live?.onProgress,
   });
   if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
   if (live?.finish(answer)) return;
   if (!answer.ok) {
-    if (answer.askFor) await exchange.askFor?.(answer.askFor);
+    if (answer.askFor) await context.askFor(answer.askFor);
     // The caller was authenticated when the request came. So the credential has ended since.
     const challenge = principal.type === 'anonymous' ? {} : challengeOf(request);
     return sendErrorBody(response, answer.error, { ...answer, ...challenge });
   }
   if (answer.began) cookies.set(response, answer.began);
-  if (target.endsSession) cookies.clear(response);
-  if (target.status === 204) response.writeHead(204, { 'Cache-Control': 'no-store' }).end();
-  else sendJson(response, statusOf(target, answer.output), answer.output);
+  if (operation.endsSession) cookies.clear(response);
+  if (operation.status === 204) response.writeHead(204, { 'Cache-Control': 'no-store' }).end();
+  else sendJson(response, statusOf(operation, answer.output), answer.output);
 }
 
 function prepare(route: Route, { server }: Registry): RestOperation {
@@ -106,16 +113,15 @@ function statusOf({ status, goesOn, tellsDown }: RestOperation, output: object):
 }
 
 async function readInput(
-  exchange: Exchange,
+  context: RequestContext,
   { readQuery, takesBody, bodyKind, method }: RestOperation,
-  parameters: Parameters,
   live: RestCall | undefined,
 ): Promise<object> {
-  const { url } = exchange;
+  const { url, parameters } = context;
   const hasQuery = url.search !== '' && url.searchParams.size > 0;
   if (!takesBody && !hasQuery) return parameters;
-  const body = takesBody ? parseBody(await readBody(exchange, bodyKind)) : undefined;
-  const turn = body && heavyTurn(exchange);
+  const body = takesBody ? parseBody(await readBody(context, bodyKind)) : undefined;
+  const turn = body && heavyTurn(context);
   if (turn) await turn;
   if (body && method !== 'DELETE' && hasQuery) {
     throw new ToolError('invalid_input', 'This operation takes no query parameters; put the fields into the body.');
@@ -128,7 +134,7 @@ async function readInput(
 }
 
 /** @throws ToolError if a member is given in two places */
-function requireOnce(query: object, body: object, parameters: Parameters): void {
+function requireOnce(query: object, body: object, parameters: object): void {
   const twice = Object.keys(query).find((name) => Object.hasOwn(body, name));
   if (twice !== undefined)
     throw new ToolError('invalid_input', `${twice} is given in the query and in the body; give it once.`);
@@ -161,7 +167,7 @@ function parseBody(body: Buffer): object {
   throw new ToolError('invalid_input', 'The body must be a JSON object.');
 }
 
-function idempotencyOf({ request, url }: Exchange) {
+function idempotencyOf({ request, url }: RequestContext) {
   const key = request.headers['idempotency-key'];
   if (request.method !== 'POST' || typeof key !== 'string') return undefined;
   return { key, operation: `POST ${url.pathname}` };

@@ -3,11 +3,11 @@ import { sendJson } from '../http/respond.ts';
 import { BrowserSessions } from './browser-sessions.ts';
 import { sendOn, sendPage } from './layout.ts';
 import { linkMail } from './mail.ts';
+import type { HandlerOptions, Handlers, PageRequest } from './page-request.ts';
 import { passkeyHandlers, passkeysOf } from './passkeys.ts';
 import type { IdentityProvider } from './provider.ts';
 import { CONFIRMED, returnPath } from './return-path.ts';
 import { confirmedPage, linkPage, sentPage, signInPage } from './views.ts';
-import type { HandlerOptions, Handlers, Visit } from './visit.ts';
 
 /** The handler of every page of the dashboard, whatever its path. */
 export const ANY_PAGE = 'GET *';
@@ -37,15 +37,15 @@ async function waysIn({ provider, signIn, store, dashboard }: HandlerOptions) {
 function sessionHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
   const { dashboard, registry } = options;
 
-  async function showDashboard(visit: Visit): Promise<void> {
-    const { request, response, around, url } = visit;
-    const principal = await sessions.of(visit);
+  async function showDashboard(context: PageRequest): Promise<void> {
+    const { request, response, around, url } = context;
+    const principal = await sessions.of(context);
     if (!principal) {
       returnPath.keep(response, `${url.pathname}${url.search}`);
       return sendOn(response, around.at('/sign-in'));
     }
     const { workspace, formToken } = around;
-    const { user, expiresAt } = await sessions.show(visit, principal);
+    const { user, expiresAt } = await sessions.show(context, principal);
     await dashboard.sendPage(request, response, {
       workspace,
       formToken,
@@ -56,20 +56,20 @@ function sessionHandlers(options: HandlerOptions, sessions: BrowserSessions): Ha
     });
   }
 
-  async function showSignIn(visit: Visit): Promise<void> {
-    const { request, response, around, url } = visit;
+  async function showSignIn(context: PageRequest): Promise<void> {
+    const { request, response, around, url } = context;
     const again = returnPath.confirmation(request);
     if (again !== undefined) return sendOn(response, around.at(again));
-    if (await sessions.of(visit)) return sendOn(response, around.at(returnPath.take(request, response)));
+    if (await sessions.of(context)) return sendOn(response, around.at(returnPath.take(request, response)));
     const signedOut = url.searchParams.has('signed-out');
     const connecting = returnPath.isOfApp(request);
     const ways = await waysIn(options);
     sendPage(response, 200, signInPage(around, { ...ways, signedOut, connecting }));
   }
 
-  async function signOut(visit: Visit): Promise<void> {
-    await sessions.end(visit);
-    sendOn(visit.response, visit.around.at('/sign-in?signed-out'));
+  async function signOut(context: PageRequest): Promise<void> {
+    await sessions.end(context);
+    sendOn(context.response, context.around.at('/sign-in?signed-out'));
   }
 
   return { 'GET /': showDashboard, [ANY_PAGE]: showDashboard, 'GET /sign-in': showSignIn, 'POST /sign-out': signOut };
@@ -77,9 +77,9 @@ function sessionHandlers(options: HandlerOptions, sessions: BrowserSessions): Ha
 
 /** For people who are signed in, where a call needs a fresh sign-in. */
 function confirmationHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
-  async function showAgain(visit: Visit): Promise<void> {
-    const { response, around, url } = visit;
-    const principal = await sessions.of(visit);
+  async function showAgain(context: PageRequest): Promise<void> {
+    const { response, around, url } = context;
+    const principal = await sessions.of(context);
     if (!principal) {
       returnPath.forget(response);
       return sendOn(response, around.at('/sign-in'));
@@ -90,23 +90,24 @@ function confirmationHandlers(options: HandlerOptions, sessions: BrowserSessions
     sendPage(response, 200, signInPage(around, { ...(await waysIn(options)), again, connecting: again.forApp }));
   }
 
-  async function showConfirmed(visit: Visit): Promise<void> {
-    const principal = await sessions.of(visit);
-    const { search, searchParams } = visit.url;
-    if (principal?.freshUntil === undefined) return sendOn(visit.response, visit.around.at(`/sign-in/again${search}`));
+  async function showConfirmed(context: PageRequest): Promise<void> {
+    const principal = await sessions.of(context);
+    const { search, searchParams } = context.url;
+    if (principal?.freshUntil === undefined)
+      return sendOn(context.response, context.around.at(`/sign-in/again${search}`));
     const then = returnPath.goesOn(searchParams);
-    if (then !== undefined) return sendOn(visit.response, visit.around.at(then));
-    sendPage(visit.response, 200, confirmedPage(visit.around));
+    if (then !== undefined) return sendOn(context.response, context.around.at(then));
+    sendPage(context.response, 200, confirmedPage(context.around));
   }
 
   /** What a page of the dashboard asks while it waits. */
-  async function showState(visit: Visit): Promise<void> {
-    const principal = await sessions.of(visit);
+  async function showState(context: PageRequest): Promise<void> {
+    const principal = await sessions.of(context);
     const { problem } = options.signIn.passkeys;
-    if (!principal) return sendJson(visit.response, 200, {});
+    if (!principal) return sendJson(context.response, 200, {});
     const passkeys = problem === undefined ? (await passkeysOf(options, principal.id)).length : 0;
     const { id: userId, freshUntil } = principal;
-    sendJson(visit.response, 200, { userId, freshUntil, passkeys, passkeyProblem: problem });
+    sendJson(context.response, 200, { userId, freshUntil, passkeys, passkeyProblem: problem });
   }
 
   return { 'GET /sign-in/again': showAgain, [`GET ${CONFIRMED}`]: showConfirmed, 'GET /sign-in/state': showState };
@@ -115,7 +116,7 @@ function confirmationHandlers(options: HandlerOptions, sessions: BrowserSessions
 function linkHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
   const { signIn, mailer } = options;
 
-  async function requestLink({ response, form, visitor, browser, around }: Visit): Promise<void> {
+  async function requestLink({ response, form, visitor, browser, around }: PageRequest): Promise<void> {
     const email = (form.get('email') ?? '').trim();
     let secret: string | undefined;
     try {
@@ -131,17 +132,17 @@ function linkHandlers(options: HandlerOptions, sessions: BrowserSessions): Handl
     setImmediate(() => mailer.send(mail));
   }
 
-  async function showSent({ response, around }: Visit): Promise<void> {
+  async function showSent({ response, around }: PageRequest): Promise<void> {
     sendPage(response, 200, sentPage(around, mailer.kind === 'smtp'));
   }
 
-  async function showLink({ response, url, around }: Visit): Promise<void> {
+  async function showLink({ response, url, around }: PageRequest): Promise<void> {
     sendPage(response, 200, linkPage(around, url.searchParams.get('token') ?? ''));
   }
 
-  async function followLink(visit: Visit): Promise<void> {
-    const { form, browser, visitor } = visit;
-    await sessions.begin(visit, await signIn.redeemLink(form.get('token') ?? '', browser, visitor));
+  async function followLink(context: PageRequest): Promise<void> {
+    const { form, browser, visitor } = context;
+    await sessions.begin(context, await signIn.redeemLink(form.get('token') ?? '', browser, visitor));
   }
 
   return {
@@ -157,18 +158,18 @@ function providerHandlers(
   provider: IdentityProvider,
   sessions: BrowserSessions,
 ): Handlers {
-  async function askProvider({ request, response, browser }: Visit): Promise<void> {
+  async function askProvider({ request, response, browser }: PageRequest): Promise<void> {
     const { url, flows } = await provider.begin(browsers.kept(request), returnPath.isOfConfirmation(request));
     browsers.keep(response, browser, flows);
     sendOn(response, url);
   }
 
-  async function hearProvider(visit: Visit): Promise<void> {
-    const { request, response, url, browser, visitor } = visit;
+  async function hearProvider(context: PageRequest): Promise<void> {
+    const { request, response, url, browser, visitor } = context;
     const [query, kept] = [url.search.slice(1), browsers.kept(request)];
     browsers.keep(response, browser, provider.left(query, kept));
     const prove = () => provider.finish(query, kept);
-    await sessions.begin(visit, await signIn.redeemIdentity(prove, visitor));
+    await sessions.begin(context, await signIn.redeemIdentity(prove, visitor));
   }
 
   return { 'GET /sign-in/oidc': askProvider, 'GET /sign-in/oidc/callback': hearProvider };

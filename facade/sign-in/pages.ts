@@ -1,37 +1,34 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { errorStatus } from '../../resources/error.ts';
 import { ToolError, toToolError } from '../../tools/core/errors.ts';
 import { readSettings } from '../../tools/settings/settings.ts';
 import { acceptedTypes } from '../http/accept.ts';
 import { readForm } from '../http/body.ts';
-import { addressOf } from '../http/caller-address.ts';
 import { type Guards, isOtherName } from '../http/guards.ts';
-import { requestIdOf } from '../http/native-prototypes.ts';
+import type { Middleware } from '../http/middleware.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import { sendError } from '../http/respond.ts';
-import type { OnUncaught } from '../http/uncaught.ts';
 import { type Browsers, createBrowsers, formToken } from './browser.ts';
 import { ANY_PAGE, createHandlers } from './handlers.ts';
 import { sendOn, sendPage } from './layout.ts';
+import type { Handler, HandlerOptions, Handlers, PageRequest } from './page-request.ts';
 import { type PageProblem, problemPage } from './views.ts';
-import type { Handler, HandlerOptions, Handlers, Visit } from './visit.ts';
 
 interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
   readonly guards: Guards;
   readonly refused: RefusedRequests;
   readonly baseUrl: string;
   readonly logger: Logger;
-  readonly onUncaught: OnUncaught;
   /** Handlers of other pages. */
   readonly more?: Handlers | undefined;
 }
 
 /** The pages outside `/api` where people sign in and out. They work without script. */
-export function createPages(options: PagesOptions) {
+export function createPages(options: PagesOptions): Middleware {
   const pages = new Pages(options);
-  return (request: IncomingMessage, response: ServerResponse, next: () => void): void =>
-    pages.serve(request, response, next);
+  return (context, next) => pages.serve(context, next);
 }
 
 class Pages {
@@ -48,41 +45,35 @@ class Pages {
     this.#handlers = new Map(Object.entries(handlers));
   }
 
-  serve(request: IncomingMessage, response: ServerResponse, next: () => void): void {
-    const [path = ''] = (request.url ?? '').split('?');
-    if (this.#methodsOf(path).length === 0 && !isPage(request, path)) {
-      next();
-      return;
-    }
+  serve(context: RequestContext, next: () => void): Promise<void> | void {
+    const { request, response, target } = context;
+    if (!target.url || (this.#methodsOf(target.path).length === 0 && !isPage(request, target.path))) return next();
     if (/^(GET|HEAD)$/.test(request.method ?? '') && this.#isOtherName(request.headers.host)) {
-      sendOn(response, `${this.#base.origin}${this.#at(request.url ?? '/')}`);
-      return;
+      return sendOn(response, `${this.#base.origin}${this.#at(request.url ?? '/')}`);
     }
-    this.#answer(request, response, new URL(request.url ?? '/', this.#base.origin)).catch((error) =>
-      this.#options.onUncaught(error, response),
-    );
+    return this.#answer(context);
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
-    const requestId = requestIdOf(response);
+  async #answer(context: RequestContext): Promise<void> {
+    const { request, response, target } = context;
     const workspace = (await readSettings(this.#options.store)).workspaceName;
     try {
-      const handle = this.#handlerOf(request.method === 'HEAD' ? 'GET' : request.method, url.pathname);
+      const handle = this.#handlerOf(request.method === 'HEAD' ? 'GET' : request.method, target.path);
       if (!handle) {
-        response.setHeader('Allow', this.#methodsOf(url.pathname).join(', ').replace('GET', 'HEAD, GET'));
+        response.setHeader('Allow', this.#methodsOf(target.path).join(', ').replace('GET', 'HEAD, GET'));
         throw new ToolError('method_not_allowed', 'This page does not accept that method.');
       }
-      const { browser, form } = await this.#admit(request, response);
-      const visitor = { address: addressOf(request), requestId };
+      const { browser, form } = await this.#admit(context);
+      const visitor = { address: context.address, requestId: context.requestId };
       const around = { workspace, at: this.#at, formToken: formToken(browser) };
-      await handle({ request, response, url, visitor, browser, form, around });
+      await handle(Object.assign(context, { visitor, browser, form, around }));
     } catch (thrown) {
-      this.#fail(request, response, toToolError(thrown), { workspace, requestId, path: url.pathname });
+      this.#fail(context, toToolError(thrown), workspace);
     }
   }
 
   /** Checks that a form comes from one of our pages in this browser. Refused forms are counted. @throws ToolError */
-  async #admit(request: IncomingMessage, response: ServerResponse): Promise<Pick<Visit, 'browser' | 'form'>> {
+  async #admit({ request, response, address }: RequestContext): Promise<Pick<PageRequest, 'browser' | 'form'>> {
     const { guards, refused } = this.#options;
     try {
       guards.check(request, true);
@@ -90,22 +81,21 @@ class Pages {
       const form = await readForm(request);
       return { browser: this.#browsers.recognise(request, form), form };
     } catch (refusal) {
-      refused.count(addressOf(request), toToolError(refusal).code);
+      refused.count(address, toToolError(refusal).code);
       throw refusal;
     }
   }
 
-  #fail(request: IncomingMessage, response: ServerResponse, error: ToolError, failed: Failed): void {
-    const { workspace, requestId, path } = failed;
+  #fail({ request, response, requestId, target }: RequestContext, error: ToolError, workspace: string): void {
     const { logger } = this.#options;
     if (error.code === 'internal') logger.error({ requestId, err: error.cause }, 'request failed');
     if (response.headersSent) return void response.destroy();
-    if (isForScript(request)) return void sendError(response, error, requestId);
+    if (isForScript(request)) return void sendError(response, error);
     const { retryAfterSeconds = error.code === 'unavailable' ? 5 : undefined } = error.detail;
     if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
     if (error.code === 'unauthenticated') response.setHeader('WWW-Authenticate', 'Bearer');
     if (error.code === 'too_large') response.setHeader('Connection', 'close');
-    const problem = { ...describe(error, path), requestId };
+    const problem = { ...describe(error, target.path), requestId };
     sendPage(response, errorStatus[error.code], problemPage({ workspace, at: this.#at }, problem));
   }
 
@@ -144,12 +134,6 @@ function isForScript({ headers }: IncomingMessage): boolean {
 /** The page of an app that asks has the id of the request in its path, so that browsers keep one cookie for each. */
 function templateOf(path: string): string {
   return path.replace(/^(\/oauth\/consent\/)[\w-]+$/, '$1{id}');
-}
-
-interface Failed {
-  readonly workspace: string;
-  readonly requestId: string;
-  readonly path: string;
 }
 
 function describe({ code, message, detail }: ToolError, path: string): Pick<PageProblem, 'title' | 'text'> {

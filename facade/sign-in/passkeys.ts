@@ -4,7 +4,7 @@ import type { Purpose } from '../../tools/sign-in/challenges.ts';
 import { MOST_PASSKEYS, requireAddable } from '../../tools/sign-in/passkeys.ts';
 import { sendJson } from '../http/respond.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
-import type { HandlerOptions, Handlers, Visit } from './visit.ts';
+import type { HandlerOptions, Handlers, PageRequest } from './page-request.ts';
 
 /** What scripts of our pages call to make and use passkeys. Whoever signs in sends a form, as with every other way in. */
 export function passkeyHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
@@ -15,28 +15,28 @@ function usingHandlers(options: HandlerOptions, sessions: BrowserSessions): Hand
   const { signIn } = options;
   const { passkeys } = signIn;
 
-  async function optionsToUse({ response, browser }: Visit): Promise<void> {
+  async function optionsToUse({ response, browser }: PageRequest): Promise<void> {
     sendJson(response, 200, passkeys.toUse({ step: 'sign-in', browser }));
   }
 
-  async function followPasskey(visit: Visit): Promise<void> {
-    const { form, browser, visitor } = visit;
+  async function followPasskey(context: PageRequest): Promise<void> {
+    const { form, browser, visitor } = context;
     const idToken = await signIn.redeemPasskey(form.get('answer') ?? '', { step: 'sign-in', browser }, visitor);
-    await sessions.begin(visit, idToken);
+    await sessions.begin(context, idToken);
   }
 
-  async function optionsToConfirm(visit: Visit): Promise<void> {
-    const { ownerId } = await sessions.require(visit);
+  async function optionsToConfirm(context: PageRequest): Promise<void> {
+    const { ownerId } = await sessions.require(context);
     const own = await passkeysOf(options, ownerId);
-    sendJson(visit.response, 200, passkeys.toUse(confirming(visit, ownerId), own));
+    sendJson(context.response, 200, passkeys.toUse(confirming(context, ownerId), own));
   }
 
-  async function confirm(visit: Visit): Promise<void> {
-    const { form, response, visitor } = visit;
-    const principal = await sessions.require(visit);
-    const purpose = confirming(visit, principal.ownerId);
+  async function confirm(context: PageRequest): Promise<void> {
+    const { form, response, visitor } = context;
+    const principal = await sessions.require(context);
+    const purpose = confirming(context, principal.ownerId);
     const idToken = await signIn.redeemPasskey(form.get('answer') ?? '', purpose, visitor);
-    const { output } = await sessions.call(visit, { principal, tool: 'confirm_session', input: { idToken } });
+    const { output } = await sessions.call(context, { principal, tool: 'confirm_session', input: { idToken } });
     sendJson(response, 200, output);
   }
 
@@ -51,23 +51,23 @@ function usingHandlers(options: HandlerOptions, sessions: BrowserSessions): Hand
 function addingHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
   const { passkeys } = options.signIn;
 
-  async function optionsToAdd(visit: Visit): Promise<void> {
+  async function optionsToAdd(context: PageRequest): Promise<void> {
     const { problem } = passkeys;
     if (problem !== undefined) throw new ToolError('unavailable', problem);
-    const principal = await sessions.require(visit);
+    const principal = await sessions.require(context);
     await requireAddable(principal, options.store);
     const { ownerId: userId } = principal;
     const user = await options.store.adminUsers.read(userId);
-    const { workspace } = visit.around;
+    const { workspace } = context.around;
     const making = { user, workspace, passkeys: await passkeysOf(options, userId) };
-    sendJson(visit.response, 200, passkeys.toMake({ step: 'register', browser: visit.browser, userId }, making));
+    sendJson(context.response, 200, passkeys.toMake({ step: 'register', browser: context.browser, userId }, making));
   }
 
-  async function add(visit: Visit): Promise<void> {
-    const { form, response, browser } = visit;
-    const principal = await sessions.require(visit);
+  async function add(context: PageRequest): Promise<void> {
+    const { form, response, browser } = context;
+    const principal = await sessions.require(context);
     const input = { name: form.get('name') ?? '', answer: form.get('answer') ?? '', browser };
-    const { output } = await sessions.call(visit, { principal, tool: 'create_passkey', input });
+    const { output } = await sessions.call(context, { principal, tool: 'create_passkey', input });
     sendJson(response, 201, output);
   }
 
@@ -75,7 +75,7 @@ function addingHandlers(options: HandlerOptions, sessions: BrowserSessions): Han
 }
 
 /** A person confirms with a passkey of their own alone. */
-function confirming({ browser }: Visit, userId: string): Purpose {
+function confirming({ browser }: PageRequest, userId: string): Purpose {
   return { step: 'confirm', browser, userId };
 }
 

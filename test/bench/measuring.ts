@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import type { Endpoint } from '../../facade/http/endpoint.ts';
-import { requestMeasure } from '../../facade/http/observed-request.ts';
+import { measureRequests } from '../../facade/http/observed-request.ts';
+import { type Endpoint, RequestContext } from '../../facade/http/request-context.ts';
 import { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 
 const TIMES = 200_000;
@@ -13,26 +13,26 @@ const ROUNDS = 5;
  */
 export function timeOfMeasuring(): number {
   const telemetry = new Telemetry({ toolNames: ['get_agent'] });
-  const measure = requestMeasure(telemetry);
+  const measure = measureRequests(telemetry);
   const request = new IncomingMessage(new Socket());
   request.method = 'POST';
-  const endpoint: Endpoint = { open: true, method: 'POST', path: '/api/v1/mcp', serve() {} };
+  const endpoint: Endpoint = { method: 'POST', path: '/api/v1/mcp', serve() {} };
   const call = { door: 'mcp', requestId: 'r', principal: { type: 'api-key' } };
   const answer = Promise.resolve({ ok: true as const });
   const message = telemetry.measures.messageSeconds.point('tools/call', '');
   const rounds = Array.from({ length: ROUNDS }, () => {
-    const [bare, measured] = [responses(request), responses(request)];
+    const [bare, measured] = [responses(request), contexts(request, endpoint)];
     const without = cpuOf(() => {
       for (const response of bare) response.emit('close');
     });
     const withIt = cpuOf(() => {
-      for (const response of measured) {
+      for (const context of measured) {
         const begun = performance.now();
-        measure(request, response, endpoint);
+        void measure(context, () => {});
         void telemetry.call(call, 'get_agent', () => answer);
         telemetry.called('get_agent', 'mcp', undefined, begun);
         message.record((performance.now() - begun) / 1000);
-        response.emit('close');
+        context.response.emit('close');
       }
     });
     return (withIt - without) / TIMES;
@@ -42,6 +42,10 @@ export function timeOfMeasuring(): number {
 
 function responses(request: IncomingMessage): ServerResponse[] {
   return Array.from({ length: TIMES }, () => new ServerResponse(request));
+}
+
+function contexts(request: IncomingMessage, endpoint: Endpoint): RequestContext[] {
+  return responses(request).map((response) => Object.assign(new RequestContext(request, response), { endpoint }));
 }
 
 function cpuOf(work: () => void): number {

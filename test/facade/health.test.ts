@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { answerBeforeStart } from '../../facade/http/before-start.ts';
+import { answerBeforeStart } from '../../facade/before-start.ts';
 import { createNativeServer } from '../../facade/http/native-prototypes.ts';
 import { FailingFiles } from '../store/failing-files.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';

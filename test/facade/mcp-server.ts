@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { createDashboard } from '../../facade/dashboard/server/dashboard.ts';
 import { jsonBody, readBody } from '../../facade/http/body.ts';
-import type { Exchange } from '../../facade/http/exchange.ts';
-import { createMcpDoor, type McpDoor, PROTOCOL_VERSIONS } from '../../facade/mcp/mcp.ts';
+import { RequestContext } from '../../facade/http/request-context.ts';
+import { createMcpEndpoint, type McpEndpoint, PROTOCOL_VERSIONS } from '../../facade/mcp/mcp.ts';
 import type { Store } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { parseGrant } from '../../tools/core/access/grants.ts';
@@ -27,7 +27,7 @@ export interface McpTestServer {
   readonly registry: Registry;
   /** Tools can be put into it. */
   readonly catalog: LiveCatalog;
-  readonly door: McpDoor;
+  readonly door: McpEndpoint;
   /** What the doors and the registry wrote to the log. */
   readonly errors: unknown[];
   /** Tokens that are not accepted any more. */
@@ -77,26 +77,26 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
   const onError = (cause: unknown) => void errors.push(cause);
   const pages = createDashboard('0', 'http://127.0.0.1');
   const doors = {
-    '/mcp': createMcpDoor({ registry, store, pages, onError }),
-    '/sdk': createMcpDoor({ registry, store, pages, onError, direct: false }),
+    '/mcp': createMcpEndpoint({ registry, store, pages, onError }),
+    '/sdk': createMcpEndpoint({ registry, store, pages, onError, direct: false }),
   };
   const server = createServer((request, response) => void answer(request, response));
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? '/', 'http://localhost');
+    request.headers['x-request-id'] ??= 'req_test';
+    const context = new RequestContext(request, response);
     const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
     const caller = principals.get(token);
-    const door = Object.entries(doors).find(([path]) => path === url.pathname)?.[1];
+    const door = Object.entries(doors).find(([path]) => path === context.url.pathname)?.[1];
     if (!caller || !door || revoked.has(token)) return void response.writeHead(caller ? 404 : 401).end();
-    const requestId = String(request.headers['x-request-id'] ?? 'req_test');
-    response.setHeader('X-Request-Id', requestId);
+    response.setHeader('X-Request-Id', context.requestId);
     const renewed = async () => (revoked.has(token) ? new ToolError('unauthenticated', 'It was revoked.') : caller);
-    const exchange: Exchange = { request, response, requestId, principal: caller, door: 'mcp', url, renewed };
+    context.admit(caller, { renewed });
     await door
       .serve(
-        exchange,
+        context,
         readBody(
-          exchange,
+          context,
           jsonBody(() => true),
         ),
       )

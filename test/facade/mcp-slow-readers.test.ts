@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Flight } from '../../facade/mcp/calls.ts';
+import { RequestContext } from '../../facade/http/request-context.ts';
 import { ResourceUpdates } from '../../facade/mcp/resource-updates.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
@@ -35,18 +35,10 @@ async function slowStream(uris: readonly string[]) {
   const reader: Socket = connect(port, '127.0.0.1').pause();
   reader.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
   const [request, response]: [IncomingMessage, ServerResponse] = (await once(server, 'request')) as never; // as its type says
-  const exchange = {
-    request,
-    response,
-    principal,
-    requestId: 'test',
-    door: 'mcp',
-    url: new URL('http://localhost/'),
-    renewed: async () => principal,
-  } as const;
+  const context = new RequestContext(request, response);
+  context.admit(principal, { renewed: async () => principal });
   const told: string[] = [];
-  const visit = { exchange, flight: new Flight(undefined, response) };
-  const stop = updates.follow(visit, new Map(uris.map((uri) => [uri, uri])), (uri) => {
+  const stop = updates.follow(context, new Map(uris.map((uri) => [uri, uri])), (uri) => {
     told.push(uri);
     // A stream hands on what it is given a moment later.
     setImmediate(() => response.write(told.length === 1 ? MORE_THAN_FITS : 'x'));

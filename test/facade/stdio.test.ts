@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, it } from 'node:test';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { answerBeforeStart } from '../../facade/http/before-start.ts';
+import { answerBeforeStart } from '../../facade/before-start.ts';
 import { createNativeServer } from '../../facade/http/native-prototypes.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
 import { callsOf, makeCapsule } from '../support/calls.ts';

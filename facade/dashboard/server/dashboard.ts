@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { View } from '../../../tools/core/registry/view.ts';
 import { acceptedTypes } from '../../http/accept.ts';
+import type { Middleware } from '../../http/middleware.ts';
 import { cookiesNamed } from '../../http/session-cookie.ts';
 import type { Boot } from '../boot-data.ts';
 import { usedTools } from '../views/used-tools.ts';
@@ -27,7 +28,7 @@ export interface Dashboard {
   /** The choice of light or dark that the dashboard keeps in a cookie. Undefined: as the system. */
   themeOf(request: IncomingMessage): Theme;
   /** Serves `/assets/`. Passes on other paths and names of no file. */
-  serveAssets(request: IncomingMessage, response: ServerResponse, next: () => void): Promise<void>;
+  readonly serveAssets: Middleware;
 }
 
 /** `baseUrl`: where browsers find the server. */
@@ -70,7 +71,7 @@ export function createDashboard(version: string, baseUrl: string): Dashboard {
       return built.beginning;
     },
     themeOf: themeIn,
-    async serveAssets(request, response, next) {
+    async serveAssets({ request, response }, next) {
       const path = pathOf(request);
       if (!path.startsWith('/assets/') || !/^(GET|HEAD)$/.test(request.method ?? '')) return next();
       const { byName } = await files();

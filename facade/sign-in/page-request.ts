@@ -1,19 +1,16 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Store } from '../../store/port.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { SignIn, Visitor } from '../../tools/sign-in/sign-in.ts';
 import type { Dashboard } from '../dashboard/server/dashboard.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import type { SessionCookies } from '../http/session-cookie.ts';
 import type { Browsers } from './browser.ts';
 import type { Mailer } from './mail.ts';
 import type { IdentityProvider } from './provider.ts';
 import type { PageContext } from './views.ts';
 
-/** A request for one of the pages. */
-export interface Visit {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly url: URL;
+/** What a request for one of the pages has besides. */
+interface PageMembers {
   readonly visitor: Visitor;
   /** The secret of the browser. For a form, it was checked that the form belongs to this browser. */
   readonly browser: string;
@@ -22,7 +19,9 @@ export interface Visit {
   readonly around: PageContext;
 }
 
-export type Handler = (visit: Visit) => Promise<void>;
+export type PageRequest = RequestContext & PageMembers;
+
+export type Handler = (context: PageRequest) => Promise<void>;
 
 /** Handlers by method and path. */
 export type Handlers = Readonly<Record<`${'GET' | 'POST'} ${string}`, Handler>>;

@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ToolError } from '../../tools/core/errors.ts';
-import { RpcError, rpcErrorJson } from '../mcp/message.ts';
-import { sendJsonText } from '../mcp/wire.ts';
-import { openToPages, problemOf, sendProblem } from '../oauth/answers.ts';
-import { html } from '../sign-in/html.ts';
-import { sendPage } from '../sign-in/layout.ts';
-import { acceptedTypes, namesEvents } from './accept.ts';
-import { requestIdOf } from './native-prototypes.ts';
-import { READY_PATH, sendReadiness } from './readiness.ts';
-import { sendError } from './respond.ts';
-import { isBelowApi, targetOf } from './target.ts';
+import { ToolError } from '../tools/core/errors.ts';
+import { acceptedTypes, namesEvents } from './http/accept.ts';
+import { READY_PATH, sendReadiness } from './http/readiness.ts';
+import { contextOf, type RequestContext } from './http/request-context.ts';
+import { sendError } from './http/respond.ts';
+import { isBelowApi } from './http/target.ts';
+import { RpcError, rpcErrorJson } from './mcp/message.ts';
+import { sendJsonText } from './mcp/wire.ts';
+import { openToPages, problemOf, sendProblem } from './oauth/answers.ts';
+import { html } from './sign-in/html.ts';
+import { sendPage } from './sign-in/layout.ts';
 
 /** A start takes a second or a few. */
 const SOON_SECONDS = 1;
@@ -26,24 +26,25 @@ const OAUTH_PATH = /^\/(oauth|\.well-known\/(oauth-[^/]+|openid-configuration))(
  * paths.
  */
 export function answerBeforeStart(request: IncomingMessage, response: ServerResponse): void {
-  const target = targetOf(request);
+  const context = contextOf(response);
+  const { target } = context;
   const { accept } = request.headers;
   const isMcp = MCP_PATH.test(target.path);
   const opensPage = acceptedTypes(accept).includes('text/html') && (isMcp || !isBelowApi(target));
   response.setHeader('Retry-After', SOON_SECONDS);
   if (target.path === READY_PATH) sendReadiness(response, false);
-  else if (opensPage) sendStartingPage(request, response);
+  else if (opensPage) sendStartingPage(context);
   // GET at an MCP address reads its status, unless it asks for a stream.
   else if (isMcp && (request.method !== 'GET' || namesEvents(accept))) sendJsonText(response, 503, RPC_ERROR);
-  else if (!OAUTH_PATH.test(target.path)) sendError(response, STARTING, requestIdOf(response));
+  else if (!OAUTH_PATH.test(target.path)) sendError(response, STARTING);
   else if (openToPages(request, response)) sendProblem(response, problemOf(STARTING));
 }
 
 /** Browsers read no `Retry-After`, so what they can ask for again without a form is reloaded by itself. */
-function sendStartingPage({ method = '' }: IncomingMessage, response: ServerResponse): void {
+function sendStartingPage({ request: { method = '' }, response, requestId }: RequestContext): void {
   if (/^(GET|HEAD)$/.test(method)) response.setHeader('Refresh', SOON_SECONDS);
   const body = html`<h1>The server is starting</h1>
 <p role="status">It takes a few seconds. Then load this page again.</p>
-<p class="hint">Request ${requestIdOf(response)}</p>`;
+<p class="hint">Request ${requestId}</p>`;
   sendPage(response, 503, { title: 'The server is starting', body });
 }

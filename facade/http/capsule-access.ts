@@ -3,10 +3,10 @@ import { CapsuleUse } from '../../tools/capsules/use.ts';
 import { type DoorProblem, doorProblem } from '../../tools/core/access/capsule-principal.ts';
 import { capsuleIn, type Principal } from '../../tools/core/access/principal.ts';
 import { ToolError } from '../../tools/core/errors.ts';
-import type { Exchange } from '../http/exchange.ts';
-import type { RefusedRequests } from '../http/refused-requests.ts';
+import type { RefusedRequests } from './refused-requests.ts';
+import type { RequestContext } from './request-context.ts';
 
-interface CapsuleDoorOptions {
+interface CapsuleAccessOptions {
   readonly store: Store;
   readonly refused: RefusedRequests;
   onFailure(cause: unknown): void;
@@ -16,25 +16,25 @@ interface CapsuleDoorOptions {
 /**
  * Admits to a capsule's endpoint only that capsule's tokens and the apps connected there, keeps both from other endpoints, and counts the calls.
  */
-export class CapsuleDoor {
+export class CapsuleAccess {
   readonly use: CapsuleUse;
   readonly #store: Readers;
   readonly #refused: RefusedRequests;
   readonly #now: () => Date;
 
-  constructor({ store, refused, onFailure, now }: CapsuleDoorOptions) {
+  constructor({ store, refused, onFailure, now }: CapsuleAccessOptions) {
     this.#store = store.credentials ?? store;
     this.#refused = refused;
     this.#now = now;
     this.use = new CapsuleUse(store, onFailure);
   }
 
-  /** @throws ToolError (forbidden) where the caller is authenticated but may not use this door */
-  async requireAdmitted(exchange: Exchange): Promise<void> {
-    const { principal, capsuleId } = exchange;
+  /** @throws ToolError (forbidden) where the caller is authenticated but may not use this endpoint */
+  async requireAdmitted(context: RequestContext): Promise<void> {
+    const { principal, capsuleId } = context;
     const problem = await this.#problem(principal, capsuleId);
     if (problem !== undefined) {
-      this.#refused.note(exchange, capsuleId);
+      this.#refused.note(context, capsuleId);
       const { message, required } = problem;
       throw new ToolError('forbidden', 'Insufficient permissions', {
         ...(required && { required }),

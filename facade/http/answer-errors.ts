@@ -1,0 +1,39 @@
+import type { ErrorRequestHandler } from 'express';
+import type { Logger } from 'pino';
+import { toToolError } from '../../tools/core/errors.ts';
+import { isBrowsing } from './accept.ts';
+import { signInChallenge } from './challenge.ts';
+import { contextOf, type RequestContext } from './request-context.ts';
+import { sendError } from './respond.ts';
+import { isBelowApi } from './target.ts';
+
+export interface ErrorOptions {
+  readonly logger: Logger;
+  /** Answers a person who opens an MCP address in a browser. The challenge is among the headers already. */
+  showAddress(context: RequestContext): Promise<void>;
+}
+
+/** Answers what was thrown at an endpoint or below `/api`. Errors of the pages, which answer their own, were expected by nobody. */
+export function answerErrors({ logger, showAddress }: ErrorOptions): ErrorRequestHandler {
+  function answer({ response, requestId }: RequestContext, thrown: unknown): void {
+    const error = toToolError(thrown);
+    if (error.code === 'internal') logger.error({ requestId, err: error.cause }, 'request failed');
+    if (response.headersSent) response.destroy();
+    else sendError(response, error);
+  }
+
+  // Express knows by the four parameters that it takes errors.
+  return (thrown: unknown, request, response, next) => {
+    const context = contextOf(response);
+    if (context.here.length === 0 && !isBelowApi(context.target)) return next(thrown);
+    const { code, detail } = toToolError(thrown);
+    if (code !== 'unauthenticated' || !isBrowsing(request) || !isMcpAddress(context)) return answer(context, thrown);
+    response.setHeader('WWW-Authenticate', signInChallenge(detail));
+    return showAddress(context).catch((failure) => answer(context, failure));
+  };
+}
+
+/** Whether it could be the address of an MCP endpoint: it is not said which capsules there are. */
+function isMcpAddress({ here: [first], parameters }: RequestContext): boolean {
+  return first?.mcp === 'unified' || (first?.mcp === 'capsule' && /^cap_[0-9a-z]{26}$/.test(parameters.id ?? ''));
+}

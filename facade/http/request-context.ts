@@ -1,0 +1,163 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Door } from '../../resources/audit-entry.ts';
+import type { Principal } from '../../tools/core/access/principal.ts';
+import type { Standing } from '../../tools/core/access/standing.ts';
+import type { Progress } from '../../tools/core/registry/call.ts';
+import type { Method } from '../routes.ts';
+import { addressOf } from './caller-address.ts';
+import { type Target, targetOf } from './target.ts';
+
+/** A method and a path that the server answers itself. All other paths belong to the pages. */
+export interface Endpoint {
+  /** `*`: the endpoint takes every method, `OPTIONS` too. */
+  readonly method: Method | '*';
+  /** Segments. `{name}` stands for any single segment, `{+name}` at the end for everything below. */
+  readonly path: string;
+  /** It answers everybody and makes its own checks. All others are below `/api`, and their callers show who they are first. */
+  readonly open?: boolean;
+  /** Senders may call it with a signature in place of a credential. The parameter `id` is the flow that they trigger. */
+  readonly webhook?: boolean;
+  /** The caller signs in by the body, so there is no principal yet. */
+  readonly signsIn?: boolean;
+  /** An MCP endpoint. The endpoint of a capsule has the capsule's id as the parameter `id`. */
+  readonly mcp?: 'unified' | 'capsule';
+  serve(context: RequestContext): Promise<void> | void;
+}
+
+/** What is asked about the caller again while the answer goes on. */
+export interface CallerChecks {
+  /** The principal the credential stands for now, or why it is no longer accepted. */
+  renewed(context: RequestContext): Promise<Standing>;
+  /** Counts a message that calls a tool, if the caller's calls are limited. @throws ToolError if there were too many */
+  beforeCall?(context: RequestContext): Promise<void> | undefined;
+  /** Names, in the headers of the answer, the scopes that a connected app can ask its person for. */
+  askFor?(context: RequestContext, scopes: readonly string[]): Promise<void>;
+}
+
+/** One request, from its first byte to the end of its answer. */
+export class RequestContext {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly target: Target;
+  /** All endpoints at the path, and the one that takes the method. Empty and undefined until they were looked for, and at other paths. */
+  here: readonly Endpoint[] = [];
+  endpoint: Endpoint | undefined;
+  /** Decoded path parameters. */
+  parameters: Readonly<Record<string, string>> = NONE;
+  /** Why the request was not answered as its caller wished, as a kind; set while it is answered. */
+  failure: string | undefined;
+  /** The MCP message in the body. */
+  message: unknown;
+  /** Set where the client wants reports of progress. */
+  onProgress: ((progress: Progress) => void) | undefined;
+  /** Called with the principal each time it is checked again during a stream. */
+  onRenewed: ((principal: Principal) => void) | undefined;
+  #caller: { readonly principal: Principal; readonly checks: CallerChecks } | undefined;
+  #address: string | undefined;
+  /** Made when it is first needed, because it costs more than the rest of a short call. */
+  #controller: AbortController | undefined;
+  #cancelled = false;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.request = request;
+    this.response = response;
+    this.requestId = chooseRequestId(request);
+    this.target = targetOf(request);
+  }
+
+  /** The caller has shown who they are. */
+  admit(principal: Principal, checks: CallerChecks): void {
+    this.#caller = { principal, checks };
+  }
+
+  get principal(): Principal {
+    if (!this.#caller) throw new Error('The caller has not shown yet who they are.');
+    return this.#caller.principal;
+  }
+
+  renewed(): Promise<Standing> {
+    return this.#checks.renewed(this);
+  }
+
+  beforeCall(): Promise<void> | undefined {
+    return this.#checks.beforeCall?.(this);
+  }
+
+  async askFor(scopes: readonly string[]): Promise<void> {
+    await this.#checks.askFor?.(this, scopes);
+  }
+
+  get #checks(): CallerChecks {
+    if (!this.#caller) throw new Error('The caller has not shown yet who they are.');
+    return this.#caller.checks;
+  }
+
+  /** Path and query as the client sent them. */
+  get url(): URL {
+    if (!this.target.url) throw new Error('The target of the request cannot be read.');
+    return this.target.url;
+  }
+
+  /** The capsule to which the endpoint belongs. */
+  get capsuleId(): string | undefined {
+    return this.here[0]?.mcp === 'capsule' ? this.parameters.id : undefined;
+  }
+
+  /** The stdio door and the dashboard reach the server over MCP and say who they are; it is a label and gives no rights. */
+  get door(): Door {
+    if (this.principal.type === 'capsule' || this.capsuleId !== undefined) return 'capsule';
+    const said = this.request.headers['x-agent-admin-door'];
+    if (said === 'dashboard' && this.principal.type === 'session') return 'dashboard';
+    return said === 'stdio' ? 'stdio' : 'mcp';
+  }
+
+  /** The address that the request comes from; to be asked while the connection is open. */
+  get address(): string {
+    this.#address ??= addressOf(this.request);
+    return this.#address;
+  }
+
+  /** Whether the client went away or cancelled the request. */
+  get aborted(): boolean {
+    return this.#cancelled || (this.response.destroyed && !this.response.writableFinished);
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= this.#watched();
+    return this.#controller.signal;
+  }
+
+  #watched(): AbortController {
+    const controller = new AbortController();
+    if (this.aborted) controller.abort();
+    this.response.once('close', () => {
+      if (this.aborted) controller.abort();
+    });
+    return controller;
+  }
+
+  abort(): void {
+    this.#cancelled = true;
+    this.#controller?.abort();
+  }
+}
+
+const NONE: Readonly<Record<string, string>> = Object.freeze({});
+
+/** The id of a request is kept if it is short and plain, so that it can be searched for in logs. */
+function chooseRequestId({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+}
+
+/** The context of the request that the response answers. */
+export function contextOf(response: ServerResponse): RequestContext {
+  if ('context' in response && response.context instanceof RequestContext) return response.context;
+  throw new Error('The response was not made by the server of createNativeServer.');
+}
+
+/** The request that the running code belongs to, also after its answer. */
+export const runningRequest = new AsyncLocalStorage<RequestContext>();
