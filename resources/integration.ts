@@ -28,8 +28,10 @@ const headerValue = z
   );
 const KEPT = `shown as ${SECRET_MASK}; a value written as ${SECRET_MASK} keeps the stored one.`;
 
-const MOST_SECRETS = 'Has too many entries; give at most 50.';
-const isShort = (entries: object) => Object.keys(entries).length <= 50;
+/** The most variables or headers of an integration. */
+export const MOST_ENTRIES = 50;
+const TOO_MANY_ENTRIES = `Has too many entries; give at most ${MOST_ENTRIES}.`;
+const isShort = (entries: object) => Object.keys(entries).length <= MOST_ENTRIES;
 
 /** How the server of an integration knows who calls. */
 const integrationAuth = z.enum(['none', 'headers', 'oauth-shared', 'oauth-per-person']);
@@ -51,7 +53,7 @@ export const integrationFields = {
   transport: z.enum(['stdio', 'http']),
   command: text(1000).min(1).describe('Program to run (stdio).'),
   args: z.array(text(4000)).max(100).describe('Shown to admins: secrets belong in env.'),
-  env: secret(z.record(variableName, text(8000)).refine(isShort, MOST_SECRETS).describe(`Secrets: ${KEPT}`)),
+  env: secret(z.record(variableName, text(8000)).refine(isShort, TOO_MANY_ENTRIES).describe(`Secrets: ${KEPT}`)),
   url: address(
     z
       .url({ protocol: /^https?$/, error: 'Write an http or https URL.' })
@@ -59,7 +61,7 @@ export const integrationFields = {
       .refine((url) => !namesUser(url), 'May hold no user and password; give an Authorization header.')
       .describe('Endpoint (http): an http or https URL. Shown to admins: secrets belong in headers.'),
   ),
-  headers: secret(z.record(headerName, headerValue).refine(isShort, MOST_SECRETS).describe(`Secrets: ${KEPT}`)),
+  headers: secret(z.record(headerName, headerValue).refine(isShort, TOO_MANY_ENTRIES).describe(`Secrets: ${KEPT}`)),
   auth: integrationAuth.describe(
     'How its server (http) knows who calls: `headers` as given, `oauth-shared` one account for all, which an administrator connects, `oauth-per-person` an account of each caller (connect_integration). Default: headers where there are any.',
   ),

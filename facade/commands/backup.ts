@@ -16,7 +16,7 @@ async function main([target, ...rest]: readonly string[]): Promise<void> {
   const { dataDir, databaseUrl } = readConfig(process.env);
   if (databaseUrl !== undefined) {
     throw new OperatorError(
-      'The data is in the database of DATABASE_URL: back it up with pg_dump, see store/README.md.',
+      'The data is in the database of DATABASE_URL: back it up with pg_dump, see the guide "Run on PostgreSQL".',
     );
   }
   await copySnapshot(dataDir, target);

@@ -1,6 +1,7 @@
 import * as signedDoor from '../../facade/http/webhook-door.ts';
 import * as artifact from '../../resources/artifact.ts';
 import * as capsule from '../../resources/capsule.ts';
+import * as integration from '../../resources/integration.ts';
 import * as report from '../../resources/report.ts';
 import * as thread from '../../resources/thread.ts';
 import * as rowReaders from '../../store/duckdb/open-rows.ts';
@@ -169,7 +170,7 @@ export const toolLimits: Limits = {
   Integrations: [
     [
       'integrations',
-      `${integrations.MOST_INTEGRATIONS}, each with 50 variables or headers and ${definitions.MOST_TOOLS} tools`,
+      `${integrations.MOST_INTEGRATIONS}, each with ${integration.MOST_ENTRIES} variables or headers and ${definitions.MOST_TOOLS} tools`,
     ],
     [
       'a listing',
