@@ -139,8 +139,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
       first: (query) => firstOf({ find }, query),
       count: (filter: AnyCount) =>
         this.#open(
-          async () =>
-            (await keptCount(table, filter, this.#reading)) ?? countRecords(table, filter, this.#reading),
+          async () => (await keptCount(table, filter, this.#reading)) ?? countRecords(table, filter, this.#reading),
         ),
     };
   }

@@ -3,8 +3,8 @@ import { type Repeated, startOnce } from '../../repeated.ts';
 import type { Size } from '../../sizes.ts';
 import type { Database } from '../database.ts';
 import { type AnyCount, allOf, conditions, Values } from '../records/filters.ts';
-import { type Table, tables } from '../records/tables.ts';
 import type { Reading } from '../records/reading.ts';
+import { type Table, tables } from '../records/tables.ts';
 import type { Session } from '../session.ts';
 import { type CountTable, countTableOf, knows } from './count-table.ts';
 
