@@ -241,6 +241,17 @@ describe('the manifest', () => {
     assert.match(await refusal(folder), /are missing/);
   });
 
+  it('is written at its end, also what would be written a moment later', async (test) => {
+    const folder = await testFolder(test);
+    await mkdir(folder, { recursive: true });
+    const [ending, next] = [new Manifest(folder, realFiles), new Manifest(folder, realFiles)];
+    const mark = { generation: 1, sequence: 2, crc: 3, size: 4 };
+    ending.markJournal(mark);
+    await ending.close();
+    next.read();
+    assert.deepEqual(next.journal, mark);
+  });
+
   it('holds up no write where the disk refuses it, which the status says', async (test) => {
     const folder = await testFolder(test);
     await mkdir(folder, { recursive: true });
