@@ -96,7 +96,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
     const { url } = await testDatabase();
     let now = time(0);
     const store = await openPostgresStore({ url, now: () => new Date(now) });
-    const database = new Database({ url });
+    const database = databaseAt(url);
     closedAtEnd(async () => {
       await store.close();
       await database.close();
