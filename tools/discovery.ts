@@ -92,7 +92,7 @@ const callTool = defineTool({
   output: z.looseObject({}),
   errors: [],
 
-  standsFor: ({ name, arguments: input }) => ({ tool: name, input }),
+  delegatesTo: ({ name, arguments: input }) => ({ tool: name, input }),
 });
 
 export const discoveryTools = [searchTools, describeTool, callTool];

@@ -82,7 +82,7 @@ interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObject, Cod
 /** Runs nothing itself: its call becomes the call of the other tool that the input names. */
 interface StandIn<Input extends z.ZodObject, Output extends z.ZodObject> extends Meaning<Input, Output, never> {
   readonly annotations: Annotations;
-  standsFor(input: z.output<Input>): { readonly tool: string; readonly input: unknown };
+  delegatesTo(input: z.output<Input>): { readonly tool: string; readonly input: unknown };
 }
 
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(tool: StandIn<Input, Output>): Tool;
