@@ -10,7 +10,7 @@ import { createRegistry, type Registry } from '../../tools/core/registry/registr
 import { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { createModels } from '../../tools/models/models.ts';
-import { REHEARSAL } from '../../tools/models/rehearsal.ts';
+import { OFFLINE_MODEL } from '../../tools/models/offline-model.ts';
 import { type BudgetMeter, startBudgets } from '../../tools/usage/budget-meter.ts';
 import { analyticsSettings } from './activity.ts';
 import { HOUR, MINUTE } from './story.ts';
@@ -92,7 +92,7 @@ function workspaceSettings(today: string) {
     currency: 'EUR',
     exchangeRates: months.map((month, at) => ({ month: month.slice(0, 7), currency: 'USD', rate: rate(at) })),
     // The model that agents of the demo use costs nothing.
-    prices: [{ model: REHEARSAL.id, from: addDays(today, FOUNDED), currency: 'EUR', input: 0, output: 0 }],
+    prices: [{ model: OFFLINE_MODEL.id, from: addDays(today, FOUNDED), currency: 'EUR', input: 0, output: 0 }],
     analytics: analyticsSettings,
   };
 }

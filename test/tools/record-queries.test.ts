@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { MOST_RECORDS } from '../../tools/databases/looked-through.ts';
+import { MOST_RECORDS } from '../../tools/databases/scan-limit.ts';
 import type { ToolAnswer } from '../support/calls.ts';
 import { FULL } from '../support/full.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';

@@ -15,13 +15,13 @@ export const agentAnswer = agent.extend({
 });
 
 /** Makes every answer with an agent: secrets masked, with warnings about its allowlist and its model. */
-export function showAgent(record: Agent, { catalog, models }: Known): z.input<typeof agentAnswer> {
+export function showAgent(record: Agent, { catalog, models }: AgentFacts): z.input<typeof agentAnswer> {
   const idle = record.tools ? allowlistWarnings(record.tools, catalog) : [];
   const warnings = [...idle, ...modelWarnings(record, models)];
   return warnings.length > 0 ? { ...maskAgent(record), warnings } : maskAgent(record);
 }
 
-type Known = Pick<ServerFacts, 'catalog' | 'models'>;
+type AgentFacts = Pick<ServerFacts, 'catalog' | 'models'>;
 
 /** Models come and go with their providers, so an unknown model is a warning and no error. */
 function modelWarnings({ modelPreference: id }: Agent, models: Models): string[] {

@@ -1,5 +1,5 @@
 /** What other groups use of the running of agents. */
-export { MOST_REMEMBERED } from './run/earlier-messages.ts';
+export { MOST_REMEMBERED } from './run/conversation-history.ts';
 export type { Step } from './run/loop.ts';
 export { readOutputSchema } from './run/output-schema.ts';
 export { RunEnded, type RunOutcome, runAgent } from './run/run-agent.ts';

@@ -5,7 +5,7 @@ import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, per
 export const MOST_PERIODS = 800;
 
 /** What a caller says about the range. */
-interface Given {
+interface QuestionInput {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly interval?: Interval | undefined;
@@ -46,7 +46,7 @@ interface QuestionContext {
 }
 
 export function asking(
-  input: Given,
+  input: QuestionInput,
   { interval: usual, whole }: Usual,
   { settings, now, fail }: QuestionContext,
 ): Question {

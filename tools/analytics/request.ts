@@ -8,8 +8,8 @@ import { listOf } from '../../store/sql/lists.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { defineTool, READS, type Tool } from '../core/registry/define-tool.ts';
 import { frozen } from '../core/registry/unchanging.ts';
+import { AnswerCache } from './answer-cache.ts';
 import { type Interval, type Period, rangeBefore } from './calendar.ts';
-import { KeptAnswers } from './kept-answers.ts';
 import { asking, type Question, type Whole } from './question.ts';
 import { ratesOf } from './revenue/money.ts';
 
@@ -94,7 +94,7 @@ interface Wording {
 export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool & { readonly definition: string } {
   const { name, title, description, topic, definition, shape } = given;
   const form = forms[given.whole ?? 'never'];
-  const answers = new WeakMap<RowStore, KeptAnswers<Kept<Shape>>>();
+  const answers = new WeakMap<RowStore, AnswerCache<CachedAnswer<Shape>>>();
   // Only the schema itself checks the members of the shape, so the handler need not know their types.
   const output: z.ZodObject = z.object({ ...envelope, range: form.range, ...shape, previous });
   const tool = defineTool({
@@ -111,7 +111,7 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
     async handler(input, { store, server, fail, signal }) {
       const settings = await workspaceSettings(store);
       const now = server.now().getTime();
-      const kept = answers.get(server.rows) ?? new KeptAnswers<Kept<Shape>>();
+      const kept = answers.get(server.rows) ?? new AnswerCache<CachedAnswer<Shape>>();
       answers.set(server.rows, kept);
       const ask = (question: Question) => answered(given, question, { kept, rows: server.rows, signal });
       const question = asking(input, given, { settings, now, fail });
@@ -150,7 +150,7 @@ function warningsIn({ warnings }: Answer): readonly unknown[] {
 }
 
 /** What was worked out, and the whole answer with it. Nobody changes either. */
-interface Kept<Shape extends z.ZodRawShape> {
+interface CachedAnswer<Shape extends z.ZodRawShape> {
   readonly body: Body<Shape>;
   readonly answer: Answer;
 }
@@ -158,7 +158,7 @@ interface Kept<Shape extends z.ZodRawShape> {
 type Answer = Readonly<Record<string, unknown>>;
 
 interface Asker<Shape extends z.ZodRawShape> {
-  readonly kept: KeptAnswers<Kept<Shape>>;
+  readonly kept: AnswerCache<CachedAnswer<Shape>>;
   readonly rows: RowStore;
   readonly signal: AbortSignal | undefined;
 }
@@ -168,7 +168,7 @@ async function answered<Shape extends z.ZodRawShape>(
   metric: Metric<Shape>,
   asked: Question,
   { kept, rows, signal }: Asker<Shape>,
-): Promise<Kept<Shape>> {
+): Promise<CachedAnswer<Shape>> {
   const { from, to, interval, isWhole, zone, now, settings } = asked;
   const rates = ratesOf(settings);
   await rows.useRates(rates);

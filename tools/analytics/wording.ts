@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { Readers } from '../../store/port.ts';
 import { askModel } from '../models/ask-model.ts';
 import type { Models } from '../models/models.ts';
+import { OFFLINE_MODEL } from '../models/offline-model.ts';
 import { fence } from '../models/prompt-sections.ts';
-import { REHEARSAL } from '../models/rehearsal.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
 
 /** Something that a rule found, in the rule's words. */
-interface Found {
+interface FoundInsight {
   readonly title: string;
   readonly detail: string;
   readonly evidence: readonly { readonly arguments: Readonly<Record<string, string>>; readonly value: number | null }[];
@@ -36,16 +36,16 @@ const memories = new WeakMap<Models, Memory>();
  * The details of the findings in the words of the default model, where a provider is configured and answers in time. The rule's own words
  * stay where the model's words contain a number or a direction that the finding does not have. `wordedBy` says whose words they are.
  */
-export async function inBetterWords<Insight extends Found>(
+export async function rewordInsights<Insight extends FoundInsight>(
   found: readonly Insight[],
   store: Pick<Readers, 'botConfigs'>,
   models: Models,
 ): Promise<(Insight & { readonly wordedBy?: string })[]> {
   const { defaultModel } = await readBotConfig(store);
-  if (found.length === 0 || defaultModel === REHEARSAL.id) return [...found];
+  if (found.length === 0 || defaultModel === OFFLINE_MODEL.id) return [...found];
   const memory = memories.get(models) ?? { words: new Map(), pausedUntil: 0, asking: Promise.resolve() };
   memories.set(models, memory);
-  const keyOf = ({ title, detail }: Found) => JSON.stringify([defaultModel, title, detail]);
+  const keyOf = ({ title, detail }: FoundInsight) => JSON.stringify([defaultModel, title, detail]);
   await memory.asking;
   const unworded = found.filter((insight) => !memory.words.has(keyOf(insight)));
   if (unworded.length > 0 && performance.now() >= memory.pausedUntil) {
@@ -67,7 +67,7 @@ export async function inBetterWords<Insight extends Found>(
 }
 
 /** Acceptable words for each finding, undefined where there are none. @throws where the model gives no answer */
-async function wordsFor(found: readonly Found[], models: Models, id: string): Promise<(string | undefined)[]> {
+async function wordsFor(found: readonly FoundInsight[], models: Models, id: string): Promise<(string | undefined)[]> {
   const model = models.find(id);
   if (!model) throw new Error(`There is no model ${id}.`);
   const lines = found.map(({ title, detail }, n) =>
@@ -94,7 +94,7 @@ const DOWN =
   /\b(f[ae]ll(en|s|ing)?|dropp?\w*|declin\w+|decreas\w+|lower|shrank|shrink\w*|los[est]\w*|loss\w*|dip\w*)\b/i;
 
 /** Whether the words say no more than the finding: all their numbers are in the finding, and they name the same direction. */
-export function isFaithful(words: string, { title, detail, evidence }: Found): boolean {
+export function isFaithful(words: string, { title, detail, evidence }: FoundInsight): boolean {
   if (words.length > LONGEST || !PLAIN.test(words) || /https?:/i.test(words)) return false;
   const own = `${title} ${detail}`;
   const values = evidence.flatMap(({ value, arguments: args }) => [String(value ?? ''), ...Object.values(args)]);

@@ -7,11 +7,11 @@ import { RunTrace, readOutputSchema, runAgent } from '../agents/exports.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
 import { defineTool } from '../core/registry/define-tool.ts';
-import { beginRun, endRun, failed, keepTrace, succeeded } from '../runs/stored-runs.ts';
+import { beginRun, endRun, failed, saveTrace, succeeded } from '../runs/stored-runs.ts';
 import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
-import { ranBefore, runDetail } from './begun-before.ts';
-import { type ChosenModel, chooseModel, findAgentToRun } from './choose.ts';
-import { runToFinish, toldOf } from './continued-run.ts';
+import { type ChosenModel, chooseModel, findAgentToRun } from './choose-model.ts';
+import { continuationPrompt, runToFinish } from './continue-run.ts';
+import { earlierRun, runDetail } from './idempotent-run.ts';
 
 const input = z.strictObject({
   agent: agentRef.describe('Id or name, see list_agents. Also as `agentId`.'),
@@ -54,7 +54,7 @@ export const invokeAgent = defineTool({
   async handler(asked, context) {
     requireShallow(context.principal);
     const { store, server, fail } = context;
-    const before = await ranBefore(context);
+    const before = await earlierRun(context);
     if (before) {
       const message = `The run ${before.id}, which this call began, succeeded, but ${ANSWER_LOST}`;
       throw fail('interrupted', message, runDetail(before));
@@ -64,7 +64,7 @@ export const invokeAgent = defineTool({
     const chosen = await chooseModel({ store, models: server.models, fail }, asked.model, agent);
     await server.budgets?.requireRoom({ principal: context.principal, agentId: agent.id, model: chosen.id });
     const continued = asked.continue === undefined ? undefined : await runToFinish(asked.continue, agent, context);
-    const text = continued ? `${asked.input}\n\n${toldOf(continued)}` : asked.input;
+    const text = continued ? `${asked.input}\n\n${continuationPrompt(continued)}` : asked.input;
     return invoke({ agent, chosen, text, outputSchema, continues: continued?.id }, context);
   },
 });
@@ -86,7 +86,7 @@ async function invoke({ agent, chosen, text, outputSchema, continues }: Work, co
   const { server, write } = context;
   const run = await write((store) => beginRun(store, { kind: 'invoke', agent, model: chosen.id, continues }, context));
   const trace = new RunTrace();
-  const stepped = async () => void (await write((store) => keepTrace(store, run, trace)));
+  const stepped = async () => void (await write((store) => saveTrace(store, run, trace)));
   const task = { run, trace, agent, model: chosen.model, text, earlier: [], outputSchema, stepped };
   try {
     const outcome = await runAgent(task, context);

@@ -14,16 +14,16 @@ import { ToolError } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
 import { defineTool } from '../core/registry/define-tool.ts';
-import { beginRun, endRun, failed, keepTrace, runningIn, succeeded } from '../runs/stored-runs.ts';
+import { beginRun, endRun, failed, runningIn, saveTrace, succeeded } from '../runs/stored-runs.ts';
 import { shortened } from '../search/snippet.ts';
 import { readSettings } from '../settings/settings.ts';
 import { appendMessages, messagesBack } from '../threads/messages.ts';
 import { sourceOf } from '../threads/sources.ts';
 import { startThread } from '../threads/start.ts';
 import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
-import { answerInThread, ranBefore } from './begun-before.ts';
-import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose.ts';
-import { GO_ON, requireOneTurn, runToContinue } from './continued-run.ts';
+import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose-model.ts';
+import { CONTINUE_PROMPT, requireOneTurn, runToContinue } from './continue-run.ts';
+import { answerInThread, earlierRun } from './idempotent-run.ts';
 
 const LONGEST_TITLE = 80;
 const MOST_AGENTS = 50;
@@ -90,7 +90,7 @@ export const sendChatMessage = defineTool({
 
   async handler(asked, context) {
     requireShallow(context.principal);
-    const before = await ranBefore(context);
+    const before = await earlierRun(context);
     if (before) return answerInThread(before, context);
     requireOneTurn(asked);
     const agent = await agentFor(asked, context);
@@ -99,7 +99,7 @@ export const sendChatMessage = defineTool({
     const model = await chooseModel({ store, models: server.models, fail }, asked.model, agent);
     await server.budgets?.requireRoom({ principal: context.principal, agentId: agent?.id, model: model.id });
     const chat = new Chat(context, agent, await begin(asked, agent, model, context));
-    return chat.run(asked.message ?? GO_ON, model);
+    return chat.run(asked.message ?? CONTINUE_PROMPT, model);
   },
 });
 
@@ -143,12 +143,12 @@ function begin(asked: Input, agent: Agent | undefined, { id: model }: ChosenMode
   });
 }
 
-interface Beginning extends Pick<Context, 'principal' | 'fail' | 'door'> {
+interface RunOrigin extends Pick<Context, 'principal' | 'fail' | 'door'> {
   readonly store: HistoryWriters;
   readonly now: Date;
 }
 
-async function threadFor(asked: Input, agent: Agent | undefined, beginning: Beginning): Promise<ThreadRecord> {
+async function threadFor(asked: Input, agent: Agent | undefined, beginning: RunOrigin): Promise<ThreadRecord> {
   const { store, principal, fail, door, now } = beginning;
   if (asked.threadId === undefined) {
     const title = shortened(asked.message ?? '', LONGEST_TITLE);
@@ -225,12 +225,12 @@ class Chat {
   async #append(step: Step): Promise<void> {
     await this.#context.write(async (store) => {
       await this.#appendIn(store, stepMessages(step));
-      await keepTrace(store, this.#begun.run, this.#trace);
+      await saveTrace(store, this.#begun.run, this.#trace);
     });
   }
 
   /** Checks again that the caller may write to the thread, which can be deleted or closed to the caller while the agent works. */
-  async #appendIn(store: HistoryWriters, messages: readonly Said[]): Promise<Message> {
+  async #appendIn(store: HistoryWriters, messages: readonly NewMessage[]): Promise<Message> {
     const { run, threadId } = this.#begun;
     const { principal, fail } = this.#context;
     const thread = await openThread({ store, principal, fail }, threadId, 'editor');
@@ -246,12 +246,12 @@ class Chat {
   }
 }
 
-type Said = Omit<NewRecord<Message>, 'threadId'>;
+type NewMessage = Omit<NewRecord<Message>, 'threadId'>;
 
-function stepMessages({ text, calls, results, usage }: Step): Said[] {
+function stepMessages({ text, calls, results, usage }: Step): NewMessage[] {
   const toolCalls = calls.map(({ id, tool, arguments: args }) => ({ id, tool, arguments: args }));
   const answers = calls.map(
-    ({ id }, at): Said => ({
+    ({ id }, at): NewMessage => ({
       role: 'tool',
       content: results[at]?.text ?? '',
       toolCallId: id,

@@ -11,8 +11,8 @@ import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
 import { restoreWithReferences } from '../core/registry/references.ts';
 import { byName, keyOf, showRecord, type Values } from './columns.ts';
-import { lookedThrough } from './looked-through.ts';
 import { recordQuery } from './record-query.ts';
+import { scanRecords } from './scan-limit.ts';
 import { changedValues, newValues } from './values.ts';
 
 const databaseId = refTo('database', recordId).describe('Database id (`dbs_…`), see list_databases.');
@@ -54,7 +54,7 @@ const listRecords = defineTool({
     if (!filter && !sort) return listPage(store.databaseRecords, input, { where, any }, show, LARGEST_PAGE);
     const query = recordQuery(found.columns, filter ?? {}, sort);
     const asked = { ...input, where, any, query, bound: { where, any, filter, sort } };
-    return lookedThrough(store.databaseRecords, asked, show, { fail, signal });
+    return scanRecords(store.databaseRecords, asked, show, { fail, signal });
   },
 });
 

@@ -3,7 +3,7 @@ import { accessKeysWith, mayKnowOf } from '../core/access/visibility.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { requireReferencesToRestore } from '../core/registry/references.ts';
-import { getMemory, holdAgain, listMemories, replacedBy, searchMemories, updateMemory } from './memory.ts';
+import { getMemory, listMemories, replacedBy, restoreSuperseded, searchMemories, updateMemory } from './memory.ts';
 
 const MEMORIES = { type: 'memory', collection: 'memories' } as const;
 
@@ -41,7 +41,7 @@ export const memoryKind = defineKind({
     const found = await store.memories.get(id);
     if (found) await requireSteeringBy(context, found, await replacedBy(store, found));
     const purged = await store.purge('memories', id);
-    if (found) await holdAgain(store, found);
+    if (found) await restoreSuperseded(store, found);
     return purged;
   },
 });

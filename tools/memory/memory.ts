@@ -203,7 +203,7 @@ const deleteMemory = defineTool({
 
   async handler({ id, expectedRevision }, context) {
     await findMemory(context, id);
-    await holdAgain(context.store, await context.store.memories.delete(id, { expectedRevision }));
+    await restoreSuperseded(context.store, await context.store.memories.delete(id, { expectedRevision }));
     return {};
   },
 });
@@ -249,7 +249,7 @@ export async function replacedBy(
 }
 
 /** Called after a memory was deleted. A memory that no other one supersedes becomes valid again. */
-export async function holdAgain(
+export async function restoreSuperseded(
   store: Pick<HistoryWriters, 'memories'>,
   { supersedes }: Pick<Memory, 'supersedes'>,
 ): Promise<void> {
@@ -264,7 +264,7 @@ function queryFor({ tag, ...filters }: Partial<Filters>, { rights }: Principal) 
   return { where: { ...filters, tags: tag }, any };
 }
 
-interface Asked {
+interface SearchInput {
   readonly limit: number;
   readonly cursor: string | undefined;
   readonly includeTotal: boolean;
@@ -274,7 +274,7 @@ async function searchPage(
   { store, principal }: { readonly store: TextSearch; readonly principal: Principal },
   q: string,
   query: ReturnType<typeof queryFor>,
-  { limit, cursor, includeTotal }: Asked,
+  { limit, cursor, includeTotal }: SearchInput,
 ) {
   const bound = { q, ...query };
   const where = { ...query.where, ...visibleTo(principal) };

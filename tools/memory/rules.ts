@@ -43,9 +43,9 @@ function invalid(fail: Fail<never>, path: string, message: string) {
   return fail('invalid_input', message, { issues: [{ path, message }] });
 }
 
-type Given<Members> = { [M in keyof Members]?: Exclude<Members[M], undefined> };
+type DefinedMembers<Members> = { [M in keyof Members]?: Exclude<Members[M], undefined> };
 
-export function given<Members extends object>(members: Members): Given<Members> {
+export function given<Members extends object>(members: Members): DefinedMembers<Members> {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Given<Members>; // only members that are undefined are left out
+  return Object.fromEntries(entries) as DefinedMembers<Members>; // only members that are undefined are left out
 }

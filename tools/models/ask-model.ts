@@ -1,7 +1,7 @@
 import type { LanguageModel } from './language-model.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
-interface Asked {
+interface AskModelInput {
   readonly system: string;
   readonly prompt: string;
   readonly maxOutputTokens: number;
@@ -9,7 +9,7 @@ interface Asked {
 }
 
 /** Asks one question without tools. Returns the text of the answer. @throws ProviderFailure, or the reason of the signal */
-export async function askModel(model: LanguageModel, { signal, ...asked }: Asked): Promise<string> {
+export async function askModel(model: LanguageModel, { signal, ...asked }: AskModelInput): Promise<string> {
   const { streamText } = await import('ai');
   let text = '';
   try {

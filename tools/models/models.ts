@@ -5,8 +5,8 @@ import { Telemetry } from '../core/telemetry/telemetry.ts';
 import type { LanguageModel } from './language-model.ts';
 import { MOST_MODELS, ModelListing } from './listing.ts';
 import { observedModel } from './observed-model.ts';
+import { OFFLINE_MODEL, offlineModel } from './offline-model.ts';
 import { createModelProvider, type ModelProvider, type ProviderSettings } from './providers.ts';
-import { REHEARSAL, rehearsal } from './rehearsal.ts';
 
 // Without this, the library prints warnings on standard output, which the stdio door needs for its messages.
 globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -42,7 +42,7 @@ declare module '../core/registry/context.ts' {
 }
 
 export function createModels(
-  { providers = [], initial = REHEARSAL.id, runMs = RUN_MS }: ModelSettings = {},
+  { providers = [], initial = OFFLINE_MODEL.id, runMs = RUN_MS }: ModelSettings = {},
   telemetry: Telemetry = new Telemetry(),
 ): Models {
   const sources = providers.map((settings) => {
@@ -61,15 +61,15 @@ export function createModels(
     runMs,
     async list() {
       const all = await Promise.all(sources.map(async ({ provider, listing }) => show(provider, await listing.read())));
-      return [REHEARSAL, ...all.flat()];
+      return [OFFLINE_MODEL, ...all.flat()];
     },
     known() {
       const all = sources.flatMap(({ provider, listing }) => show(provider, listing.last));
-      return [REHEARSAL, ...all].map(({ id }) => id);
+      return [OFFLINE_MODEL, ...all].map(({ id }) => id);
     },
     has(id) {
       const { source, name } = sourceOf(id);
-      if (id === REHEARSAL.id || !source) return id === REHEARSAL.id;
+      if (id === OFFLINE_MODEL.id || !source) return id === OFFLINE_MODEL.id;
       const { names = [] } = source.listing.last ?? {};
       return (
         names.length === 0 || names.length === MOST_MODELS || [...names, ...source.provider.configured].includes(name)
@@ -77,7 +77,7 @@ export function createModels(
     },
     find(id) {
       const { source, name } = sourceOf(id);
-      const model = id === REHEARSAL.id ? rehearsal : name === '' ? undefined : source?.provider.model(name);
+      const model = id === OFFLINE_MODEL.id ? offlineModel : name === '' ? undefined : source?.provider.model(name);
       return model && observedModel(model, telemetry);
     },
     health: async () => sources.map(healthOf),

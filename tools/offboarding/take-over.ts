@@ -54,7 +54,7 @@ const NO_ACCOUNTS =
 
 type Taking = Context<HistoryWriters, 'not_found' | 'conflict'>;
 type Wish = Pick<z.output<typeof input>, 'id' | 'expectedRevision' | 'token'>;
-type Taken = Promise<Omit<z.input<typeof output>, 'type'>>;
+type TakeOverOutput = Promise<Omit<z.input<typeof output>, 'type'>>;
 
 export const takeOver = defineTool({
   name: 'take_over',
@@ -76,13 +76,16 @@ export const takeOver = defineTool({
   },
 });
 
-const TAKERS: Readonly<Record<z.output<typeof type>, (wish: Wish, context: Taking) => Taken>> = {
+const TAKERS: Readonly<Record<z.output<typeof type>, (wish: Wish, context: Taking) => TakeOverOutput>> = {
   capsule: takeCapsule,
   flow: takeFlow,
   key: takeKey,
 };
 
-async function takeCapsule({ id, expectedRevision, token }: Wish, { store, principal, server, fail }: Taking): Taken {
+async function takeCapsule(
+  { id, expectedRevision, token }: Wish,
+  { store, principal, server, fail }: Taking,
+): TakeOverOutput {
   if (token === undefined) {
     const message =
       'Is required for a capsule; give keep, so that its clients go on, or rotate, where somebody else may know it.';
@@ -113,7 +116,7 @@ async function takeCapsule({ id, expectedRevision, token }: Wish, { store, princ
   };
 }
 
-async function takeFlow({ id, expectedRevision }: Wish, { store, principal, server }: Taking): Taken {
+async function takeFlow({ id, expectedRevision }: Wish, { store, principal, server }: Taking): TakeOverOutput {
   const current = await store.flows.read(id);
   await requireRights(principal, current, { store, catalog: server.catalog });
   const taken = await store.flows.update(id, { runAs: runAsOf(principal) }, { expectedRevision });
@@ -121,7 +124,7 @@ async function takeFlow({ id, expectedRevision }: Wish, { store, principal, serv
   return { flow: taken, warnings: isKept ? [SECRET_KEPT] : [] };
 }
 
-async function takeKey({ id, expectedRevision }: Wish, { store, principal, server, fail }: Taking): Taken {
+async function takeKey({ id, expectedRevision }: Wish, { store, principal, server, fail }: Taking): TakeOverOutput {
   const key = await store.apiKeys.read(id);
   const now = server.now();
   const state = stateOf(key, now);

@@ -15,7 +15,7 @@ type Runs = Pick<Writers, 'agentRuns'>;
 /** Longer than a run can continue after its time is over. */
 const GRACE_MS = 60_000;
 
-interface Beginning {
+interface RunOrigin {
   readonly kind: AgentRun['kind'];
   readonly agent: Agent | undefined;
   readonly model: string;
@@ -27,7 +27,7 @@ interface Beginning {
 type Asking = Pick<SteppingContext<unknown, never>, 'principal' | 'door' | 'requestId' | 'server' | 'repeat'>;
 
 /** Stores that a run begins. Whoever sees its thread sees it; without a thread, whoever asked for it. */
-export function beginRun({ agentRuns }: Runs, { kind, agent, model, thread, continues }: Beginning, asking: Asking) {
+export function beginRun({ agentRuns }: Runs, { kind, agent, model, thread, continues }: RunOrigin, asking: Asking) {
   const { principal, door, requestId, server, repeat } = asking;
   const behind = chainOf(principal);
   const all = [principal, ...behind];
@@ -59,7 +59,7 @@ export function beginRun({ agentRuns }: Runs, { kind, agent, model, thread, cont
 }
 
 /** Stores what the run did so far, so that a crash leaves a trace. It counts as no change. */
-export function keepTrace({ agentRuns }: Runs, { id }: AgentRun, trace: RunTrace): Promise<AgentRun> {
+export function saveTrace({ agentRuns }: Runs, { id }: AgentRun, trace: RunTrace): Promise<AgentRun> {
   return agentRuns.touch(id, trace.state);
 }
 

@@ -2,7 +2,7 @@ import { BOT_CONFIG_ID } from '../../resources/bot-config.ts';
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { Store } from '../../store/port.ts';
 import { withHistory } from '../core/history/history.ts';
-import { REHEARSAL } from '../models/rehearsal.ts';
+import { OFFLINE_MODEL } from '../models/offline-model.ts';
 import { botConfigKind } from './bot-config.ts';
 
 const SERVER = { type: 'server', id: 'agent-admin', name: 'agent-admin' };
@@ -35,7 +35,7 @@ const settingsDefaults = {
  * Adds the records that must always exist to a store that lacks them, as revision 1 of their history. `defaultModel` is the default model
  * of a new workspace.
  */
-export async function prepareSettings(store: Store, defaultModel = REHEARSAL.id): Promise<void> {
+export async function prepareSettings(store: Store, defaultModel = OFFLINE_MODEL.id): Promise<void> {
   if ((await store.botConfigs.get(BOT_CONFIG_ID)) && (await store.settings.get(SETTINGS_ID))) return;
   await store.transaction(async (tx) => {
     const view = withHistory(tx, [botConfigKind], { author: SERVER });

@@ -4,13 +4,13 @@ import { accessKeysOf, makerOf } from '../core/access/visibility.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import { enterSource } from './sources.ts';
 
-type Given = Pick<Thread, 'title' | 'source' | 'agentIds' | 'visibility' | 'forkedFrom'>;
+type ThreadInput = Pick<Thread, 'title' | 'source' | 'agentIds' | 'visibility' | 'forkedFrom'>;
 
 /** A new thread without messages. Its owner is its maker. */
 export async function startThread(
   store: Pick<HistoryWriters, 'threads' | 'threadSources'>,
   principal: Principal,
-  { agentIds, ...given }: Given,
+  { agentIds, ...given }: ThreadInput,
   now: Date,
 ): Promise<ThreadRecord> {
   await enterSource(store, given.source);

@@ -11,7 +11,14 @@ import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { countFitting, openCursor, pageBody } from '../core/registry/paging.ts';
 import { findUser, userId } from './find-user.ts';
 import { eventsCount, eventsPage } from './user-rows.sql.ts';
-import { paidUntil, readInvoices, type Said, subscriptionsOf, websiteSteps, websitesOf } from './user-rows.ts';
+import {
+  type LatestStatement,
+  paidUntil,
+  readInvoices,
+  subscriptionsOf,
+  websiteSteps,
+  websitesOf,
+} from './user-rows.ts';
 
 export const getUserTimeline = defineTool({
   name: 'get_user_timeline',
@@ -148,7 +155,7 @@ function userEntries({ uid, createdAt, deletedAt }: UserRow): TimelineEntry[] {
   return deletedAt === undefined ? [created] : [created, entry('user.deleted', uid, deletedAt, 'Deleted')];
 }
 
-function subscriptionEntries({ id, list, latest }: Said<SubscriptionRow>): TimelineEntry[] {
+function subscriptionEntries({ id, list, latest }: LatestStatement<SubscriptionRow>): TimelineEntry[] {
   const entries = [entry('subscription.started', id, latest.startedAt, `Subscribed to ${list[0]?.row.plan}`)];
   if (latest.trialEnd !== undefined) entries.push(entry('trial.ended', id, latest.trialEnd, 'Trial ended'));
   if (latest.canceledAt !== undefined) entries.push(entry('subscription.canceled', id, latest.canceledAt, 'Canceled'));

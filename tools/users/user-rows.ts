@@ -78,7 +78,7 @@ export async function lastActivity(rows: Rows, uids: readonly string[]): Promise
 }
 
 /** What imports said about a record of the user, in the order in which it counts. */
-export interface Said<Row> {
+export interface LatestStatement<Row> {
   readonly id: string;
   readonly list: readonly { readonly from: number; readonly row: Row }[];
   readonly latest: Row;
@@ -94,7 +94,7 @@ async function saidOf<Row extends { readonly uid: string }>(
   rows: Rows,
   uid: string,
   { type, table }: { readonly type: RowType; readonly table: 'subscription_terms' | 'website_states' },
-): Promise<Said<Row>[]> {
+): Promise<LatestStatement<Row>[]> {
   const lists = new Map<string, { from: number; row: Row }[]>();
   for (const record of await rows.query<TableRow>(statementsOf(table), [uid])) {
     const list = lists.get(String(record.id)) ?? [];

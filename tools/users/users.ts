@@ -110,12 +110,12 @@ const listUserWebsites = defineTool({
 
 export const userTools = [listUsers, getUser, getUserBilling, getUserTimeline, listUserWebsites];
 
-interface Place {
+interface UserPosition {
   readonly createdAt: string;
   readonly id: string;
 }
 
-function comparePlaces(a: Place, b: Place): number {
+function comparePlaces(a: UserPosition, b: UserPosition): number {
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
   return a.id < b.id ? -1 : Number(a.id > b.id);
 }
@@ -130,7 +130,7 @@ function firstOf<Item extends { readonly createdAt: string }>(items: Iterable<It
   return { records, next: null };
 }
 
-function placeOf(item: object | undefined): Place | null {
+function placeOf(item: object | undefined): UserPosition | null {
   if (!item || !('createdAt' in item)) return null;
   const id = 'uid' in item ? item.uid : 'id' in item ? item.id : '';
   return { createdAt: String(item.createdAt), id: String(id) };

@@ -140,7 +140,7 @@ export class AgentTools {
   }
 
   /** Makes the call, and again where it was certainly not made, so that the model need not know how. */
-  async #untilMade(make: (auditId: string) => Promise<Answer>): Promise<Made> {
+  async #untilMade(make: (auditId: string) => Promise<Answer>): Promise<CallOutcome> {
     const { signal } = this.#options;
     const begun = performance.now();
     for (let count = 0; ; count += 1) {
@@ -154,7 +154,7 @@ export class AgentTools {
   }
 }
 
-interface Made {
+interface CallOutcome {
   readonly answer: Answer;
   /** Of the last call. */
   readonly auditId: string;

@@ -5,7 +5,7 @@ import { ProviderFailure } from '../../models/provider-failure.ts';
 import { storableText } from '../../models/sanitize-text.ts';
 import { tokensOf } from '../../models/tokens.ts';
 import type { AgentTools, OfferedTool, ToolCall, ToolResult } from './agent-tools.ts';
-import { resultMessage, withinBudget } from './earlier-messages.ts';
+import { resultMessage, withinBudget } from './conversation-history.ts';
 
 /** A turn in which the model called tools, with the answers of the tools. */
 export interface Step {

@@ -5,7 +5,7 @@ import type { Principal } from '../../core/access/principal.ts';
 import { whereWithin } from '../../core/access/record-limit.ts';
 import { visibleTo } from '../../core/access/visibility.ts';
 
-interface Asked {
+interface RecallInput {
   readonly agent: Agent;
   /** The principal that the agent acts for. */
   readonly caller: Principal;
@@ -21,7 +21,7 @@ const LONGEST_QUERY = 2000;
  * Memories of the agent and of the thread are always included; memories of the workspace only if the caller may read them. Where fixed
  * arguments limit the caller to some memories, no others are selected.
  */
-export async function recall(store: Readers & TextSearch, asked: Asked): Promise<Memory[]> {
+export async function recall(store: Readers & TextSearch, asked: RecallInput): Promise<Memory[]> {
   const most = asked.agent.memoryPolicy.maxInjected;
   if (most === 0) return [];
   const held = whereWithin<MemoryRecord>(asked.caller.rights.held('memory', 'read'), 'id');
@@ -48,7 +48,7 @@ function both(one: Where<MemoryRecord>, other: Where<MemoryRecord>): Where<Memor
   return clashes ? [] : [{ ...one, ...other }];
 }
 
-function holdingFor({ agent, caller: { rights }, threadId }: Asked): Where<MemoryRecord>[] {
+function holdingFor({ agent, caller: { rights }, threadId }: RecallInput): Where<MemoryRecord>[] {
   const own: Where<MemoryRecord>[] = [{ scope: 'agent', agentId: agent.id }];
   if (threadId !== undefined) own.push({ scope: 'thread', threadId });
   const reads = rights.mayTry({ scope: 'memory:read', needs: [{ resource: 'memory', op: 'read' }], narrows: true });

@@ -15,7 +15,7 @@ import { withContext } from '../../models/prompt-sections.ts';
 import { ProviderFailure } from '../../models/provider-failure.ts';
 import { readBotConfig } from '../../settings/bot-config.ts';
 import { AgentTools } from './agent-tools.ts';
-import { historyOf } from './earlier-messages.ts';
+import { historyOf } from './conversation-history.ts';
 import { type LoopOptions, type LoopOutcome, runLoop, type Step } from './loop.ts';
 import { answerIn, type OutputSchema } from './output-schema.ts';
 import { promptOf } from './prompt.ts';

@@ -3,7 +3,7 @@ import type { Evidence, ToolCall, ToolResult } from './agent-tools.ts';
 import { sum, type Turn } from './loop.ts';
 
 /** What the prompt of a run was made of. */
-interface Given {
+interface RunTraceInput {
   readonly config: ReadRecord;
   readonly skills: readonly ReadRecord[];
   readonly memories: readonly ReadRecord[];
@@ -15,7 +15,7 @@ export class RunTrace {
   readonly #calls: AgentRunCall[] = [];
   #given: Partial<Pick<AgentRun, 'prompt' | 'skills' | 'memories'>> = {};
 
-  gave({ config, skills, memories }: Given): void {
+  gave({ config, skills, memories }: RunTraceInput): void {
     this.#given = { prompt: stateOf(config), skills: skills.map(stateOf), memories: memories.map(stateOf) };
   }
 

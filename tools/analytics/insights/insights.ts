@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { dateIn } from '../calendar.ts';
 import { metric } from '../request.ts';
-import { inBetterWords } from '../wording.ts';
+import { rewordInsights } from '../wording.ts';
 import { type Insight, insight, severity } from './finding.ts';
 import { brokenSteps } from './funnel-insights.ts';
 import { highChurn, mrrChange } from './revenue-insights.ts';
@@ -37,7 +37,7 @@ export const getInsights = metric({
 
   word: async (answer, { store, server }) => ({
     ...answer,
-    rows: await inBetterWords(answer.rows, store, server.models),
+    rows: await rewordInsights(answer.rows, store, server.models),
   }),
 });
 

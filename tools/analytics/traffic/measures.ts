@@ -36,14 +36,14 @@ function measuresOf(row: MeasuresRow | undefined): Measures {
 }
 
 /** What is found for the period, from 1 on; 0 stands for all of them together. */
-interface Found<Name extends VisitDimension> extends MeasuresRow {
+interface LabelRow<Name extends VisitDimension> extends MeasuresRow {
   readonly dimension: Name | 'all';
   readonly label: string;
   readonly period: number;
 }
 
 /** The traffic of the periods of a label. */
-function seriesIn(found: readonly Found<VisitDimension>[], periods: Spans): readonly Measures[] {
+function seriesIn(found: readonly LabelRow<VisitDimension>[], periods: Spans): readonly Measures[] {
   const byPeriod = new Map(found.map((row) => [row.period, row]));
   return periods.map((_, at) => measuresOf(byPeriod.get(at + 1)));
 }
@@ -52,7 +52,7 @@ const inAll = trafficBy([]);
 
 /** The traffic of consecutive periods, of each and of all together. */
 export async function trafficOf(rows: RowSnapshot, periods: Spans) {
-  const found = await rows.query<Found<never>>(inAll, [limitsOf(periods), 1]);
+  const found = await rows.query<LabelRow<never>>(inAll, [limitsOf(periods), 1]);
   return { totals: measuresOf(found.find(({ period }) => period === 0)), each: seriesIn(found, periods) };
 }
 
@@ -75,8 +75,8 @@ export async function trafficOfLabels<Name extends VisitDimension>(
   { dimensions, query }: Split<Name>,
   { periods, series }: { readonly periods: Spans; readonly series: number },
 ) {
-  const found = await rows.query<Found<Name>>(query, [limitsOf(periods), series]);
-  const byLabel = new Map<string, Found<Name>[]>();
+  const found = await rows.query<LabelRow<Name>>(query, [limitsOf(periods), series]);
+  const byLabel = new Map<string, LabelRow<Name>[]>();
   for (const row of found) {
     const key = `${row.dimension} ${row.label}`;
     byLabel.set(key, [...(byLabel.get(key) ?? []), row]);

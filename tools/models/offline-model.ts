@@ -5,7 +5,7 @@ import { placeholderFor } from './placeholder.ts';
 import { type Fenced, readFences, splitContext } from './prompt-sections.ts';
 import { tokensOf } from './tokens.ts';
 
-export const REHEARSAL: Model = {
+export const OFFLINE_MODEL: Model = {
   id: 'offline/rehearsal',
   provider: 'offline',
   name: 'rehearsal',
@@ -26,10 +26,10 @@ const LONGEST_QUERY = 400;
  * The built-in model. People can try agents, allowlists and flows with it before they have a provider. The same prompt gives the same
  * answer.
  */
-export const rehearsal: LanguageModel = {
+export const offlineModel: LanguageModel = {
   specificationVersion: 'v3',
-  provider: REHEARSAL.provider,
-  modelId: REHEARSAL.name,
+  provider: OFFLINE_MODEL.provider,
+  modelId: OFFLINE_MODEL.name,
   supportedUrls: {},
   doGenerate: async (call) => answer(call),
   async doStream(call) {

@@ -13,7 +13,7 @@ interface TurnInput {
 }
 
 /** What the model is told in place of a message. What it was asked is among the earlier messages. */
-export const GO_ON =
+export const CONTINUE_PROMPT =
   'Your turn was cut off before it was complete. Finish it from where it ended. Calls that are not shown above may have been made all the same: look before you make them again.';
 
 /** @throws ToolError (invalid_input) unless there is either a message, or a run to go on with and its thread */
@@ -91,7 +91,7 @@ export async function runToFinish(
 const MOST_TOLD = 50;
 
 /** What the agent is told of the run, of which nothing that was said is kept. */
-export function toldOf({ id, calls = [] }: Pick<AgentRun, 'id' | 'calls'>): string {
+export function continuationPrompt({ id, calls = [] }: Pick<AgentRun, 'id' | 'calls'>): string {
   const lines = calls.slice(-MOST_TOLD).map(({ tool, outcome, code, records }) => {
     const about = records.length > 0 ? ` (${records.map((record) => record.id).join(', ')})` : '';
     return `- ${tool}: ${code ?? outcome}${about}`;

@@ -7,7 +7,7 @@ import type { SteppingContext } from '../core/registry/context.ts';
 import { ANSWER_RETENTION_MS, isStoredError, requireSameInput } from '../core/registry/idempotency.ts';
 import { endRun, lostRun } from '../runs/stored-runs.ts';
 import { answerOf } from './answer.ts';
-import { requireInvoke } from './choose.ts';
+import { requireInvoke } from './choose-model.ts';
 
 type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict' | 'interrupted'>;
 
@@ -16,7 +16,7 @@ type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict' | 
  * it failed for a reason that may pass: then the agent runs. Two such calls are never under way at once.
  * @throws ToolError the error with which the run ended; (interrupted) where it was cut off
  */
-export async function ranBefore({ store, server, repeat, write }: Context): Promise<AgentRunRecord | undefined> {
+export async function earlierRun({ store, server, repeat, write }: Context): Promise<AgentRunRecord | undefined> {
   if (!repeat) return undefined;
   const now = server.now();
   const from = new Date(now.getTime() - ANSWER_RETENTION_MS).toISOString();

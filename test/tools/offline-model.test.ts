@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { LABEL } from '../../tools/models/offline-model.ts';
 import { bestPassages } from '../../tools/models/passages.ts';
 import { fence, readFences } from '../../tools/models/prompt-sections.ts';
-import { LABEL } from '../../tools/models/rehearsal.ts';
 import { faultsOf } from '../contract/plain-words.ts';
 import { callTool, mustCall } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -12,7 +12,7 @@ const BATCH = 500;
 /** After this many milliseconds, other calls run. */
 const SLICE_MS = 10;
 
-interface Asked {
+interface ScanInput {
   readonly where: Where<DatabaseRecord>;
   readonly any: readonly Where<DatabaseRecord>[] | undefined;
   readonly query: RecordQuery;
@@ -24,13 +24,13 @@ interface Asked {
 }
 
 /** The place of a record in the list. */
-interface Place extends Position {
+interface ScanPosition extends Position {
   readonly key: SortKey;
 }
 
-interface Found {
+interface ScanHit {
   readonly record: DatabaseRecord;
-  readonly place: Place;
+  readonly place: ScanPosition;
 }
 
 interface LookContext {
@@ -42,9 +42,9 @@ interface LookContext {
  * A page of the records that match, in the order asked for. Without an order, a page ends when the largest number of records was read, and
  * the next page continues there. An order or a count of all is refused where it needs more.
  */
-export async function lookedThrough(
+export async function scanRecords(
   reader: Reader<DatabaseRecord>,
-  asked: Asked,
+  asked: ScanInput,
   show: (record: DatabaseRecord) => DatabaseRecord,
   { fail, signal }: LookContext,
 ): Promise<{ data: DatabaseRecord[]; nextCursor: string | null; total?: number }> {
@@ -74,7 +74,7 @@ export async function lookedThrough(
   };
 }
 
-interface Look extends Pick<Asked, 'where' | 'any' | 'query'> {
+interface Look extends Pick<ScanInput, 'where' | 'any' | 'query'> {
   readonly from: Position | undefined;
   readonly signal: AbortSignal | undefined;
 }
@@ -106,10 +106,10 @@ async function look(
 class PageOf {
   readonly #query: RecordQuery;
   readonly #limit: number;
-  readonly #after: Place | undefined;
-  #found: Found[] = [];
+  readonly #after: ScanPosition | undefined;
+  #found: ScanHit[] = [];
 
-  constructor(query: RecordQuery, limit: number, after: Place | undefined) {
+  constructor(query: RecordQuery, limit: number, after: ScanPosition | undefined) {
     this.#query = query;
     this.#limit = limit;
     this.#after = after;
@@ -127,7 +127,7 @@ class PageOf {
   }
 
   /** The page, and where the next one starts: after its last record, or where reading stopped. */
-  end(stoppedAt: DatabaseRecord | undefined): { found: readonly Found[]; last: Place | undefined } {
+  end(stoppedAt: DatabaseRecord | undefined): { found: readonly ScanHit[]; last: ScanPosition | undefined } {
     this.#settle();
     const most = countFitting(this.#found.map(({ record }) => record));
     const found = this.#found.slice(0, Math.min(this.#limit, most));
@@ -140,7 +140,7 @@ class PageOf {
     this.#found = this.#found.slice(0, this.#limit + 1);
   }
 
-  #compare(a: Place, b: Place): number {
+  #compare(a: ScanPosition, b: ScanPosition): number {
     const byKey = this.#query.order?.compare(a.key, b.key) ?? 0;
     if (byKey !== 0) return byKey;
     if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? 1 : -1;
@@ -148,11 +148,11 @@ class PageOf {
   }
 }
 
-function placeOf({ createdAt, id, values }: DatabaseRecord, { order }: RecordQuery): Place {
+function placeOf({ createdAt, id, values }: DatabaseRecord, { order }: RecordQuery): ScanPosition {
   return { key: order ? order.keyOf(values) : null, createdAt, id };
 }
 
-function openPlace({ cursor, bound }: Asked): Place | undefined {
+function openPlace({ cursor, bound }: ScanInput): ScanPosition | undefined {
   if (cursor === undefined) return undefined;
   const [key, createdAt, id] = unseal(cursor, bound);
   if (

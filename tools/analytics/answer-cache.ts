@@ -1,5 +1,5 @@
 /** What questions were answered with, for as long as it is valid. */
-export class KeptAnswers<Answer> {
+export class AnswerCache<Answer> {
   readonly #kept = new Map<string, Answer>();
   readonly #runs = new Map<string, Run<Answer>>();
   #state: string | undefined;
