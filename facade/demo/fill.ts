@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 import type { Store } from '../../store/port.ts';
 import { addDays } from '../../tools/analytics/calendar.ts';
-import { queueRun } from '../../tools/flows/queue.ts';
+import { queueRun } from '../../tools/flows/run-queue.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import type { Config } from '../config/config.ts';
 import { type FirstStart, prepareStore } from '../launch/first-start.ts';

@@ -1,7 +1,7 @@
 import type { IntegrationRecord } from '../../resources/integration.ts';
 import type { Change, Position, Reader, Store, Transaction, Writer } from '../../store/port.ts';
 import type { SecretBox } from '../../tools/core/sealing/secrets.ts';
-import { flowSecretPlace } from '../../tools/flows/webhook-secret.ts';
+import { flowSecretContext } from '../../tools/flows/webhook-secret.ts';
 import { accountPlace, flowPlace } from '../../tools/integrations/accounts/account-secrets.ts';
 import { clientSecretPlace } from '../../tools/integrations/accounts/connecting.ts';
 import { secretPlace } from '../../tools/integrations/upstream/upstreams.ts';
@@ -33,7 +33,7 @@ export async function reencryptSecrets(store: Store, box: SecretBox): Promise<nu
     }),
     await renewAll(store, store.flowSecrets, {
       within: (tx) => tx.flowSecrets,
-      change: ({ id, sealed }) => sealedAnew(box, sealed, flowSecretPlace(id)),
+      change: ({ id, sealed }) => sealedAnew(box, sealed, flowSecretContext(id)),
     }),
   ];
   return counts.reduce((sum, count) => sum + count);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { FlowRun } from '../../resources/flow-run.ts';
 import { systemClock } from '../../tools/flows/run/clock.ts';
-import { type Came, WebhookReceiver } from '../../tools/flows/webhooks/receiver.ts';
+import { type InboundRequest, WebhookReceiver } from '../../tools/flows/webhooks/receiver.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { until } from '../support/until.ts';
 import {
@@ -46,7 +46,7 @@ const STEPS = [{ id: 'a', tool: 'list_agents', arguments: {} }];
 const flowFor = (sender: Pick<Sender, 'scheme' | 'secret'>, members: object = { steps: STEPS }) =>
   world.flow({ trigger: triggerFor(sender), ...members });
 
-function came(flowId: string, { headers, body }: Sent): Came {
+function came(flowId: string, { headers, body }: Sent): InboundRequest {
   return { flowId, header: (name) => headers[name], body: Buffer.from(body), requestId: 'test' };
 }
 

@@ -1,6 +1,6 @@
-import { bounded, TooLong } from './bounded.ts';
 import { parseCondition } from './conditions.ts';
 import { type Parsed, parseTemplate } from './templates.ts';
+import { TimeLimitExceeded, withTimeLimit } from './time-limit.ts';
 
 export interface Texts {
   readonly templates: readonly string[];
@@ -22,9 +22,9 @@ export function analyzeTexts({ templates, conditions }: Texts, mostMs = MOST_MS)
   const parse = (text: string, work: (text: string) => Parsed): Parsed => {
     const left = Math.ceil(until - performance.now());
     try {
-      if (left > 0) return bounded(() => work(text), left);
+      if (left > 0) return withTimeLimit(() => work(text), left);
     } catch (thrown) {
-      if (!(thrown instanceof TooLong)) throw thrown;
+      if (!(thrown instanceof TimeLimitExceeded)) throw thrown;
     }
     return { references: [], problem: `with the texts before it, it takes more than ${mostMs} ms` };
   };

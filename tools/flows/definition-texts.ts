@@ -5,7 +5,7 @@ import type { Staged } from '../core/registry/tool.ts';
 import { formatPath } from '../core/registry/validate.ts';
 import { Busy, type JobOutcome, SideProcess } from '../core/side-process/side-process.ts';
 import { analyzeTexts, type ParsedTexts, type Texts } from './analyze-texts.ts';
-import { isQuicklyFilled, isQuicklyJudged } from './filling.ts';
+import { isCheapCondition, isCheapTemplate } from './template-evaluator.ts';
 import { isTemplate, limitProblem, type Parsed, workOf } from './templates.ts';
 
 /** What a flow does and when. Its runs act as the person or key that wrote these members. */
@@ -67,7 +67,7 @@ export async function analyzedTextsOf(definition: Written, caller: string): Prom
 
 function isQuick({ templates, conditions }: Texts): boolean {
   const length = sumOf(conditions.map((text) => text.length));
-  return isQuicklyFilled(templates) && length <= FEW_CHARACTERS && conditions.every(isQuicklyJudged);
+  return isCheapTemplate(templates) && length <= FEW_CHARACTERS && conditions.every(isCheapCondition);
 }
 
 async function analyzedApart(texts: Texts, caller: string): Promise<ParsedTexts> {

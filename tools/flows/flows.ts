@@ -23,11 +23,11 @@ import { readSettings } from '../settings/settings.ts';
 import { type AnalyzedTexts, analyzedTextsOf, type FlowDefinition } from './definition-texts.ts';
 import { beginsByItself, definitionOf, redefinesLasting, sameDefinition } from './flow-change.ts';
 import { definitionIssues, requireRights } from './flow-definition.ts';
-import { forgetOutputs } from './queue.ts';
-import { prepareRestore } from './restoring.ts';
+import { prepareRestore } from './restore-flow.ts';
 import { runAsOf } from './run-as.ts';
+import { deleteOutputsAbout } from './run-queue.ts';
 import { missingRecords } from './step-arguments.ts';
-import { type GivenSecret, keepSecret, requireKnownSecret, writtenWebhook } from './webhook-secret.ts';
+import { requireKnownSecret, type SecretInput, saveSecret, writtenWebhook } from './webhook-secret.ts';
 
 const flowId = orNameOf('flow', refTo('flow', recordId)).describe('Flow id (`flw_…`) or name, see list_flows.');
 const newName = plainLine(flowFields.name).refine((text) => !looksLikeId(text), 'A name may not look like an id.');
@@ -110,7 +110,7 @@ const createFlow = defineTool({
     const created = { ...input, trigger: written.trigger };
     await requireDefinition(created, texts, context);
     const inserted = await store.flows.insert({ ...created, runAs: runAsOf(principal) });
-    await keepSecret(store, inserted, keepingOf(written, context));
+    await saveSecret(store, inserted, keepingOf(written, context));
     return inserted;
   },
 });
@@ -158,7 +158,7 @@ const updateFlow = defineTool({
     }
     const runAs = redefined ? { runAs: runAsOf(principal) } : {};
     const updated = await store.flows.update(id, { ...changed, ...runAs }, { expectedRevision });
-    await keepSecret(store, updated, keepingOf(written, context));
+    await saveSecret(store, updated, keepingOf(written, context));
     return updated;
   },
 });
@@ -196,7 +196,7 @@ export const flowKind = defineKind({
     prepareRestore: (state, current, context, texts) => prepareRestore(state, current, context, texts as AnalyzedTexts),
   },
 
-  forget: forgetOutputs,
+  forget: deleteOutputsAbout,
 
   async purge(id, { store }) {
     for (const collection of ['flowRuns', 'flowDeliveries'] as const) await purgeAllOf(id, collection, store);
@@ -235,7 +235,7 @@ async function requireDefinition(
 
 interface Written {
   readonly trigger: Flow['trigger'];
-  readonly given?: GivenSecret;
+  readonly given?: SecretInput;
 }
 
 /**

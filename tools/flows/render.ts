@@ -1,6 +1,6 @@
-import { bounded, TooLong } from './bounded.ts';
 import { conditions } from './conditions.ts';
 import { isTemplate, templates } from './templates.ts';
+import { TimeLimitExceeded, withTimeLimit } from './time-limit.ts';
 
 /** What templates and conditions see: the input of the run, and the output of each earlier step, null where the step has none. */
 export interface TemplateScope {
@@ -18,9 +18,11 @@ export const LARGEST = 1024 * 1024;
 export function render(value: unknown, scope: TemplateScope): unknown {
   let rendered: unknown;
   try {
-    rendered = bounded(() => fill(value, scope));
+    rendered = withTimeLimit(() => fill(value, scope));
   } catch (thrown) {
-    throw thrown instanceof TooLong ? new Error(`The templates cannot be filled: ${thrown.message}.`) : thrown;
+    throw thrown instanceof TimeLimitExceeded
+      ? new Error(`The templates cannot be filled: ${thrown.message}.`)
+      : thrown;
   }
   const length = JSON.stringify(rendered)?.length ?? 0;
   if (length <= LARGEST) return rendered;
@@ -53,7 +55,7 @@ function fitting(text: string): string {
 export function holds(condition: string, scope: TemplateScope): boolean {
   let result: unknown;
   try {
-    result = bounded(() => conditions.evaluate(condition, { ...scope }));
+    result = withTimeLimit(() => conditions.evaluate(condition, { ...scope }));
   } catch (thrown) {
     throw new Error(
       `The condition ${JSON.stringify(condition.slice(0, 100))} cannot be evaluated: ${firstLine(thrown)}.`,

@@ -6,9 +6,9 @@ import { refTo } from '../../resources/markers.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import { authorOf } from '../core/access/principal.ts';
 import { CREATES, defineTool, type Fail } from '../core/registry/define-tool.ts';
-import { beginningOf, begunBefore } from './begun-before.ts';
-import { hasEnded, queueRun, type Retry, retryProblem } from './queue.ts';
+import { earlierRun, runOriginOf } from './idempotent-run.ts';
 import { causesOf } from './run/triggers.ts';
+import { hasEnded, queueRun, type RetrySource, retryProblem } from './run-queue.ts';
 import { showRun } from './runs.ts';
 
 export const retryFlowRun = defineTool({
@@ -32,9 +32,9 @@ export const retryFlowRun = defineTool({
 
   async handler({ id, fromStep }, { principal, server, write, repeat, fail }) {
     requireShallow(principal);
-    const begun = beginningOf({ principal, repeat });
+    const begun = runOriginOf({ principal, repeat });
     const run = await write(async (tx) => {
-      const before = await begunBefore(tx, { principal, repeat }, server.now());
+      const before = await earlierRun(tx, { principal, repeat }, server.now());
       if (before) return before;
       const earlier = await tx.flowRuns.read(id);
       if (!hasEnded(earlier)) throw fail('conflict', `The run is ${earlier.status}; retry it when it has ended.`);
@@ -51,7 +51,7 @@ export const retryFlowRun = defineTool({
 });
 
 /** What the new run has of the earlier one: nothing but its input, or also the steps before the one to go on from. */
-function takenOver(earlier: FlowRunRecord, fromStep: string | undefined, fail: Fail<'conflict'>): Retry {
+function takenOver(earlier: FlowRunRecord, fromStep: string | undefined, fail: Fail<'conflict'>): RetrySource {
   if (fromStep === undefined) return { retryOf: earlier.id };
   const at = earlier.steps.findIndex((step) => step.id === fromStep);
   const steps = earlier.steps.slice(0, Math.max(at, 0));

@@ -9,10 +9,10 @@ import { authorOf, type Principal } from '../core/access/principal.ts';
 import { whereWithin } from '../core/access/record-limit.ts';
 import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
-import { beginningOf, begunBefore } from './begun-before.ts';
-import { hasEnded, queueRun } from './queue.ts';
+import { earlierRun, runOriginOf } from './idempotent-run.ts';
 import { causesOf, runOf } from './run/triggers.ts';
 import { isRunAs } from './run-as.ts';
+import { hasEnded, queueRun } from './run-queue.ts';
 
 const runId = refTo('flow-run', recordId).describe('Run id (`run_…`), see list_flow_runs.');
 
@@ -49,9 +49,9 @@ const triggerFlow = defineTool({
 
   async handler({ id, input, wait }, { store, principal, server, signal, write, repeat, fail }) {
     requireShallow(principal);
-    const begun = beginningOf({ principal, repeat });
+    const begun = runOriginOf({ principal, repeat });
     const { flow, run } = await write(async (tx) => {
-      const before = await begunBefore(tx, { principal, repeat }, server.now());
+      const before = await earlierRun(tx, { principal, repeat }, server.now());
       if (before) return { flow: (await tx.flows.get(id)) ?? { id: before.flowId }, run: before };
       const flow = await tx.flows.read(id);
       const kind = flow.trigger.kind === 'webhook' ? 'webhook' : 'manual';

@@ -11,13 +11,13 @@ type Trigger = Flow['trigger'];
 type Secrets = Pick<Writers, 'flowSecrets'>;
 
 /** A secret as its sender knows it. */
-export interface GivenSecret {
+export interface SecretInput {
   readonly scheme: WebhookScheme;
   readonly secret: string;
 }
 
 /** Where the sealed secret of the flow's webhook is stored: it can be opened for no other flow. */
-export function flowSecretPlace(flowId: string): string {
+export function flowSecretContext(flowId: string): string {
   return `flow ${flowId} webhook`;
 }
 
@@ -29,7 +29,7 @@ export function signatureOf({ trigger }: { readonly trigger: Trigger }): FlowSig
 interface Written {
   readonly trigger: Trigger;
   /** To be sealed and stored beside the flow. */
-  readonly given?: GivenSecret;
+  readonly given?: SecretInput;
 }
 
 /** The trigger of a webhook as it is stored: with the mask in the place of the secret. @throws ToolError (invalid_input) */
@@ -57,7 +57,7 @@ function maskedSignature(scheme: WebhookScheme, givenAt: string): FlowSignature 
 }
 
 /** Standard Webhooks writes keys in base64, the others use the text itself. */
-export function keyOf({ scheme, secret }: GivenSecret): Buffer {
+export function keyOf({ scheme, secret }: SecretInput): Buffer {
   if (scheme !== 'standard') return Buffer.from(secret);
   return Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
 }
@@ -66,7 +66,7 @@ const BASE64 = /^(?:whsec_)?(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-
 /** In bytes; Standard Webhooks asks for 24. */
 const SHORTEST_KEY = 16;
 
-function requireUsable(given: GivenSecret): void {
+function requireUsable(given: SecretInput): void {
   if (given.scheme !== 'standard') return;
   if (BASE64.test(given.secret) && keyOf(given).length >= SHORTEST_KEY) return;
   throw refusal(
@@ -95,10 +95,10 @@ function refusal(message: string): ToolError {
 }
 
 /** Stores a secret that was given, and removes the one of a flow that takes no signed deliveries any more. */
-export async function keepSecret(
+export async function saveSecret(
   { flowSecrets }: Secrets,
   flow: Pick<Flow, 'id' | 'trigger'>,
-  { given, box }: { readonly given: GivenSecret | undefined; readonly box: SecretBox | undefined },
+  { given, box }: { readonly given: SecretInput | undefined; readonly box: SecretBox | undefined },
 ): Promise<void> {
   const { id } = flow;
   const before = await flowSecrets.get(id);
@@ -106,13 +106,13 @@ export async function keepSecret(
   if (before && !signatureOf(flow)) await flowSecrets.delete(id);
   if (!given || givenAt === undefined) return;
   if (!box) throw new ToolError('unavailable', 'This server keeps no secrets.');
-  const kept = { scheme: given.scheme, sealed: box.seal(given.secret, flowSecretPlace(id)), givenAt };
+  const kept = { scheme: given.scheme, sealed: box.seal(given.secret, flowSecretContext(id)), givenAt };
   if (before) await flowSecrets.update(id, kept);
   else await flowSecrets.insert({ id, ...kept });
 }
 
 /** A trigger of an earlier state, with the secret that is kept today in place of that of then. */
-export function withTodaysSecret(trigger: Trigger, kept: FlowSecretRecord | undefined): Trigger {
+export function withCurrentSecret(trigger: Trigger, kept: FlowSecretRecord | undefined): Trigger {
   const signature = signatureOf({ trigger });
   if (!signature) return trigger;
   const today = kept ? maskedSignature(kept.scheme, kept.givenAt) : { scheme: signature.scheme };

@@ -11,7 +11,7 @@ import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { allOf, listPage, readerOf } from '../core/registry/paging.ts';
-import { ownerOf } from '../flows/queue.ts';
+import { ownerOf } from '../flows/run-queue.ts';
 import { stateOf } from '../keys/api-keys.ts';
 
 const type = z.enum(['key', 'capsule', 'flow', 'app', 'integration', 'webhook']);

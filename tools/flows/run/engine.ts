@@ -6,7 +6,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { startRecovery } from './recovery.ts';
 import { FlowRunner } from './runner.ts';
 import { FlowTriggers } from './triggers.ts';
-import type { Awaited } from './waits.ts';
+import type { Awaited } from './wait-graph.ts';
 
 /** What tools need from the engine that runs flows. */
 interface Flows {

@@ -7,41 +7,41 @@ import { ToolError } from '../../core/errors.ts';
 import type { Answer } from '../../core/registry/call.ts';
 import { idsIn } from '../../core/registry/idempotency.ts';
 import type { Registry } from '../../core/registry/registry.ts';
-import { Exhausted, Filling } from '../filling.ts';
 import { actingFlow, findRunAs } from '../run-as.ts';
 import { requireFilled } from '../step-arguments.ts';
-import { ownRun } from './claim.ts';
+import { EvaluationTimeUsedUp, TemplateEvaluator } from '../template-evaluator.ts';
 import { type Clock, pause } from './clock.ts';
-import { nextTry } from './next-try.ts';
 import {
   CANCELLED,
   changed,
   type End,
   goneFailure,
   inStep,
-  keptFailure,
   outcomeOf,
   repeatProblem,
   STEP_MS,
   type StepFailure,
   type StepOutcome,
   sizeProblem,
+  storedFailure,
 } from './outcome.ts';
-import type { FlowPlace } from './places.ts';
-import { inputToKeep, scopeOf } from './step-input.ts';
+import { nextAttempt } from './retry-step.ts';
+import { ownRun } from './run-ownership.ts';
+import type { RunSlot } from './run-slots.ts';
+import { scopeOf, storedInput } from './step-input.ts';
 
-export interface ExecutionParts {
+export interface ExecutionDeps {
   readonly store: Store;
   readonly registry: Registry;
   readonly clock: Clock;
 }
 
-interface Beginning {
+interface ExecutionInput {
   readonly flow: Pick<Flow, 'id' | 'name'>;
   /** The stored run with its plan. An earlier process may have begun it. */
   readonly run: FlowRunRecord;
   /** The run takes its place before each attempt, and leaves it while it waits. */
-  readonly place: FlowPlace;
+  readonly place: RunSlot;
 }
 
 interface Tried {
@@ -53,23 +53,23 @@ type Arguments = Record<string, unknown>;
 
 /** One run of a flow under way. Its steps run one after the other, and each is stored before and after it runs. */
 export class FlowExecution {
-  readonly #parts: ExecutionParts;
+  readonly #parts: ExecutionDeps;
   readonly #flow: Pick<Flow, 'id' | 'name'>;
   readonly #cancel = new AbortController();
   readonly #leave = new AbortController();
   readonly #abandon = new AbortController();
   readonly #either = AbortSignal.any([this.#cancel.signal, this.#leave.signal]);
-  readonly #place: FlowPlace;
-  readonly #filling: Filling;
+  readonly #place: RunSlot;
+  readonly #filling: TemplateEvaluator;
   #run: FlowRunRecord;
   /** The last attempt, which may not be stored yet. */
   #tried: Tried | undefined;
 
-  constructor(parts: ExecutionParts, { flow, run, place }: Beginning) {
+  constructor(parts: ExecutionDeps, { flow, run, place }: ExecutionInput) {
     this.#parts = parts;
     this.#flow = flow;
     this.#run = run;
-    this.#filling = new Filling(run.runAs.id);
+    this.#filling = new TemplateEvaluator(run.runAs.id);
     this.#place = place;
   }
 
@@ -110,7 +110,7 @@ export class FlowExecution {
   /** Undefined where the run continues. */
   async #step(step: FlowStep): Promise<StepFailure | 'left' | undefined> {
     const kept = this.#kept(step.id);
-    if (kept.status !== 'pending' && kept.status !== 'running') return keptFailure(step, kept);
+    if (kept.status !== 'pending' && kept.status !== 'running') return storedFailure(step, kept);
     const stopped = await this.#rest(kept.retryAt);
     if (stopped) return stopped;
     const interrupted = kept.status === 'running' ? kept : undefined;
@@ -131,7 +131,7 @@ export class FlowExecution {
     } catch (thrown) {
       const message = thrown instanceof Error ? thrown.message : 'The arguments cannot be made.';
       const failure = await this.#fail(step, { code: 'invalid_input', message });
-      return thrown instanceof Exhausted ? failure : this.#continues(step, failure);
+      return thrown instanceof EvaluationTimeUsedUp ? failure : this.#continues(step, failure);
     }
     return this.#try(step, input, attempt);
   }
@@ -146,7 +146,7 @@ export class FlowExecution {
       }
       const { failure } = outcome;
       const tried = { attempt, underWay: this.#underWay(step), now: this.#parts.clock.now() };
-      const next = this.#isCancelled ? undefined : nextTry(step, failure, tried);
+      const next = this.#isCancelled ? undefined : nextAttempt(step, failure, tried);
       if (!next) return this.#continues(step, await this.#fail(step, failure));
       await this.#keep(step.id, next.change, next.underWay);
       this.#tried = undefined;
@@ -193,7 +193,7 @@ export class FlowExecution {
     if (principal instanceof ToolError) return { failure: goneFailure(principal) };
     const { catalog } = this.#parts.registry.server;
     const tool = catalog.get(step.tool)?.tool;
-    const { shown, stored } = inputToKeep(tool, input, catalog);
+    const { shown, stored } = storedInput(tool, input, catalog);
     const begun = { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() } as const;
     await this.#keep(step.id, begun, { step: step.id, first, unmade, ...(stored && { arguments: stored }) });
     if (this.#run.cancelAsked) return { failure: CANCELLED.error };

@@ -44,7 +44,7 @@ export function outcomeOf(answer: Answer | 'late', tool: string, isRead: boolean
 }
 
 /** The failure with which a step that ended in an earlier process stops the run. */
-export function keptFailure({ onError }: FlowStep, { status, error }: FlowRunStep): StepFailure | undefined {
+export function storedFailure({ onError }: FlowStep, { status, error }: FlowRunStep): StepFailure | undefined {
   if (status !== 'failed' || onError === 'continue') return undefined;
   return { code: error?.code ?? 'internal', message: error?.message ?? 'The step failed.' };
 }

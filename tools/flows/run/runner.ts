@@ -3,17 +3,17 @@ import type { Flow } from '../../../resources/flow.ts';
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import { backoffMs } from '../../../store/backoff.ts';
 import type { JobTable } from '../../../store/jobs-port.ts';
-import { nextQueued } from '../queue.ts';
-import { RunLost } from './claim.ts';
+import { nextQueued } from '../run-queue.ts';
+import { Backoff } from './backoff.ts';
+import { type ClaimedRun, claimNext, claimRun, orphanedRun } from './claim-run.ts';
 import { pause } from './clock.ts';
-import { RunEnds } from './ends.ts';
-import { type ExecutionParts, FlowExecution } from './execution.ts';
+import { type ExecutionDeps, FlowExecution } from './execution.ts';
 import { finishObserved } from './observed-run.ts';
-import { Patience } from './patience.ts';
-import { FlowPlace, FlowPlaces } from './places.ts';
 import { forEachRun } from './recovery.ts';
-import { leftRun, type Taken, takeNext, takeOver } from './taking.ts';
-import { type Awaited, OwnWaits, SharedWaits, type Waits } from './waits.ts';
+import { RunCompletion } from './run-completion.ts';
+import { RunLost } from './run-ownership.ts';
+import { RunSlot, RunSlots } from './run-slots.ts';
+import { type Awaited, LocalWaitGraph, SharedWaitGraph, type WaitGraph } from './wait-graph.ts';
 
 /** How long a stopping server waits for the current calls. */
 const LEAVE_MS = 8_000;
@@ -22,14 +22,14 @@ const ASK_MS = 1000;
 /** How soon another process is asked to begin a run for which this one has no place: at first, and at most. */
 const PASS = { firstMs: 1000, longestMs: 30_000 };
 
-export interface FlowRunnerParts extends ExecutionParts {
+export interface FlowRunnerDeps extends ExecutionDeps {
   onFailure(cause: unknown): void;
 }
 
 interface Running {
   readonly flowId: string;
   readonly execution: FlowExecution;
-  readonly place: FlowPlace;
+  readonly place: RunSlot;
   readonly ended: Promise<void>;
 }
 
@@ -41,30 +41,30 @@ interface Running {
  * if it still does.
  */
 export class FlowRunner {
-  readonly #parts: FlowRunnerParts;
+  readonly #parts: FlowRunnerDeps;
   /** Running executions by run. A run that was taken but has not begun is not in it. */
   readonly #running = new Map<string, Running>();
-  readonly #waits: Waits;
-  readonly #ends: RunEnds;
-  readonly #places = new FlowPlaces();
+  readonly #waits: WaitGraph;
+  readonly #ends: RunCompletion;
+  readonly #places = new RunSlots();
   /** Flows with queued runs by owner, in the order in which they are looked at. */
   readonly #flows = new Map<string, Set<string>>();
   /** Owners for whose flows a place is wanted. */
   readonly #wanting = new Set<string>();
   /** Flows are looked at one after the other. */
   #looking: Promise<void> = Promise.resolve();
-  readonly #patience: Patience;
+  readonly #patience: Backoff;
   /** True once the runs of an earlier process were found. Before that, a new run would be mistaken for one of them. */
   #started = false;
   readonly #close = new AbortController();
   #asking: NodeJS.Timeout | undefined;
 
-  constructor(parts: FlowRunnerParts) {
+  constructor(parts: FlowRunnerDeps) {
     const { store } = parts;
     this.#parts = parts;
-    this.#patience = new Patience(parts.clock);
-    this.#waits = this.#isShared ? new SharedWaits(store) : new OwnWaits(this.#running);
-    this.#ends = new RunEnds({ ...parts, closed: this.#close.signal });
+    this.#patience = new Backoff(parts.clock);
+    this.#waits = this.#isShared ? new SharedWaitGraph(store) : new LocalWaitGraph(this.#running);
+    this.#ends = new RunCompletion({ ...parts, closed: this.#close.signal });
     setMaxListeners(0, this.#close.signal); // every waiting run adds one listener
   }
 
@@ -170,9 +170,9 @@ export class FlowRunner {
 
   /** Continues a run whose process is gone, unless another process did so first. */
   async #takeOver(runId: string): Promise<void> {
-    const left = this.#close.signal.aborted ? undefined : await leftRun(this.#parts.store, runId);
+    const left = this.#close.signal.aborted ? undefined : await orphanedRun(this.#parts.store, runId);
     if (!left) return;
-    const taken = await takeOver(this.#parts.store, left).catch((cause) => {
+    const taken = await claimRun(this.#parts.store, left).catch((cause) => {
       this.#regainLater(left.flowId, cause);
       throw cause;
     });
@@ -183,7 +183,7 @@ export class FlowRunner {
     // A flow that was deleted or disabled meanwhile does not stop its running run, which has everything it needs.
     const flow = (await this.#parts.store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
     if (this.#running.has(run.id)) return;
-    this.#execute(flow, run, new FlowPlace(this.#places, ownerOf(run), false));
+    this.#execute(flow, run, new RunSlot(this.#places, ownerOf(run), false));
   }
 
   /** Ends the runs of this process that another one was asked to end. */
@@ -204,12 +204,12 @@ export class FlowRunner {
     this.#wanting.add(owner);
     void this.#places.take(owner, this.#close.signal).then((has) => {
       this.#wanting.delete(owner);
-      if (has) this.#looking = this.#looking.then(() => this.#begin(new FlowPlace(this.#places, owner, true)));
+      if (has) this.#looking = this.#looking.then(() => this.#begin(new RunSlot(this.#places, owner, true)));
     });
   }
 
   /** Begins a run of the owner, and requests a place for the next one. Never rejects. */
-  async #begin(place: FlowPlace): Promise<void> {
+  async #begin(place: RunSlot): Promise<void> {
     const { owner } = place;
     const flows = this.#flows.get(owner) ?? new Set();
     for (const flowId of flows) {
@@ -225,10 +225,10 @@ export class FlowRunner {
   }
 
   /** Undefined where no run of the flow can begin now. */
-  async #takeOne(flowId: string): Promise<Taken | undefined> {
+  async #takeOne(flowId: string): Promise<ClaimedRun | undefined> {
     try {
       const busy = [...this.#running.values()].some((other) => other.flowId === flowId);
-      return await takeNext(this.#parts, flowId, busy);
+      return await claimNext(this.#parts, flowId, busy);
     } catch (cause) {
       this.#regainLater(flowId, cause);
       return undefined;
@@ -259,7 +259,7 @@ export class FlowRunner {
     }
   }
 
-  #execute(flow: Pick<Flow, 'id' | 'name'>, run: FlowRunRecord, place: FlowPlace): void {
+  #execute(flow: Pick<Flow, 'id' | 'name'>, run: FlowRunRecord, place: RunSlot): void {
     const execution = new FlowExecution(this.#parts, { flow, run, place });
     const ended = this.#finish(execution, run, place).then(() => {
       place.end();
@@ -270,7 +270,7 @@ export class FlowRunner {
   }
 
   /** Runs until the run has ended, and continues after the store refused a change. Never rejects. */
-  async #finish(execution: FlowExecution, begun: FlowRunRecord, place: FlowPlace): Promise<void> {
+  async #finish(execution: FlowExecution, begun: FlowRunRecord, place: RunSlot): Promise<void> {
     const { store, registry } = this.#parts;
     for (;;) {
       try {

@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
 import type { Flow } from '../../../resources/flow.ts';
-import { flowProblem } from '../queue.ts';
+import { flowProblem } from '../run-queue.ts';
 import type { Clock } from './clock.ts';
 
 /** A scheduled time that is further in the past is skipped: after a stop or a change of the clock, missed runs are not made up for. */

@@ -7,7 +7,7 @@ import type { TemplateScope } from '../render.ts';
 
 const LONGEST_SHOWN = 16 * 1024;
 
-interface InputToKeep {
+interface StoredInput {
   /** As runs show it. */
   readonly shown: Record<string, unknown>;
   /** For a repeat of the call. An input with a secret is not stored; it is made again from the outputs of earlier steps. */
@@ -15,7 +15,7 @@ interface InputToKeep {
 }
 
 /** What is kept of the input of a step. */
-export function inputToKeep(tool: Tool | undefined, input: Record<string, unknown>, catalog: Catalog): InputToKeep {
+export function storedInput(tool: Tool | undefined, input: Record<string, unknown>, catalog: Catalog): StoredInput {
   if (!tool) return { shown: {}, stored: input };
   const shown = shownArguments(tool, input, { tools: catalog, longest: LONGEST_SHOWN });
   return secretsIn(tool, input, catalog).length === 0 ? { shown, stored: input } : { shown };

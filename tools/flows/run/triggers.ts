@@ -8,8 +8,16 @@ import type { RecordKind } from '../../core/kind.ts';
 import type { Catalog } from '../../core/registry/catalog-index.ts';
 import { EnabledRecords } from '../../core/registry/enabled-records.ts';
 import { eventOf, maySee, type RecordEvent } from '../event-types.ts';
-import { causeProblem, flowProblem, queueProblem, queueRun, queueRuns, refuseRun, type Wish } from '../queue.ts';
 import { actingFlow, findRunAs } from '../run-as.ts';
+import {
+  causeProblem,
+  flowProblem,
+  queueProblem,
+  queueRun,
+  queueRuns,
+  type RunRequest,
+  refuseRun,
+} from '../run-queue.ts';
 import { type Clock, pause } from './clock.ts';
 import { Schedules } from './schedules.ts';
 
@@ -34,7 +42,7 @@ interface TriggerParts {
 }
 
 /** An event that a flow waits for. */
-interface Noted {
+interface PendingEvent {
   readonly flowId: string;
   readonly event: RecordEvent;
   readonly origin: Principal | undefined;
@@ -48,7 +56,7 @@ interface Listener {
   /** Why no more of its runs may wait. */
   readonly problem: string | undefined;
   /** The runs that events begin. */
-  readonly wishes: Wish[];
+  readonly wishes: RunRequest[];
 }
 
 /** Listeners by flow; undefined where nothing begins runs any more. */
@@ -66,7 +74,7 @@ export class FlowTriggers {
   readonly #close = new AbortController();
   #work: Promise<void> = Promise.resolve();
   /** The events that wait, and those that are being looked at. */
-  readonly #events: Noted[] = [];
+  readonly #events: PendingEvent[] = [];
   /** Why events began no runs, and how often. */
   readonly #leftOut = new Map<string, number>();
 
@@ -119,7 +127,7 @@ export class FlowTriggers {
     }
   }
 
-  #note(noted: Noted): void {
+  #note(noted: PendingEvent): void {
     if (this.#events.length >= MOST_PENDING) this.#leaveOut(`${MOST_PENDING} other events waited to be looked at`);
     else if (this.#events.push(noted) === 1) void this.#then(() => this.#lookAtEvents());
   }
@@ -198,7 +206,11 @@ export class FlowTriggers {
 
   async #begin(flowId: string, at: Date): Promise<void> {
     const { store, clock } = this.#parts;
-    const wish: Wish = { trigger: { kind: 'cron', at: at.toISOString() }, input: { at: at.toISOString() }, causes: [] };
+    const wish: RunRequest = {
+      trigger: { kind: 'cron', at: at.toISOString() },
+      input: { at: at.toISOString() },
+      causes: [],
+    };
     const queued = await store.transaction(async (tx) => {
       const flow = await tx.flows.get(flowId);
       if (!flow?.enabled || flow.trigger.kind !== 'cron') return false;
@@ -220,7 +232,7 @@ export class FlowTriggers {
     if (queued) this.#parts.queued(flowId);
   }
 
-  async #happened({ flowId, event, origin }: Noted, listeners: Listeners): Promise<void> {
+  async #happened({ flowId, event, origin }: PendingEvent, listeners: Listeners): Promise<void> {
     if (!listeners.has(flowId)) listeners.set(flowId, await this.#listener(flowId));
     const listener = listeners.get(flowId);
     if (!listener) return;

@@ -9,11 +9,11 @@ const MOST_KINDS = 1000;
 const LONGEST_REASON = 1000;
 
 /** A delivery that began no run. */
-export type Noted = Pick<FlowDeliveryRecord, 'flowId' | 'scheme' | 'outcome'> &
+export type UnstartedDelivery = Pick<FlowDeliveryRecord, 'flowId' | 'scheme' | 'outcome'> &
   Partial<Pick<FlowDeliveryRecord, 'event' | 'reason'>>;
 
 /** A note that was written, and what came since. */
-interface Written {
+interface LoggedDelivery {
   readonly id: Promise<string | undefined>;
   more: number;
   lastAt: string;
@@ -23,11 +23,11 @@ interface Written {
  * Lists deliveries that began no run. The first of its kind in a minute is written at once, those after it are counted and written together: so
  * whoever sends many, signed or not, has few written.
  */
-export class DeliveryNotes {
+export class DeliveryLog {
   readonly #store: Store;
   readonly #now: () => Date;
   readonly #onFailure: (cause: unknown) => void;
-  readonly #written = new Map<string, Written>();
+  readonly #written = new Map<string, LoggedDelivery>();
   readonly #flushing;
 
   constructor(store: Store, now: () => Date, onFailure: (cause: unknown) => void) {
@@ -38,7 +38,7 @@ export class DeliveryNotes {
   }
 
   /** Writes in the background, so that nobody can tell by the time of the answer whether something is written. */
-  note(noted: Noted): void {
+  note(noted: UnstartedDelivery): void {
     const { flowId, outcome, event = '', reason = '' } = noted;
     const kind = JSON.stringify([flowId, outcome, outcome === 'bad_signature' ? '' : event, reason]);
     const before = this.#written.get(kind);
@@ -54,7 +54,7 @@ export class DeliveryNotes {
     await this.#flush();
   }
 
-  #write({ reason, ...noted }: Noted): Promise<string | undefined> {
+  #write({ reason, ...noted }: UnstartedDelivery): Promise<string | undefined> {
     const shown = reason === undefined ? {} : { reason: reason.slice(0, LONGEST_REASON) };
     const kept = { ...noted, ...shown, count: 1, expiresAt: expiryOf(this.#now()) };
     return new Promise((resolve) => {
@@ -76,21 +76,21 @@ export class DeliveryNotes {
     this.#written.clear();
     for (const { id: writing, more, lastAt } of all) {
       const id = await writing;
-      if (id !== undefined && more > 0) await this.#store.transaction((tx) => countAgain(tx, { id, more, lastAt }));
+      if (id !== undefined && more > 0) await this.#store.transaction((tx) => countRepeats(tx, { id, more, lastAt }));
     }
   }
 }
 
-interface Again {
+interface RepeatedDelivery {
   readonly id: string;
   readonly more: number;
   readonly lastAt: string;
 }
 
 /** Counts that a delivery came again, unless it was removed meanwhile. */
-export async function countAgain(
+export async function countRepeats(
   { flowDeliveries }: Pick<Parameters<Parameters<Store['transaction']>[0]>[0], 'flowDeliveries'>,
-  { id, more, lastAt }: Again,
+  { id, more, lastAt }: RepeatedDelivery,
 ): Promise<void> {
   const found = await flowDeliveries.get(id);
   if (found) await flowDeliveries.touch(id, { count: found.count + more, lastAt });

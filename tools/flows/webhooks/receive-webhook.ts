@@ -6,8 +6,8 @@ import { orNameOf, refTo } from '../../../resources/markers.ts';
 import { authorOf } from '../../core/access/principal.ts';
 import { WEBHOOK_TOOL } from '../../core/access/webhook-principal.ts';
 import { CREATES, defineTool } from '../../core/registry/define-tool.ts';
-import { queueRun } from '../queue.ts';
 import { findRunAs } from '../run-as.ts';
+import { queueRun } from '../run-queue.ts';
 import { isSmallInput, LARGEST_INPUT } from '../runs.ts';
 import { expiryOf, findRepeated, showDelivery } from './deliveries.ts';
 

@@ -10,14 +10,14 @@ import { errorBodyOf, toToolError } from '../../core/errors.ts';
 import { looksLikeId } from '../../core/registry/record-names.ts';
 import type { Registry } from '../../core/registry/registry.ts';
 import { createSecretBox, type SecretBox, SecretsError } from '../../core/sealing/secrets.ts';
-import { flowSecretPlace, keyOf, signatureOf } from '../webhook-secret.ts';
+import { flowSecretContext, keyOf, signatureOf } from '../webhook-secret.ts';
 import { challengeIn, contentOf, eventOf, isPing, keyOfDelivery } from './content.ts';
 import { findRepeated } from './deliveries.ts';
-import { countAgain, DeliveryNotes } from './notes.ts';
+import { countRepeats, DeliveryLog } from './notes.ts';
 import { type HeaderOf, SIGNATURE_HEADERS, verify } from './schemes.ts';
 
 /** A request that says it is signed, as it came. */
-export interface Came {
+export interface InboundRequest {
   /** Or its name. */
   readonly flowId: string;
   readonly header: HeaderOf;
@@ -36,7 +36,7 @@ interface ReceiverParts {
 }
 
 /** A delivery that was signed well. */
-interface Signed extends Came {
+interface Signed extends InboundRequest {
   readonly flow: Flow;
   readonly scheme: WebhookScheme;
   readonly digest: string;
@@ -47,12 +47,12 @@ type Key = { readonly scheme: WebhookScheme; readonly key: Buffer };
 /** Receives what is sent to the webhooks of flows: checks the signature, drops repeats, and has runs begin in the background. */
 export class WebhookReceiver {
   readonly #parts: ReceiverParts;
-  readonly #notes: DeliveryNotes;
+  readonly #notes: DeliveryLog;
   readonly #decoys = new Decoys();
 
   constructor(parts: ReceiverParts) {
     this.#parts = parts;
-    this.#notes = new DeliveryNotes(parts.store, parts.now, parts.onFailure);
+    this.#notes = new DeliveryLog(parts.store, parts.now, parts.onFailure);
   }
 
   close(): Promise<void> {
@@ -60,7 +60,7 @@ export class WebhookReceiver {
   }
 
   /** Undefined where the signature does not fit, or there is no such flow, which look the same. */
-  async receive(came: Came): Promise<Reply | undefined> {
+  async receive(came: InboundRequest): Promise<Reply | undefined> {
     const { store, now } = this.#parts;
     const flowId = await flowNamed(came.flowId, store);
     const [flow, kept] = await Promise.all([store.flows.get(flowId), store.flowSecrets.get(flowId)]);
@@ -145,7 +145,7 @@ export class WebhookReceiver {
     const { store, now } = this.#parts;
     const first = await findRepeated(store, key);
     if (!first) return false;
-    await store.transaction((tx) => countAgain(tx, { id: first.id, more: 1, lastAt: now().toISOString() }));
+    await store.transaction((tx) => countRepeats(tx, { id: first.id, more: 1, lastAt: now().toISOString() }));
     return true;
   }
 }
@@ -157,16 +157,16 @@ async function flowNamed(named: string, store: Store): Promise<string> {
 }
 
 function openedKey(box: SecretBox, { id, scheme, sealed }: Pick<FlowSecretRecord, 'id' | 'scheme' | 'sealed'>): Buffer {
-  return keyOf({ scheme, secret: box.open(sealed, flowSecretPlace(id)) });
+  return keyOf({ scheme, secret: box.open(sealed, flowSecretContext(id)) });
 }
 
 /** Keys that stand in where a flow has none. They are opened as those of flows are, so that such a request takes as long as others. */
 class Decoys {
   readonly #box = createSecretBox([randomBytes(32).toString('base64')], '');
   readonly #id = 'flw_00000000000000000000000000';
-  readonly #sealed = this.#box.seal(randomBytes(32).toString('base64'), flowSecretPlace(this.#id));
+  readonly #sealed = this.#box.seal(randomBytes(32).toString('base64'), flowSecretContext(this.#id));
 
-  keyFor({ header }: Came): Key {
+  keyFor({ header }: InboundRequest): Key {
     const named = SIGNATURE_HEADERS.find(({ name }) => header(name) !== undefined);
     const scheme = named?.scheme ?? 'hmac';
     return { scheme, key: openedKey(this.#box, { id: this.#id, scheme, sealed: this.#sealed }) };

@@ -16,14 +16,14 @@ interface Waiting extends Awaited {
 }
 
 /** Which runs wait for which, so that none waits for itself by way of others. */
-export interface Waits {
+export interface WaitGraph {
   /** Enters that one run waits for another. Resolves with true where it would wait for itself. */
   enter(waiting: Waiting): Promise<boolean>;
   leave(waiting: Waiting): Promise<void>;
 }
 
 /** Waits of a process that has the store for itself. */
-export class OwnWaits implements Waits {
+export class LocalWaitGraph implements WaitGraph {
   readonly #awaited = new Map<string, Awaited>();
   readonly #running: ReadonlyMap<string, { readonly flowId: string }>;
 
@@ -60,7 +60,7 @@ export class OwnWaits implements Waits {
 }
 
 /** Waits among the runs of several processes, kept in the records of the runs. */
-export class SharedWaits implements Waits {
+export class SharedWaitGraph implements WaitGraph {
   readonly #store: Store;
 
   constructor(store: Store) {

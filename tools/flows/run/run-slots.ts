@@ -4,7 +4,7 @@ export const MOST_AT_ONCE = 16;
 export const MOST_IN_ALL = 48;
 
 /** Gives places to owners who want one: first to the owner with the fewest, equal owners in turn. */
-export class FlowPlaces {
+export class RunSlots {
   readonly #held = new Map<string, number>();
   /** Owners who want a place. The one who got a place longest ago comes first. */
   readonly #wanting = new Map<string, Set<() => void>>();
@@ -66,14 +66,14 @@ export class FlowPlaces {
 }
 
 /** The place of one run. The run leaves it while it waits. */
-export class FlowPlace {
+export class RunSlot {
   readonly owner: string;
-  readonly #places: FlowPlaces;
+  readonly #places: RunSlots;
   #has: boolean;
   #ended = false;
 
   /** `has`: a place was already taken for the run. */
-  constructor(places: FlowPlaces, owner: string, has: boolean) {
+  constructor(places: RunSlots, owner: string, has: boolean) {
     this.#places = places;
     this.owner = owner;
     this.#has = has;

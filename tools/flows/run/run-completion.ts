@@ -1,10 +1,10 @@
 import type { Commit, Store } from '../../../store/port.ts';
-import { hasEnded, OPEN } from '../queue.ts';
+import { hasEnded, OPEN } from '../run-queue.ts';
 
 /** How often runs of other processes are looked at. */
 const LOOK_EVERY_MS = 500;
 
-interface RunEndsParts {
+interface RunCompletionDeps {
   readonly store: Store;
   /** Aborted when the server stops. */
   readonly closed: AbortSignal;
@@ -12,13 +12,13 @@ interface RunEndsParts {
 }
 
 /** Lets callers wait for the end of a run. */
-export class RunEnds {
-  readonly #parts: RunEndsParts;
+export class RunCompletion {
+  readonly #parts: RunCompletionDeps;
   readonly #waiting = new Map<string, Set<() => void>>();
   #forgetListener = () => {};
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(parts: RunEndsParts) {
+  constructor(parts: RunCompletionDeps) {
     this.#parts = parts;
     parts.closed.addEventListener('abort', () => this.#close(), { once: true });
   }

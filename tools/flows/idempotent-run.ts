@@ -4,15 +4,15 @@ import type { Principal } from '../core/access/principal.ts';
 import { ANSWER_RETENTION_MS, type CallFingerprint, requireSameInput } from '../core/registry/idempotency.ts';
 
 /** What a run keeps of who began it, so that the same call made again finds it. */
-export type Beginning = Pick<FlowRunRecord, 'begunBy' | 'begunWith'>;
+export type RunOrigin = Pick<FlowRunRecord, 'begunBy' | 'begunWith'>;
 
-interface Beginner {
+interface RunTrigger {
   readonly principal: Principal;
   readonly repeat: CallFingerprint | undefined;
 }
 
 /** A step of another run names the attempt at it, others the key of their call. */
-export function beginningOf({ principal, repeat }: Beginner): Beginning {
+export function runOriginOf({ principal, repeat }: RunTrigger): RunOrigin {
   if (principal.type === 'flow') return { begunBy: principal.attempt };
   return repeat ? { begunBy: repeat.key, begunWith: repeat.inputHash } : {};
 }
@@ -21,12 +21,12 @@ export function beginningOf({ principal, repeat }: Beginner): Beginning {
  * The run that the same attempt, or an earlier call under the same key, began while its answer was not kept.
  * @throws InputMismatch where that call had another input
  */
-export async function begunBefore(
+export async function earlierRun(
   { flowRuns }: Pick<Readers, 'flowRuns'>,
-  { principal, repeat }: Beginner,
+  { principal, repeat }: RunTrigger,
   now: Date,
 ): Promise<FlowRunRecord | undefined> {
-  const { begunBy, begunWith } = beginningOf({ principal, repeat });
+  const { begunBy, begunWith } = runOriginOf({ principal, repeat });
   if (begunBy === undefined) return undefined;
   const isCall = begunWith !== undefined;
   const from = isCall ? new Date(now.getTime() - ANSWER_RETENTION_MS).toISOString() : undefined;

@@ -7,7 +7,7 @@ import { sameDefinition } from './flow-change.ts';
 import { definitionIssues, requireRights } from './flow-definition.ts';
 import { isRunAs, runAsOf } from './run-as.ts';
 import { missingRecords } from './step-arguments.ts';
-import { signatureOf, withTodaysSecret } from './webhook-secret.ts';
+import { signatureOf, withCurrentSecret } from './webhook-secret.ts';
 
 /**
  * The record for an earlier state. The webhook keeps the secret that it has today: whoever does not act for the flow, and would have it do
@@ -23,7 +23,7 @@ export async function prepareRestore(
   const before = current ?? (kept && (await lastStateOf(earlier.id, store)));
   const isOwn = before !== undefined && isRunAs(principal, before.runAs);
   const comes = !current && !isOwn ? undefined : kept;
-  const state = { ...earlier, trigger: withTodaysSecret(earlier.trigger, comes) };
+  const state = { ...earlier, trigger: withCurrentSecret(earlier.trigger, comes) };
   const [issue] = await definitionIssues(state, texts, { store, server });
   if (issue) throw fail('conflict', `This state of the flow cannot be restored: ${issue.path}: ${issue.message}`);
   if (kept && (!comes || !signatureOf(state))) await store.flowSecrets.delete(earlier.id);

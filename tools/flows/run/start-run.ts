@@ -3,7 +3,7 @@ import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import { isTemplate } from '../templates.ts';
 
 /** What a run is made of from its beginning on, whatever becomes of its flow. Steps that it took over from an earlier run stay as they are. */
-export function beginning(
+export function startedRun(
   flow: Flow,
   { steps: done }: Pick<FlowRunRecord, 'steps'>,
   worker: string | undefined,

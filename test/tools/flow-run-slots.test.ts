@@ -4,7 +4,7 @@ import { afterEach, describe, it } from 'node:test';
 import type { Flow } from '../../resources/flow.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { defineTool } from '../../tools/core/registry/define-tool.ts';
-import { FlowPlaces } from '../../tools/flows/run/places.ts';
+import { RunSlots } from '../../tools/flows/run/run-slots.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { rounds } from '../support/full.ts';
@@ -227,7 +227,7 @@ describe('places', () => {
 
   it('go to the owner who has the fewest, and to those who wait longest among equals', async () => {
     world = await FlowWorld.open();
-    const places = new FlowPlaces();
+    const places = new RunSlots();
     const got: string[] = [];
     const take = (owner: string) => void places.take(owner, never).then(() => got.push(owner));
     for (let n = 0; n < 16; n += 1) take('a');
@@ -245,7 +245,7 @@ describe('places', () => {
 
   it('are bounded in all, however many owners there are', async () => {
     world = await FlowWorld.open();
-    const places = new FlowPlaces();
+    const places = new RunSlots();
     const left = new AbortController();
     setMaxListeners(0, left.signal);
     let got = 0;

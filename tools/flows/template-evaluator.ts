@@ -13,7 +13,7 @@ const module = new URL('./render.ts', import.meta.url);
 const apart = new SideProcess({ mostMegabytes: 256, mostWaiting: 1000 });
 
 /** The run has used all its time for templates and conditions. */
-export class Exhausted extends Error {
+export class EvaluationTimeUsedUp extends Error {
   constructor() {
     const message = `The templates and conditions of the run take more than ${RUN_MS} ms in all; make them simpler, or let steps do the work.`;
     super(message);
@@ -21,7 +21,7 @@ export class Exhausted extends Error {
 }
 
 /** Fills the templates and judges the conditions of one run. Work that could take long runs in a process of its own. */
-export class Filling {
+export class TemplateEvaluator {
   readonly #caller: string;
   #left: number;
 
@@ -33,19 +33,19 @@ export class Filling {
 
   /** The arguments with all templates filled. @throws Error that says what is wrong with which text; Exhausted */
   async render(value: unknown, scope: TemplateScope): Promise<unknown> {
-    if (isQuicklyFilled(value) && isSmall(scope)) return render(value, scope);
+    if (isCheapTemplate(value) && isSmall(scope)) return render(value, scope);
     return this.#apart('render', [value, scope], 'The templates cannot be filled');
   }
 
   /** Whether the condition is true. @throws Error that says what is wrong; Exhausted */
   async holds(condition: string, scope: TemplateScope): Promise<boolean> {
-    if (isQuicklyJudged(condition) && isSmall(scope)) return holds(condition, scope);
+    if (isCheapCondition(condition) && isSmall(scope)) return holds(condition, scope);
     const what = `The condition ${JSON.stringify(condition.slice(0, 100))} cannot be evaluated`;
     return (await this.#apart('holds', [condition, scope], what)) as boolean; // the function returns a boolean
   }
 
   async #apart(name: string, args: Job['args'], what: string): Promise<unknown> {
-    if (this.#left <= 0) throw new Exhausted();
+    if (this.#left <= 0) throw new EvaluationTimeUsedUp();
     const outcome = await apart.run({
       module,
       name,
@@ -55,7 +55,7 @@ export class Filling {
     });
     this.#left -= outcome.ms;
     if ('value' in outcome) return outcome.value;
-    if (this.#left <= 0) throw new Exhausted();
+    if (this.#left <= 0) throw new EvaluationTimeUsedUp();
     throw new Error('thrown' in outcome ? outcome.thrown : `${what}: ${outcome.ended}.`);
   }
 }
@@ -66,7 +66,7 @@ const LONGEST = 10_000;
 const OUTPUT = /\{\{-?\s*[\w.]+\s*-?\}\}/g;
 
 /** Whether the texts contain only a few paths to values. */
-export function isQuicklyFilled(value: unknown): boolean {
+export function isCheapTemplate(value: unknown): boolean {
   const found = templatesIn(value);
   if (found.reduce((length, text) => length + text.length, 0) > LONGEST) return false;
   if (found.some((text) => isTemplate(text.replace(OUTPUT, '')))) return false;
@@ -82,7 +82,7 @@ const QUOTED = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g;
 const CALL = /\b(?!has\b|size\b)\w+\s*\(/;
 
 /** Whether the condition only compares values and calls nothing that could take long. */
-export function isQuicklyJudged(condition: string): boolean {
+export function isCheapCondition(condition: string): boolean {
   return !CALL.test(condition.replace(QUOTED, '""'));
 }
 

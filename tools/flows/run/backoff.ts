@@ -7,7 +7,7 @@ const BACKOFF = { firstMs: 200, longestMs: 30_000 };
  * How long to wait before the store is tried again: a moment at first, as a lost connection is soon replaced, and longer each time that it
  * refuses again. What it refuses meanwhile waits for the same moment.
  */
-export class Patience {
+export class Backoff {
   readonly #clock: Clock;
   #pauses = 0;
   #endsAt = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { Exhausted, Filling } from '../../tools/flows/filling.ts';
+import { EvaluationTimeUsedUp, TemplateEvaluator } from '../../tools/flows/template-evaluator.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 
 const ENDLESS = '{% for a in (1..9000) %}{% for b in (1..9000) %}{% endfor %}{% endfor %}';
@@ -24,7 +24,7 @@ async function turnsDuring(work: Promise<unknown>): Promise<number> {
 
 describe('the templates of a run', () => {
   it('leave the event loop to others while they go on', async () => {
-    const filling = new Filling();
+    const filling = new TemplateEvaluator();
     for (const work of [
       () => filling.render({ text: ENDLESS }, scope),
       () => filling.holds('input.numbers.all(a, input.numbers.all(b, input.numbers.all(c, c >= 0)))', scope),
@@ -35,7 +35,7 @@ describe('the templates of a run', () => {
   });
 
   it('say what is wrong as they do elsewhere', async () => {
-    const filling = new Filling();
+    const filling = new TemplateEvaluator();
     await assert.rejects(
       filling.render(ENDLESS, scope),
       /The templates cannot be filled|cannot be filled: memory alloc/,
@@ -53,7 +53,7 @@ describe('the templates of a run', () => {
   });
 
   it('are filled in this process where they only name values that are small', async () => {
-    const filling = new Filling();
+    const filling = new TemplateEvaluator();
     const small = { input: { name: 'Ada' }, steps: { one: { output: { ok: true } } } };
     // A promise that is settled at once was made without another process.
     assert.equal(
@@ -64,17 +64,17 @@ describe('the templates of a run', () => {
   });
 
   it('together take no more than the run may', async () => {
-    const filling = new Filling('', 600);
+    const filling = new TemplateEvaluator('', 600);
     let exhausted = 0;
     for (let step = 0; step < 40; step += 1) {
       await filling.render(`{{ input.numbers | size }}${ENDLESS}`, { ...scope }).catch((error) => {
-        if (error instanceof Exhausted) exhausted += 1;
+        if (error instanceof EvaluationTimeUsedUp) exhausted += 1;
       });
       if (exhausted > 0) break;
     }
     assert.equal(exhausted, 1);
-    await assert.rejects(filling.render('{{ input.long | size }}', scope), Exhausted);
-    assert.equal(await new Filling().render('{{ input.long | size }}', scope), 100_000);
+    await assert.rejects(filling.render('{{ input.long | size }}', scope), EvaluationTimeUsedUp);
+    assert.equal(await new TemplateEvaluator().render('{{ input.long | size }}', scope), 100_000);
   });
 });
 

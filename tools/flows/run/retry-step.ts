@@ -6,13 +6,13 @@ import { STEP_MS, type StepFailure } from './outcome.ts';
 
 type UnderWay = FlowRunRecord['underWay'];
 
-interface Tried {
+interface FailedAttempt {
   readonly attempt: number;
   readonly underWay: UnderWay;
   readonly now: Date;
 }
 
-interface NextTry {
+interface NextAttempt {
   readonly attempt: number;
   /** Of the step while it waits. */
   readonly change: Partial<FlowRunStep> & { readonly retryAt: string };
@@ -20,21 +20,21 @@ interface NextTry {
 }
 
 /** The try after a failed one: by itself where nothing was done, else as often as the step says. Undefined where there is none. */
-export function nextTry(step: FlowStep, failure: StepFailure, tried: Tried): NextTry | undefined {
+export function nextAttempt(step: FlowStep, failure: StepFailure, tried: FailedAttempt): NextAttempt | undefined {
   const { attempt, underWay, now } = tried;
   const { code, message } = failure;
   const after = (ms: number, tries: number) => {
     const retryAt = new Date(now.getTime() + ms).toISOString();
     return { status: 'pending', error: { code, message }, attempts: tries, retryAt } as const;
   };
-  const again = unmadeAgain(failure, tried);
+  const again = retryUnmadeCall(failure, tried);
   if (again) return { attempt, change: after(again.delay, attempt - 1), underWay: again.underWay };
   if (attempt >= step.retry.attempts || !isWorthRetrying(failure)) return undefined;
   const kept = mayHaveTakenEffect(failure) && underWay ? { ...underWay, unmade: undefined } : undefined;
   return { attempt: attempt + 1, change: after(retryDelay(step, attempt), attempt), underWay: kept };
 }
 
-function unmadeAgain({ unmade: answer }: StepFailure, { attempt, underWay, now }: Tried) {
+function retryUnmadeCall({ unmade: answer }: StepFailure, { attempt, underWay, now }: FailedAttempt) {
   if (!answer || !underWay) return undefined;
   const { count, since } = underWay.unmade ?? { count: 0, since: now.toISOString() };
   const sinceMs = now.getTime() - Date.parse(since);

@@ -1,16 +1,16 @@
 import type { Flow } from '../../../resources/flow.ts';
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import type { Store, Transaction } from '../../../store/port.ts';
-import { flowProblem, nextQueued, retryProblem } from '../queue.ts';
-import { beginning } from './beginning.ts';
+import { flowProblem, nextQueued, retryProblem } from '../run-queue.ts';
 import type { Clock } from './clock.ts';
+import { startedRun } from './start-run.ts';
 
-export interface Taken {
+export interface ClaimedRun {
   /** Absent where the run was cancelled instead, as its flow cannot run. */
   readonly begun?: { readonly flow: Flow; readonly run: FlowRunRecord };
 }
 
-interface Parts {
+interface ClaimDeps {
   readonly store: Store;
   readonly clock: Clock;
 }
@@ -19,7 +19,11 @@ interface Parts {
  * Takes the oldest queued run of the flow for this process. Undefined where there is none, or where it has to wait for another run. The flow
  * is read in the same transaction, so that no run begins with an old or disabled flow.
  */
-export function takeNext({ store, clock }: Parts, flowId: string, isBusyHere: boolean): Promise<Taken | undefined> {
+export function claimNext(
+  { store, clock }: ClaimDeps,
+  flowId: string,
+  isBusyHere: boolean,
+): Promise<ClaimedRun | undefined> {
   const { worker } = store.jobs;
   return store.transaction(async (tx) => {
     const run = await nextQueued(tx, flowId);
@@ -33,18 +37,18 @@ export function takeNext({ store, clock }: Parts, flowId: string, isBusyHere: bo
     }
     const isBusy = isBusyHere || (worker !== undefined && (await isBusyAnywhere(flowId, tx)));
     if (flow.overlap !== 'allow' && isBusy) return undefined;
-    return { begun: { flow, run: await tx.flowRuns.update(run.id, beginning(flow, run, worker, clock.now())) } };
+    return { begun: { flow, run: await tx.flowRuns.update(run.id, startedRun(flow, run, worker, clock.now())) } };
   });
 }
 
 /** The run, where it is under way and its process is gone. */
-export async function leftRun({ flowRuns, jobs }: Store, runId: string): Promise<FlowRunRecord | undefined> {
+export async function orphanedRun({ flowRuns, jobs }: Store, runId: string): Promise<FlowRunRecord | undefined> {
   const run = await flowRuns.get(runId);
   return run?.status === 'running' && !(await jobs.isAlive(run.worker)) ? run : undefined;
 }
 
 /** Takes the run of a process that is gone for this one. Undefined where another process did so first. */
-export function takeOver(store: Store, left: FlowRunRecord): Promise<FlowRunRecord | undefined> {
+export function claimRun(store: Store, left: FlowRunRecord): Promise<FlowRunRecord | undefined> {
   return store.transaction(async (tx) => {
     const now = await tx.flowRuns.get(left.id);
     if (now?.status !== 'running' || now.worker !== left.worker) return undefined;

@@ -3,7 +3,7 @@ import type { FlowRunRecord, FlowRunTrigger } from '../../resources/flow-run.ts'
 import type { Readers, Writers } from '../../store/port.ts';
 import { ToolError } from '../core/errors.ts';
 import { outgoingTrace } from '../core/telemetry/span.ts';
-import type { Beginning } from './begun-before.ts';
+import type { RunOrigin } from './idempotent-run.ts';
 
 /** The largest number of runs of one flow that can wait. */
 export const MOST_QUEUED = 100;
@@ -15,17 +15,17 @@ export const DEEPEST_CAUSES = 3;
 /** The number of runs that are kept of one flow. */
 export const MOST_KEPT = 500;
 
-export interface Wish {
+export interface RunRequest {
   readonly trigger: FlowRunTrigger;
   readonly input: FlowRunRecord['input'];
   /** The flows whose runs led to this one. */
   readonly causes: readonly string[];
-  readonly begun?: Beginning | undefined;
-  readonly retry?: Retry | undefined;
+  readonly begun?: RunOrigin | undefined;
+  readonly retry?: RetrySource | undefined;
 }
 
 /** What a run takes over from the one that it does again. */
-export type Retry = Required<Pick<FlowRunRecord, 'retryOf'>> &
+export type RetrySource = Required<Pick<FlowRunRecord, 'retryOf'>> &
   Partial<Pick<FlowRunRecord, 'steps' | 'recordIds' | 'retriedRevision'>>;
 
 type Runs = Pick<Writers, 'flowRuns'>;
@@ -62,7 +62,7 @@ export function causeProblem({ id }: Pick<Flow, 'id'>, causes: readonly string[]
 }
 
 /** Puts a run at the end of the flow's queue. @throws ToolError (conflict) where the flow cannot run */
-export async function queueRun(store: Owned, flow: Flow, wish: Wish): Promise<FlowRunRecord> {
+export async function queueRun(store: Owned, flow: Flow, wish: RunRequest): Promise<FlowRunRecord> {
   const cause = flowProblem(flow) ?? causeProblem(flow, wish.causes);
   const { runs, problem } = cause ? { runs: [], problem: cause } : await queueRuns(store, flow, [wish]);
   const [run] = runs;
@@ -70,14 +70,14 @@ export async function queueRun(store: Owned, flow: Flow, wish: Wish): Promise<Fl
   return run;
 }
 
-interface Queued {
+interface QueueOutcome {
   readonly runs: readonly FlowRunRecord[];
   /** Why there are no more. */
   readonly problem: string;
 }
 
 /** Puts runs at the end of the flow's queue, in this order: as many as there is room for. Their causes must have been looked at. */
-export async function queueRuns(store: Owned, flow: Flow, wishes: readonly Wish[]): Promise<Queued> {
+export async function queueRuns(store: Owned, flow: Flow, wishes: readonly RunRequest[]): Promise<QueueOutcome> {
   const unable = flowProblem(flow);
   if (unable) return { runs: [], problem: unable };
   const ownerId = await ownerOf(flow.runAs, store);
@@ -96,7 +96,7 @@ export async function ownerOf({ type, id }: Flow['runAs'], store: Owners): Promi
   return (acting ?? capsule)?.ownerId ?? id;
 }
 
-interface Place {
+interface QueueKey {
   readonly flowId: string;
   readonly ownerId: string;
 }
@@ -113,7 +113,7 @@ export async function queueProblem(
 }
 
 /** How many more runs of the flow may wait, and why no more than that. */
-async function roomOf({ flowRuns }: Runs, { flowId, ownerId }: Place) {
+async function roomOf({ flowRuns }: Runs, { flowId, ownerId }: QueueKey) {
   const limits = [
     { most: MOST_QUEUED, where: { flowId, status: 'queued' }, runs: 'runs of this flow wait already' },
     {
@@ -134,7 +134,7 @@ async function roomOf({ flowRuns }: Runs, { flowId, ownerId }: Place) {
 }
 
 /** Stores that a run was due and why it did not begin. */
-export async function refuseRun(store: Runs, flow: Flow, message: string, wish: Wish, now: Date): Promise<void> {
+export async function refuseRun(store: Runs, flow: Flow, message: string, wish: RunRequest, now: Date): Promise<void> {
   const ended = { status: 'cancelled', error: { code: 'conflict', message }, finishedAt: now.toISOString() } as const;
   await insertRuns(store, flow, ended, [wish]);
 }
@@ -143,9 +143,9 @@ async function insertRuns(
   store: Runs,
   { id: flowId, runAs }: Flow,
   state: Pick<FlowRunRecord, 'status' | 'error' | 'finishedAt' | 'ownerId'>,
-  wishes: readonly Wish[],
+  wishes: readonly RunRequest[],
 ): Promise<readonly FlowRunRecord[]> {
-  await forgetOld(store, flowId, wishes.length);
+  await trimEndedRuns(store, flowId, wishes.length);
   const trace = outgoingTrace()?.traceparent;
   return store.flowRuns.insertAll(
     wishes.map(({ trigger, input, causes, begun, retry }) => ({
@@ -171,7 +171,7 @@ function isNothing(input: unknown): boolean {
 }
 
 /** Deletes a few more ended runs than come, where there are more than are kept. */
-async function forgetOld({ flowRuns }: Runs, flowId: string, coming: number): Promise<void> {
+async function trimEndedRuns({ flowRuns }: Runs, flowId: string, coming: number): Promise<void> {
   if ((await flowRuns.count({ where: { flowId } })) + coming <= MOST_KEPT) return;
   const { records } = await flowRuns.find({ where: { flowId }, order: 'oldest', limit: coming + 2 });
   await flowRuns.deleteAll(records.filter(hasEnded).map(({ id }) => id));
@@ -187,7 +187,7 @@ export async function nextQueued({ flowRuns }: Pick<Readers, 'flowRuns'>, flowId
 }
 
 /** Removes what runs hold of the record: the input and all outputs of runs that contain its id. Later steps find null in their place. */
-export async function forgetOutputs(store: Runs, id: string): Promise<void> {
+export async function deleteOutputsAbout(store: Runs, id: string): Promise<void> {
   for (;;) {
     const { records } = await store.flowRuns.find({ where: { recordIds: id }, limit: 100 });
     if (records.length === 0) return;

@@ -5,7 +5,7 @@ const box: { work?: (() => unknown) | undefined } = {};
 const context = createContext(box);
 const script = new Script('work()');
 
-export class TooLong extends Error {
+export class TimeLimitExceeded extends Error {
   constructor(mostMs: number) {
     super(`it takes more than ${mostMs} ms`);
   }
@@ -14,14 +14,14 @@ export class TooLong extends Error {
 /**
  * Runs work that somebody else wrote and that might never end. It is stopped after `mostMs`, and nothing else runs meanwhile. This is
  * no sandbox.
- * @throws TooLong, and whatever the work throws
+ * @throws TimeLimitExceeded, and whatever the work throws
  */
-export function bounded<Result>(work: () => Result, mostMs = MOST_MS): Result {
+export function withTimeLimit<Result>(work: () => Result, mostMs = MOST_MS): Result {
   box.work = work;
   try {
     return script.runInContext(context, { timeout: mostMs }) as Result; // the work's own result
   } catch (thrown) {
-    throw isTimeout(thrown) ? new TooLong(mostMs) : thrown;
+    throw isTimeout(thrown) ? new TimeLimitExceeded(mostMs) : thrown;
   } finally {
     box.work = undefined;
   }
