@@ -2,9 +2,9 @@ import type { IntegrationRecord } from '../../resources/integration.ts';
 import type { Change, Position, Reader, Store, Transaction, Writer } from '../../store/port.ts';
 import type { SecretBox } from '../../tools/core/sealing/secrets.ts';
 import { flowSecretContext } from '../../tools/flows/webhook-secret.ts';
-import { accountPlace, flowPlace } from '../../tools/integrations/accounts/account-secrets.ts';
-import { clientSecretPlace } from '../../tools/integrations/accounts/connecting.ts';
-import { secretPlace } from '../../tools/integrations/upstream/upstreams.ts';
+import { accountSecretContext, flowSecretContext } from '../../tools/integrations/accounts/account-secrets.ts';
+import { clientSecretContext } from '../../tools/integrations/accounts/authorize-account.ts';
+import { secretContext } from '../../tools/integrations/upstream/upstreams.ts';
 import { sealedAgain } from '../../tools/webhooks/secrets.ts';
 
 const BATCH = 100;
@@ -21,11 +21,11 @@ export async function reencryptSecrets(store: Store, box: SecretBox): Promise<nu
     }),
     await renewAll(store, store.integrationAccounts, {
       within: (tx) => tx.integrationAccounts,
-      change: ({ key, sealed }) => sealedAnew(box, sealed, accountPlace(key)),
+      change: ({ key, sealed }) => sealedAnew(box, sealed, accountSecretContext(key)),
     }),
     await renewAll(store, store.integrationLinks, {
       within: (tx) => tx.integrationLinks,
-      change: ({ id, sealed }) => sealedAnew(box, sealed, flowPlace(id)),
+      change: ({ id, sealed }) => sealedAnew(box, sealed, flowSecretContext(id)),
     }),
     await renewAll(store, store.webhooks, {
       within: (tx) => tx.webhooks,
@@ -74,11 +74,11 @@ function integrationAnew(record: IntegrationRecord, box: SecretBox): Change<Inte
   for (const member of ['env', 'headers'] as const) {
     const before = Object.entries(record[member] ?? {});
     const renewed = before.map(
-      ([name, text]) => [name, box.renew(text, secretPlace(id, member, name)) ?? text] as const,
+      ([name, text]) => [name, box.renew(text, secretContext(id, member, name)) ?? text] as const,
     );
     if (renewed.some(([, text], at) => text !== before[at]?.[1])) change[member] = Object.fromEntries(renewed);
   }
-  const clientSecret = oauth?.clientSecret && box.renew(oauth.clientSecret, clientSecretPlace(id));
+  const clientSecret = oauth?.clientSecret && box.renew(oauth.clientSecret, clientSecretContext(id));
   if (clientSecret) change.oauth = { ...oauth, clientSecret };
   return Object.keys(change).length > 0 ? change : undefined;
 }

@@ -2,7 +2,7 @@ import type { Issue } from '../../resources/error.ts';
 import { type IntegrationAuth, type IntegrationRecord, SECRET_MASK } from '../../resources/integration.ts';
 import { ToolError } from '../core/errors.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
-import { clientSecretPlace } from './accounts/connecting.ts';
+import { clientSecretContext } from './accounts/authorize-account.ts';
 import { isOAuth } from './auth-mode.ts';
 
 type OAuth = NonNullable<IntegrationRecord['oauth']>;
@@ -62,7 +62,7 @@ export function sealedOAuth(
 ): OAuth {
   const { clientSecret, ...others } = given;
   if (clientSecret === undefined) return others;
-  if (clientSecret !== SECRET_MASK) return { ...others, clientSecret: box.seal(clientSecret, clientSecretPlace(id)) };
+  if (clientSecret !== SECRET_MASK) return { ...others, clientSecret: box.seal(clientSecret, clientSecretContext(id)) };
   if (current?.clientSecret === undefined)
     throw refusal(`There is no stored value for ${SECRET_MASK} to keep; give the value itself.`);
   const issuer = others.issuer ?? current.issuer;

@@ -16,12 +16,12 @@ import { ToolError } from '../core/errors.ts';
 import type { ServerFacts, SteppingContext } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
-import { endAccountsOf } from './accounts/ending.ts';
+import { endAccountsOf } from './accounts/end-accounts.ts';
 import { requireAuth, withChange } from './auth-input.ts';
 import { authOf } from './auth-mode.ts';
+import { showIntegration, summarise } from './integration-view.ts';
+import { startsProgram } from './program-start.ts';
 import { sealedMembers } from './sealed-members.ts';
-import { showIntegration, summarise } from './shown.ts';
-import { startsProgram } from './starts-program.ts';
 import {
   MOST_INTEGRATIONS,
   prefixFrom,

@@ -3,22 +3,26 @@ import { ToolError } from '../core/errors.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
 import { sealedOAuth } from './auth-input.ts';
 import { moves, type Secrets, type TargetInput } from './target.ts';
-import { secretPlace } from './upstream/upstreams.ts';
+import { secretContext } from './upstream/upstreams.ts';
 
-type Given = Omit<TargetInput, 'transport'>;
+type MembersInput = Omit<TargetInput, 'transport'>;
 
 type Sealed = Pick<IntegrationRecord, 'env' | 'headers' | 'oauth'>;
 type Nullable<Members> = { readonly [Name in keyof Members]: Members[Name] | null };
 
-interface Parts {
+interface SealedMembersDeps {
   readonly box: SecretBox;
   readonly current?: IntegrationRecord;
 }
 
 /** The members with secrets, encrypted, as far as they are given. */
-export function sealedMembers(id: string, given: Omit<Given, keyof Sealed> & Partial<Sealed>, parts: Parts): Sealed;
-export function sealedMembers(id: string, given: Given, parts: Parts): Nullable<Sealed>;
-export function sealedMembers(id: string, given: Given, { box, current }: Parts): Nullable<Sealed> {
+export function sealedMembers(
+  id: string,
+  given: Omit<MembersInput, keyof Sealed> & Partial<Sealed>,
+  parts: SealedMembersDeps,
+): Sealed;
+export function sealedMembers(id: string, given: MembersInput, parts: SealedMembersDeps): Nullable<Sealed>;
+export function sealedMembers(id: string, given: MembersInput, { box, current }: SealedMembersDeps): Nullable<Sealed> {
   const seal = sealFor(id, box);
   const { env, headers, oauth } = given;
   const isMoved = current !== undefined && moves(current, given);
@@ -38,7 +42,7 @@ function sealFor(id: string, box: SecretBox): Seal {
   return (member, given, current = {}) => {
     const sealed = Object.entries(given).map(([name, value]) => {
       const kept = value === SECRET_MASK ? (current[name] ?? noSecret(member, name)) : undefined;
-      return [name, kept ?? box.seal(value, secretPlace(id, member, name))];
+      return [name, kept ?? box.seal(value, secretContext(id, member, name))];
     });
     return Object.fromEntries(sealed);
   };

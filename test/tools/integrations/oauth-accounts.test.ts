@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { ToolError } from '../../../tools/core/errors.ts';
 import { createSecretBox } from '../../../tools/core/sealing/secrets.ts';
 import { IntegrationAccounts } from '../../../tools/integrations/accounts/accounts.ts';
-import { endOf } from '../../../tools/integrations/accounts/connecting.ts';
+import { endOf } from '../../../tools/integrations/accounts/authorize-account.ts';
 import { callTool, makeKey, mustCall, rest } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
 import { type OAuthUpstream, startOAuthUpstream } from '../../support/oauth-upstream.ts';

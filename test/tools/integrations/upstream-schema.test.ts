@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import Ajv from 'ajv';
 import Ajv2020 from 'ajv/dist/2020.js';
-import { problemsOf } from '../../../tools/integrations/upstream/check.ts';
 import { boundSchema } from '../../../tools/integrations/upstream/schema.ts';
+import { problemsOf } from '../../../tools/integrations/upstream/validate-input.ts';
 import { workMs } from '../../support/processor-time.ts';
 import { fc } from '../../support/property.ts';
 

@@ -4,7 +4,7 @@ import { isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { outgoingTrace } from '../telemetry/span.ts';
 import { AddressRefused, hostOf, isPublic, publicLookup } from './ip-addresses.ts';
-import { answerWith, type Fault, type Instead, limitBody, limitEvents } from './limits.ts';
+import { answerWith, type Fault, limitBody, limitEvents, type Replacement } from './limits.ts';
 
 /** How HTTP requests to an integration are made. */
 interface FetchOptions {
@@ -115,7 +115,7 @@ function hearErrors(socket: Socket): void {
 const heard = new WeakSet<Socket>();
 const ignore = () => {};
 
-function answerOf(response: IncomingMessage, mostBytes: number, instead: Instead): Response {
+function answerOf(response: IncomingMessage, mostBytes: number, instead: Replacement): Response {
   const status = response.statusCode ?? 0;
   const headers = new Headers();
   for (const [name, value] of Object.entries(response.headers)) {

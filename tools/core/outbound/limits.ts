@@ -23,7 +23,7 @@ export function answerWith(fault: Fault, id: string | number) {
 }
 
 /** The message to pass on in place of one with this fault. Undefined where the faulty message answers no request. */
-export type Instead = (fault: Fault) => string | undefined;
+export type Replacement = (fault: Fault) => string | undefined;
 
 /** Whether the message has too many members or nests too deeply. */
 export function isExcessive(message: Buffer): boolean {
@@ -41,7 +41,7 @@ class TooLarge extends Error {
 type Source = AsyncIterable<Buffer>;
 
 /** Passes on a body when it has arrived in full and is not too large. Else passes on what `instead` gives. */
-export async function* limitBody(source: Source, mostBytes: number, instead: Instead): AsyncGenerator<Buffer> {
+export async function* limitBody(source: Source, mostBytes: number, instead: Replacement): AsyncGenerator<Buffer> {
   const held = new Held(mostBytes);
   for await (const chunk of source) {
     held.add(chunk);
@@ -52,7 +52,7 @@ export async function* limitBody(source: Source, mostBytes: number, instead: Ins
 }
 
 /** Passes on server-sent events, each when it has arrived in full and is not too large, and not too many at once. */
-export async function* limitEvents(source: Source, mostBytes: number, instead: Instead): AsyncGenerator<Buffer> {
+export async function* limitEvents(source: Source, mostBytes: number, instead: Replacement): AsyncGenerator<Buffer> {
   const held = new Held(mostBytes);
   const pace = new Pace();
   try {
@@ -78,7 +78,7 @@ export async function* limitEvents(source: Source, mostBytes: number, instead: I
   }
 }
 
-function insteadOf(instead: Instead, mostBytes: number): string {
+function insteadOf(instead: Replacement, mostBytes: number): string {
   const answer = instead('too_large');
   if (answer === undefined) throw new TooLarge(mostBytes);
   return answer;
@@ -107,7 +107,7 @@ class Held {
   add(part: Buffer): void {
     this.#size += part.length;
     if (this.isTooLarge) this.#parts = [];
-    else this.#parts = withPart(this.#parts, part);
+    else this.#parts = withPartLimit(this.#parts, part);
   }
 
   take(): Buffer {
@@ -133,7 +133,7 @@ class Held {
 const MOST_PARTS = 1000;
 
 /** Adds a part. Many small parts are joined, because each takes more memory than its bytes. */
-export function withPart(parts: Buffer[], part: Buffer): Buffer[] {
+export function withPartLimit(parts: Buffer[], part: Buffer): Buffer[] {
   parts.push(part);
   return parts.length > MOST_PARTS ? [Buffer.concat(parts)] : parts;
 }

@@ -1,7 +1,7 @@
 import { type AuthProvider, InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { Fetch } from '../../core/outbound/fetch.ts';
+import { AccountRequired } from './account-required.ts';
 import type { AccountTokens } from './account-tokens.ts';
-import { AccountWanted } from './account-wanted.ts';
 
 /** Gives a connection the tokens of one account, and new ones when the server refuses those. */
 export class AccountAuth implements AuthProvider {
@@ -43,10 +43,10 @@ export class AccountAuth implements AuthProvider {
 }
 
 /** The error of a server or provider as one that says that an account is wanted. Undefined where that would not help. */
-export function accountWantedBy(error: unknown): AccountWanted | undefined {
-  if (error instanceof AccountWanted) return error;
+export function accountRequiredBy(error: unknown): AccountRequired | undefined {
+  if (error instanceof AccountRequired) return error;
   if (error instanceof InsufficientScopeError)
-    return new AccountWanted(error.requiredScope?.split(' ').filter(Boolean));
+    return new AccountRequired(error.requiredScope?.split(' ').filter(Boolean));
   const isRefused = error instanceof SdkError && error.code === SdkErrorCode.ClientHttpAuthentication;
-  return isRefused ? new AccountWanted() : undefined;
+  return isRefused ? new AccountRequired() : undefined;
 }

@@ -33,19 +33,19 @@ export interface FlowSecrets {
 }
 
 export function sealAccount(box: SecretBox, key: string, secrets: AccountSecrets): string {
-  return box.seal(JSON.stringify(secrets), accountPlace(key));
+  return box.seal(JSON.stringify(secrets), accountSecretContext(key));
 }
 
 export function openAccount(box: SecretBox, { key, sealed }: IntegrationAccountRecord): AccountSecrets {
-  return JSON.parse(box.open(sealed, accountPlace(key))) as AccountSecrets; // what sealAccount sealed
+  return JSON.parse(box.open(sealed, accountSecretContext(key))) as AccountSecrets; // what sealAccount sealed
 }
 
 export function sealFlow(box: SecretBox, id: string, secrets: FlowSecrets): string {
-  return box.seal(JSON.stringify(secrets), flowPlace(id));
+  return box.seal(JSON.stringify(secrets), flowSecretContext(id));
 }
 
 export function openFlow(box: SecretBox, { id, sealed = '' }: IntegrationLinkRecord): FlowSecrets {
-  return JSON.parse(box.open(sealed, flowPlace(id))) as FlowSecrets; // what sealFlow sealed
+  return JSON.parse(box.open(sealed, flowSecretContext(id))) as FlowSecrets; // what sealFlow sealed
 }
 
 /** The account of the person, or the one that all share. */
@@ -62,11 +62,11 @@ export function hashOf(secret: string): string {
 }
 
 /** The place for which the secrets of an account are sealed. */
-export function accountPlace(key: string): string {
+export function accountSecretContext(key: string): string {
   return `${key} account`;
 }
 
 /** The place for which the secrets of an opened link are sealed. */
-export function flowPlace(id: string): string {
+export function flowSecretContext(id: string): string {
   return `${id} flow`;
 }

@@ -3,9 +3,9 @@ import type { IntegrationAccountRecord } from '../../../resources/integration-ac
 import type { Store } from '../../../store/port.ts';
 import { ToolError } from '../../core/errors.ts';
 import type { SecretBox } from '../../core/sealing/secrets.ts';
+import { AccountRequired } from './account-required.ts';
 import { type AccountSecrets, openAccount, sealAccount } from './account-secrets.ts';
-import { AccountWanted } from './account-wanted.ts';
-import { endOf } from './connecting.ts';
+import { endOf } from './authorize-account.ts';
 import { withOAuthFetch } from './oauth-fetch.ts';
 
 interface TokenParts {
@@ -29,14 +29,14 @@ export class AccountTokens {
     this.#parts = parts;
   }
 
-  /** The record of the account. @throws AccountWanted where there is none that can be used */
+  /** The record of the account. @throws AccountRequired where there is none that can be used */
   async account(key: string): Promise<IntegrationAccountRecord> {
     const account = await this.#parts.store.integrationAccounts.first({ where: { key } });
-    if (account?.status !== 'connected') throw new AccountWanted();
+    if (account?.status !== 'connected') throw new AccountRequired();
     return account;
   }
 
-  /** The access token of the account, renewed where it ends soon. @throws AccountWanted */
+  /** The access token of the account, renewed where it ends soon. @throws AccountRequired */
   async token(key: string): Promise<string> {
     const { tokens, until } = this.#opened(await this.account(key));
     const now = this.#parts.now().getTime();
@@ -46,7 +46,7 @@ export class AccountTokens {
     return this.renewed(key, tokens.access_token);
   }
 
-  /** The token that follows the one that was refused or ends soon. @throws AccountWanted where there is none */
+  /** The token that follows the one that was refused or ends soon. @throws AccountRequired where there is none */
   async renewed(key: string, refused: string): Promise<string> {
     const running = this.#renewing.get(key);
     if (running) return running;
@@ -88,7 +88,7 @@ export class AccountTokens {
     const tokens = await this.#asked(secrets).catch(async (error: unknown) => {
       if (!isFinal(error)) throw new ToolError('unavailable', NOT_RENEWED, { notMade: true }, error);
       await this.#change(account, { status: 'connect_again' });
-      throw new AccountWanted();
+      throw new AccountRequired();
     });
     const until = endOf(tokens.expires_in, this.#parts.now());
     const scopes = tokens.scope === undefined ? {} : { scopes: tokens.scope.split(' ').filter(Boolean) };
@@ -99,7 +99,7 @@ export class AccountTokens {
 
   async #asked({ client, tokens, discovery }: AccountSecrets) {
     const { refresh_token: refreshToken } = tokens;
-    if (refreshToken === undefined) throw new AccountWanted();
+    if (refreshToken === undefined) throw new AccountRequired();
     const { authorizationServerUrl, authorizationServerMetadata: metadata, resourceMetadata } = discovery;
     const fresh = await withOAuthFetch(this.#parts.privateAddresses, (fetchFn) =>
       refreshAuthorization(authorizationServerUrl, {
@@ -131,7 +131,7 @@ const NOT_RENEWED = 'The provider of the account could not be asked for a new to
 
 /** Whether asking again is of no use. */
 function isFinal(error: unknown): boolean {
-  if (error instanceof AccountWanted) return true;
+  if (error instanceof AccountRequired) return true;
   return error instanceof OAuthError && FINAL.has(error.code);
 }
 

@@ -16,8 +16,8 @@ import {
   sealFlow,
 } from './account-secrets.ts';
 import { AccountTokens } from './account-tokens.ts';
-import { beginFlow, type ConnectingParts, finishFlow } from './connecting.ts';
-import { endAccountsOf } from './ending.ts';
+import { type AuthorizeDeps, beginFlow, finishFlow } from './authorize-account.ts';
+import { endAccountsOf } from './end-accounts.ts';
 import { type ClientIdentity, metadataDocument } from './flow-provider.ts';
 import { CALLBACK_PATH, CLIENT_PATH, findLink, insertLink, isWanted, LINK_MS, type NewLink } from './links.ts';
 import { revokeTokens } from './revocation.ts';
@@ -177,7 +177,7 @@ export class IntegrationAccounts {
     for (const account of accounts) void this.revoke(account);
   }
 
-  get #parts(): ConnectingParts {
+  get #parts(): AuthorizeDeps {
     return { ...this.#options, identity: this.#identity };
   }
 

@@ -15,7 +15,7 @@ export interface ClientIdentity {
   readonly metadataUrl: string | undefined;
 }
 
-interface Beginning {
+interface AuthorizationInput {
   /** The client that an operator gave. None is registered in its place. */
   readonly given: KnownClient | undefined;
   /** The client of the account so far. */
@@ -37,7 +37,7 @@ export class FlowProvider implements OAuthClientProvider {
   #verifier = '';
   #discovery: OAuthDiscoveryState | undefined;
 
-  constructor(identity: ClientIdentity, { given, known, scopes = [] }: Beginning, kept?: FlowSecrets) {
+  constructor(identity: ClientIdentity, { given, known, scopes = [] }: AuthorizationInput, kept?: FlowSecrets) {
     this.#identity = identity;
     this.#isGiven = given !== undefined;
     this.#client = (kept?.client ?? given ?? usable(known, identity, scopes))?.information;

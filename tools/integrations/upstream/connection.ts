@@ -14,7 +14,7 @@ import { createFetch } from '../../core/outbound/fetch.ts';
 import type { Questions } from '../../core/registry/call.ts';
 import { outgoingTrace } from '../../core/telemetry/span.ts';
 import type { Telemetry } from '../../core/telemetry/telemetry.ts';
-import { type AccountAuth, accountWantedBy } from '../accounts/account-auth.ts';
+import { type AccountAuth, accountRequiredBy } from '../accounts/account-auth.ts';
 import { clientFor } from './client.ts';
 import type { CallOptions } from './guest-tool.ts';
 import { askOAuth } from './oauth.ts';
@@ -114,7 +114,7 @@ export class Connection {
     this.#observing = observing;
   }
 
-  /** @throws ConnectionFailure, WantsOAuth, or AccountWanted */
+  /** @throws ConnectionFailure, OAuthRequired, or AccountRequired */
   static async open(target: Target, options: ConnectOptions): Promise<Connection> {
     const line = lineTo(target, options);
     const { transport } = line;
@@ -286,7 +286,7 @@ function lineTo(target: Target, { privateAddresses, watchdog }: ConnectOptions):
   return {
     transport,
     refusal: async (signal, error) =>
-      account ? accountWantedBy(error) : askOAuth(new URL(url), headers, { fetch, challenge: challenge(), signal }),
+      account ? accountRequiredBy(error) : askOAuth(new URL(url), headers, { fetch, challenge: challenge(), signal }),
     release: close,
   };
 }

@@ -72,9 +72,9 @@ export function extraStates(
   return { ...(prompts.length > 0 && { prompts }), ...(resources.length > 0 && { resources }) };
 }
 
-type Known = Pick<PromptDefinition, 'name' | 'hash' | 'title' | 'description'>;
+type KnownPrompt = Pick<PromptDefinition, 'name' | 'hash' | 'title' | 'description'>;
 
-function statesOf(approved: readonly Known[], listed: readonly Known[] | undefined): IntegrationExtra[] {
+function statesOf(approved: readonly KnownPrompt[], listed: readonly KnownPrompt[] | undefined): IntegrationExtra[] {
   const known = new Map(approved.map(({ name, hash }) => [name, hash]));
   const now = new Map(listed?.map(({ name, hash }) => [name, hash]));
   const kept = approved.flatMap(({ name, hash }): IntegrationExtra[] => {

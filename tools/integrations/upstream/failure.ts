@@ -2,7 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/cli
 import type { ErrorCode } from '../../../resources/error.ts';
 import { FAULT_CODES } from '../../core/outbound/limits.ts';
 import { MOST_BYTES } from './connection.ts';
-import { cannotAsk } from './questions.ts';
+import { cannotAsk } from './elicitation.ts';
 import { cleanText, type Scrubber } from './text.ts';
 
 const LONGEST_QUOTE = 2000;

@@ -4,17 +4,20 @@ import { GUEST_SCOPES } from '../../core/access/scopes.ts';
 import { ToolError } from '../../core/errors.ts';
 import type { CatalogEntry } from '../../core/registry/catalog-index.ts';
 import { defineTool, READS, type Tool } from '../../core/registry/define-tool.ts';
+import { questionsIn } from './elicitation.ts';
 import { LISTED, shownResource } from './extras.ts';
 import type { CallOptions } from './guest-tool.ts';
-import type { Line } from './personal-lines.ts';
-import { questionsIn } from './questions.ts';
+import type { UpstreamConnection } from './personal-connections.ts';
 import { grantOf, labelOf } from './tool-definitions.ts';
 
 /** Runs the work for a call of the tool, over the connection that its caller uses. */
 export type RunCall = <Result>(
   tool: Tool,
   options: CallOptions,
-  work: (line: Line, options: { readonly signal: AbortSignal; readonly timeoutMs: number }) => Promise<Result>,
+  work: (
+    line: UpstreamConnection,
+    options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+  ) => Promise<Result>,
 ) => Promise<Result>;
 
 type Integration = Pick<IntegrationRecord, 'id' | 'name' | 'toolPrefix' | 'approvedPrompts' | 'approvedResources'>;

@@ -6,9 +6,9 @@ import { GUEST_SCOPES } from '../../core/access/scopes.ts';
 import type { Progress, Questions } from '../../core/registry/call.ts';
 import { defineTool, type Tool } from '../../core/registry/define-tool.ts';
 import { declareJsonSchema, type JsonSchema } from '../../core/registry/json-schema.ts';
-import { problemsOf } from './check.ts';
 import { isSchemaObject } from './schema-references.ts';
 import { grantOf, labelOf, shownName } from './tool-definitions.ts';
+import { problemsOf } from './validate-input.ts';
 
 /** The result of a tool call in MCP. */
 export interface ToolContent {

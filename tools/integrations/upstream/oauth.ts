@@ -6,7 +6,7 @@ const LONGEST_ORIGIN = 200;
 const LARGEST_DOCUMENT = 64 * 1024;
 
 /** The server answers 401 and names an authorization server for its tokens. Trying again does not help. */
-export class WantsOAuth extends Error {
+export class OAuthRequired extends Error {
   constructor(hasToken: boolean, issuer: string | undefined) {
     const problem = hasToken ? 'refuses the Authorization that it is given (401) and wants OAuth' : 'wants OAuth (401)';
     super(
@@ -30,7 +30,7 @@ export async function askOAuth(
   url: URL,
   headers: Readonly<Record<string, string>>,
   { fetch, challenge, signal: given }: Asking,
-): Promise<WantsOAuth | undefined> {
+): Promise<OAuthRequired | undefined> {
   if (challenge === undefined) return undefined;
   const named = /\bresource_metadata\s*=\s*"?([^"\s,]+)/i.exec(challenge)?.[1];
   const signal = AbortSignal.any([given, AbortSignal.timeout(ASK_MS)]);
@@ -41,7 +41,7 @@ export async function askOAuth(
   }
   if (!metadata && named === undefined) return undefined;
   const hasToken = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
-  return new WantsOAuth(hasToken, metadata?.issuer);
+  return new OAuthRequired(hasToken, metadata?.issuer);
 }
 
 interface Metadata {

@@ -2,7 +2,7 @@ import { observed, type Telemetry } from '../../core/telemetry/telemetry.ts';
 
 export type ObservedMethod = 'tools/call' | 'resources/read' | 'prompts/get';
 
-interface Asked {
+interface ObservedRequestInput {
   readonly method: ObservedMethod;
   /** The tool or prompt, by its name there. */
   readonly target?: string | undefined;
@@ -14,14 +14,14 @@ interface Asked {
 /** Sends a request to another server, measured and, where there is a span around it, traced. */
 export function observedRequest<Result extends object>(
   { measures }: Telemetry,
-  asked: Asked,
+  asked: ObservedRequestInput,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const isError = (result: Result) => ('isError' in result && result.isError === true ? 'tool_error' : undefined);
   return observed(measures.upstreamSeconds, [asked.method], () => spanOf(asked), work, isError);
 }
 
-function spanOf({ method, target, protocolVersion, url }: Asked) {
+function spanOf({ method, target, protocolVersion, url }: ObservedRequestInput) {
   const { hostname, port, protocol } = url === undefined ? NO_ADDRESS : new URL(url);
   const usual = protocol === 'https:' ? 443 : 80;
   return {

@@ -5,13 +5,13 @@ import type { CatalogEntry } from '../../core/registry/catalog-index.ts';
 import type { Tool } from '../../core/registry/define-tool.ts';
 import { type Extras, NO_EXTRAS } from './extras.ts';
 import { guestTool, type Origin } from './guest-tool.ts';
-import { grantOf, type LeftOut, type Listing, labelOf, shownName } from './tool-definitions.ts';
+import { grantOf, type Listing, labelOf, type RejectedTool, shownName } from './tool-definitions.ts';
 
 /** Says which other holder has a tool name, in words for messages. Undefined where the name is free. */
-export type TakenBy = (tool: string) => string | undefined;
+export type NameHolder = (tool: string) => string | undefined;
 
 /** The values that the settings of a tool's entry were made from. */
-interface Made {
+interface OfferedTool {
   readonly definition: ToolDefinition;
   readonly readOnly: boolean;
   readonly entry: CatalogEntry;
@@ -23,7 +23,7 @@ interface Made {
  */
 export class OfferedTools {
   readonly #call: Origin['call'];
-  #made: ReadonlyMap<string, Made> = new Map();
+  #made: ReadonlyMap<string, OfferedTool> = new Map();
 
   constructor(call: Origin['call']) {
     this.#call = call;
@@ -36,7 +36,7 @@ export class OfferedTools {
   }
 
   /** The catalog entries. Tools that have not changed keep the same entry objects. */
-  entries(record: IntegrationRecord, listing: Listing | undefined, takenBy: TakenBy): CatalogEntry[] {
+  entries(record: IntegrationRecord, listing: Listing | undefined, takenBy: NameHolder): CatalogEntry[] {
     const { toolPrefix, readOnlyTools, approved } = record;
     const listed = listing && hashesOf(listing);
     const isReader = readerTest(readOnlyTools);
@@ -44,7 +44,7 @@ export class OfferedTools {
       ({ name, hash }) => (!listed || listed.get(name) === hash) && takenBy(shownName(toolPrefix, name)) === undefined,
     );
     const group = `Integrations/${labelOf(record)}`;
-    const made = offered.map((definition): Made => {
+    const made = offered.map((definition): OfferedTool => {
       const readOnly = isReader(definition.name);
       const known = this.#made.get(definition.name);
       if (!known || known.readOnly !== readOnly || known.definition.hash !== definition.hash) {
@@ -67,7 +67,7 @@ export class OfferedTools {
 export function toolStates(
   record: IntegrationRecord,
   listing: Listing | undefined,
-  takenBy: TakenBy,
+  takenBy: NameHolder,
 ): IntegrationTool[] {
   const { toolPrefix, readOnlyTools, approved } = record;
   const isReader = readerTest(readOnlyTools);
@@ -97,7 +97,7 @@ export function toolStates(
 }
 
 /** The listed names that other tools have, each one once. */
-function takenAmong(definitions: readonly ToolDefinition[], toolPrefix: string, takenBy: TakenBy): LeftOut[] {
+function takenAmong(definitions: readonly ToolDefinition[], toolPrefix: string, takenBy: NameHolder): RejectedTool[] {
   return [...new Set(definitions.map(({ name }) => name))].flatMap((name) => {
     const holder = takenBy(shownName(toolPrefix, name));
     return holder === undefined

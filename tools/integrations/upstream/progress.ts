@@ -4,7 +4,7 @@ export const FREELY = 20;
 export const EVERY_MS = 100;
 
 /** Passes on the first reports of progress, then a few each second. */
-export function sparing(report: (progress: Progress) => void): (progress: Progress) => void {
+export function throttled(report: (progress: Progress) => void): (progress: Progress) => void {
   let [count, last] = [0, 0];
   return (progress) => {
     count += 1;

@@ -18,7 +18,7 @@ export interface RawPage {
   readonly nextCursor: string | undefined;
 }
 
-interface Asked {
+interface PageRequest {
   readonly cursor: string | undefined;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
@@ -28,7 +28,7 @@ interface Asked {
 export async function onePage(
   client: Client,
   { method, member }: List,
-  { cursor, signal, timeoutMs }: Asked,
+  { cursor, signal, timeoutMs }: PageRequest,
 ): Promise<RawPage> {
   const request = { method, params: cursor === undefined ? {} : { cursor } };
   const schema = z.looseObject({ [member]: z.array(z.unknown()), nextCursor: z.string().optional() });

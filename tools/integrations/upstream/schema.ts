@@ -17,7 +17,7 @@ const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'nul
 const DIALECT = /^https?:\/\/json-schema\.org\/(?:draft-0[467]|draft\/20(?:19-09|20-12))\/schema#?$/;
 
 /** The position in a schema, and the rules of its draft. */
-interface Place {
+interface SchemaPosition {
   readonly depth: number;
   /** Lists in `items` are tuples, as before 2020-12. */
   readonly oldTuples: boolean;
@@ -25,7 +25,7 @@ interface Place {
   readonly loneRefs: boolean;
 }
 
-type Reader = (value: unknown, place: Place) => unknown;
+type Reader = (value: unknown, place: SchemaPosition) => unknown;
 
 /**
  * A copy of the JSON Schema that contains only known keywords with valid values, so that no client fails on it. References point into the
@@ -46,7 +46,7 @@ export function boundSchema(raw: unknown): JsonSchema {
   return schema;
 }
 
-function placeOf(raw: unknown): Place {
+function placeOf(raw: unknown): SchemaPosition {
   const dialect =
     isSchemaObject(raw) && typeof raw.$schema === 'string' && DIALECT.test(raw.$schema) ? raw.$schema : '';
   return {
@@ -60,7 +60,7 @@ function isSchema(value: unknown): value is JsonSchema | boolean {
   return typeof value === 'boolean' || isSchemaObject(value);
 }
 
-function readSchema(raw: unknown, place: Place): JsonSchema | boolean {
+function readSchema(raw: unknown, place: SchemaPosition): JsonSchema | boolean {
   if (typeof raw === 'boolean') return raw;
   if (!isSchemaObject(raw)) throw new SchemaProblem('a schema in it is neither an object nor true or false');
   if (place.depth > DEEPEST) throw new SchemaProblem(`it nests deeper than ${DEEPEST} levels`);
@@ -72,7 +72,7 @@ function readSchema(raw: unknown, place: Place): JsonSchema | boolean {
 }
 
 /** Rewrites keywords of older drafts in the form of 2020-12. */
-function inOneDialect(raw: JsonSchema, { oldTuples, loneRefs }: Place): JsonSchema {
+function inOneDialect(raw: JsonSchema, { oldTuples, loneRefs }: SchemaPosition): JsonSchema {
   if (loneRefs && raw.$ref !== undefined) {
     return Object.fromEntries(Object.entries(raw).filter(([name]) => BESIDE_REF.includes(name)));
   }
@@ -97,7 +97,7 @@ const BESIDE_REF = [
   'examples',
 ];
 
-function inside(place: Place): Place {
+function inside(place: SchemaPosition): SchemaPosition {
   return { ...place, depth: place.depth + 1 };
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { Pace } from '../../core/outbound/limits.ts';
-import { LineReader } from './lines.ts';
+import { LineReader } from './line-reader.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** A program that speaks MCP on its standard input and output. */

@@ -15,7 +15,7 @@ export const MOST_TOOLS = 250;
 export const MOST_BYTES = 1024 * 1024;
 
 /** A tool that cannot be offered, with the reason. */
-export interface LeftOut {
+export interface RejectedTool {
   readonly name: string;
   readonly reason: string;
 }
@@ -23,7 +23,7 @@ export interface LeftOut {
 /** What a server lists: the tools that can be offered here, and those that cannot. */
 export interface Listing {
   readonly definitions: readonly ToolDefinition[];
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly RejectedTool[];
 }
 
 /** The name of an integration's tool on this server. */
@@ -48,7 +48,7 @@ export function labelOf({ name, toolPrefix }: Pick<IntegrationRecord, 'name' | '
 /** Reads the list of tools. A tool that is invalid or too large is left out; the others stay. */
 export function readListing(raw: readonly unknown[], prefix: string, scrubber: Scrubber): Listing {
   const definitions: ToolDefinition[] = [];
-  const leftOut: LeftOut[] = [];
+  const leftOut: RejectedTool[] = [];
   const taken = new Set<string>();
   let bytes = 0;
   for (const item of raw) {
@@ -71,7 +71,7 @@ function refusalOf({ name }: ToolDefinition, taken: ReadonlySet<string>, bytes: 
   return bytes > MOST_BYTES ? `the definitions together are larger than ${MOST_BYTES} bytes` : undefined;
 }
 
-function readDefinition(raw: unknown, prefix: string, scrubber: Scrubber): ToolDefinition | LeftOut {
+function readDefinition(raw: unknown, prefix: string, scrubber: Scrubber): ToolDefinition | RejectedTool {
   const { name } = isSchemaObject(raw) ? raw : {};
   if (typeof name !== 'string') return { name: '', reason: 'it has no name' };
   const shown = scrubber.shown(name, LONGEST_NAME);

@@ -8,27 +8,27 @@ import type {
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
 import type { LiveCatalog } from '../../core/registry/live-catalog.ts';
+import { CallsInFlight } from './calls-in-flight.ts';
 import type { Connection } from './connection.ts';
+import { ConnectionPool, type ConnectionPoolDeps } from './connection-pool.ts';
+import { pagesIn, questionsIn } from './elicitation.ts';
 import { type Extras, extraStates, NO_EXTRAS } from './extras.ts';
 import { toolError } from './failure.ts';
 import { GuestExtras, type RunCall } from './guest-extras.ts';
 import type { CallOptions, ToolContent } from './guest-tool.ts';
-import { listedTool } from './listed.ts';
-import { hashOfListing, OfferedTools, type TakenBy, toolStates } from './offered-tools.ts';
-import { sparing } from './progress.ts';
-import { pagesIn, questionsIn } from './questions.ts';
+import { listedTool } from './list-tools.ts';
+import { hashOfListing, type NameHolder, OfferedTools, toolStates } from './offered-tools.ts';
+import { throttled } from './progress.ts';
 import type { Scrubber } from './text.ts';
 import { labelOf, shownName } from './tool-definitions.ts';
-import { CallsUnderWay } from './under-way.ts';
-import { type LineServices, UpstreamLines } from './upstream-lines.ts';
 
 export const MOST_CALLS = 64;
 
 /** What an integration needs from the server. */
-interface UpstreamServices extends LineServices {
+interface UpstreamServices extends ConnectionPoolDeps {
   readonly catalog: LiveCatalog;
   /** Finds other tools with the integration's tool names. `approved`: also tools that are approved and not offered now. */
-  takenBy(record: IntegrationRecord, approved: boolean): TakenBy;
+  takenBy(record: IntegrationRecord, approved: boolean): NameHolder;
 }
 
 /** The state of an integration, besides its record. */
@@ -46,15 +46,15 @@ export class Upstream {
   readonly #offered = new OfferedTools((definition, input, options) => this.call(definition, input, options));
   readonly #extras = new GuestExtras((tool, options, work) => this.#run(tool, options, work));
   #record: IntegrationRecord;
-  readonly #calls = new CallsUnderWay();
-  readonly #lines: UpstreamLines;
+  readonly #calls = new CallsInFlight();
+  readonly #lines: ConnectionPool;
   /** False before `start` and from `stop` on. A listing that comes later offers nothing. */
   #isRunning = false;
 
   constructor(record: IntegrationRecord, services: UpstreamServices) {
     this.#record = record;
     this.#services = services;
-    this.#lines = new UpstreamLines(this, services);
+    this.#lines = new ConnectionPool(this, services);
   }
 
   get record(): IntegrationRecord {
@@ -153,7 +153,7 @@ export class Upstream {
     return this.#run(offered, options, async ({ connection, listed, scrubber }, { signal, timeoutMs }) => {
       const tool = listedTool(listed, definition);
       if (!tool || this.#offered.get(definition) !== offered) throw this.#notOffered();
-      const onProgress = sparing((progress) => report(scrubber.progress(progress)));
+      const onProgress = throttled((progress) => report(scrubber.progress(progress)));
       const asking = { label: this.#label, scrubber, questions };
       const result = await connection
         .call({ tool, input, timeoutMs, signal, report: onProgress, questions })

@@ -10,14 +10,14 @@ import { readWithRetry } from '../../core/registry/read-with-retry.ts';
 import type { SecretBox } from '../../core/sealing/secrets.ts';
 import type { Telemetry } from '../../core/telemetry/telemetry.ts';
 import { AccountAuth } from '../accounts/account-auth.ts';
+import type { AccountRequired } from '../accounts/account-required.ts';
 import { accountKey } from '../accounts/account-secrets.ts';
-import type { AccountWanted } from '../accounts/account-wanted.ts';
 import type { IntegrationAccounts } from '../accounts/accounts.ts';
 import { askForAccount } from '../accounts/ask-for-account.ts';
 import { takesAccounts } from '../auth-mode.ts';
 import type { Target } from './connection.ts';
 import { type Extras, NO_EXTRAS } from './extras.ts';
-import type { TakenBy } from './offered-tools.ts';
+import type { NameHolder } from './offered-tools.ts';
 import { shownName } from './tool-definitions.ts';
 import { Upstream, type View } from './upstream.ts';
 import { createWatchdog } from './watchdog.ts';
@@ -199,7 +199,7 @@ export class Upstreams implements Dependency {
       watchdog: this.#watchdog,
       targetOf: (record: IntegrationRecord, userId?: string) => this.#targetOf(record, userId),
       takenBy: (record: IntegrationRecord, approved: boolean) => this.#takenBy(record, approved),
-      askForAccount: (record: IntegrationRecord, caller: Principal, wanted: AccountWanted) =>
+      askForAccount: (record: IntegrationRecord, caller: Principal, wanted: AccountRequired) =>
         askForAccount(accounts, { record, caller, wanted }),
       onUsed(record: IntegrationRecord, userId?: string) {
         if (takesAccounts(record)) accounts.tokens.noteUse(accountKey(record.id, userId)).catch(onFailure);
@@ -208,7 +208,7 @@ export class Upstreams implements Dependency {
   }
 
   /** A prefix belongs to one integration, so only names without a prefix can be taken. */
-  #takenBy({ id, toolPrefix }: IntegrationRecord, approved: boolean): TakenBy {
+  #takenBy({ id, toolPrefix }: IntegrationRecord, approved: boolean): NameHolder {
     if (toolPrefix !== '') return () => undefined;
     const others = [...this.#running.values()].map(({ record }) => record).filter((record) => record.id !== id);
     const names = approved ? approvedNames(others) : new Map<string, string>();
@@ -243,7 +243,7 @@ export class Upstreams implements Dependency {
   #opened(id: string, member: 'env' | 'headers', sealed: Readonly<Record<string, string>>) {
     const open = ([name, text]: [string, string]) => {
       try {
-        return [name, this.secrets.open(text, secretPlace(id, member, name))];
+        return [name, this.secrets.open(text, secretContext(id, member, name))];
       } catch (error) {
         throw new Error(`${member}.${name} cannot be read. ${error instanceof Error ? error.message : ''}`, {
           cause: error,
@@ -273,7 +273,7 @@ function approvedNames(records: readonly IntegrationRecord[]): ReadonlyMap<strin
 }
 
 /** The place that a secret of an integration is sealed for. */
-export function secretPlace(id: string, member: 'env' | 'headers', name: string): string {
+export function secretContext(id: string, member: 'env' | 'headers', name: string): string {
   return `${id} ${member} ${name}`;
 }
 

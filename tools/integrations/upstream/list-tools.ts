@@ -6,7 +6,7 @@ import type { Scrubber } from './text.ts';
 import { type Listing, readListing } from './tool-definitions.ts';
 
 /** What a server lists over a connection. Servers may list something else to each account. */
-export interface Listed {
+export interface ListedTools {
   readonly listing: Listing;
   /** The tools that can be offered, as the server defines them. */
   readonly tools: ReadonlyMap<string, UpstreamTool>;
@@ -15,11 +15,11 @@ export interface Listed {
 
 const LIST_MS = 30_000;
 
-export async function listOver(
+export async function listTools(
   connection: Connection,
   { timeoutMs, toolPrefix }: IntegrationRecord,
   scrubber: Scrubber,
-): Promise<Listed> {
+): Promise<ListedTools> {
   const raw = await connection.list(Math.max(LIST_MS, timeoutMs));
   const listing = readListing(raw, toolPrefix, scrubber);
   const names = new Set(listing.definitions.map(({ name }) => name));
@@ -44,7 +44,7 @@ async function extrasOver(connection: Connection, scrubber: Scrubber, timeoutMs:
 }
 
 /** The tool, if the server lists it in this form. */
-export function listedTool({ listing, tools }: Listed, { name, hash }: ToolDefinition): UpstreamTool | undefined {
+export function listedTool({ listing, tools }: ListedTools, { name, hash }: ToolDefinition): UpstreamTool | undefined {
   const isSame = listing.definitions.some((other) => other.name === name && other.hash === hash);
   return isSame ? tools.get(name) : undefined;
 }

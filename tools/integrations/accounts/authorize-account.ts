@@ -16,7 +16,7 @@ import type { AccountSecrets, FlowSecrets, KnownClient } from './account-secrets
 import { type ClientIdentity, FlowProvider } from './flow-provider.ts';
 import { withOAuthFetch } from './oauth-fetch.ts';
 
-export interface ConnectingParts {
+export interface AuthorizeDeps {
   readonly identity: ClientIdentity;
   readonly secrets: SecretBox;
   readonly privateAddresses: boolean;
@@ -34,7 +34,7 @@ interface Begun {
 export function beginFlow(
   integration: IntegrationRecord,
   { scopes, client }: { readonly scopes: readonly string[] | undefined; readonly client: KnownClient | undefined },
-  { identity, secrets, privateAddresses }: ConnectingParts,
+  { identity, secrets, privateAddresses }: AuthorizeDeps,
 ): Promise<Begun> {
   const given = givenClient(integration, secrets, identity);
   const serverUrl = new URL(integration.url ?? '');
@@ -60,7 +60,7 @@ export function beginFlow(
 export function finishFlow(
   integration: IntegrationRecord,
   { answer, flow }: { readonly answer: URLSearchParams; readonly flow: FlowSecrets },
-  { identity, privateAddresses, now }: ConnectingParts,
+  { identity, privateAddresses, now }: AuthorizeDeps,
 ): Promise<AccountSecrets> {
   const given = flow.client.isGiven ? flow.client : undefined;
   const provider = new FlowProvider(identity, { given }, flow);
@@ -91,7 +91,7 @@ export function endOf(seconds: number | undefined, now: Date): string | undefine
 const A_YEAR = 365 * 24 * 3600;
 
 /** The place for which the client secret of an integration is sealed. */
-export function clientSecretPlace(id: string): string {
+export function clientSecretContext(id: string): string {
   return `${id} oauth clientSecret`;
 }
 
@@ -101,7 +101,7 @@ function givenClient({ id, oauth }: IntegrationRecord, box: SecretBox, { redirec
   const { clientId, clientSecret, issuer } = oauth;
   const information = {
     client_id: clientId,
-    ...(clientSecret !== undefined && { client_secret: box.open(clientSecret, clientSecretPlace(id)) }),
+    ...(clientSecret !== undefined && { client_secret: box.open(clientSecret, clientSecretContext(id)) }),
     ...(issuer !== undefined && { issuer }),
   };
   return { information, redirectUri, isGiven: true };

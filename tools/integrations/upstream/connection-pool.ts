@@ -1,28 +1,29 @@
 import type { IntegrationRecord, IntegrationStatus } from '../../../resources/integration.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
-import { accountWantedBy } from '../accounts/account-auth.ts';
-import { AccountWanted } from '../accounts/account-wanted.ts';
+import { accountRequiredBy } from '../accounts/account-auth.ts';
+import { AccountRequired } from '../accounts/account-required.ts';
 import { holderOf } from '../accounts/holder.ts';
 import { isPerPerson, takesAccounts } from '../auth-mode.ts';
 import { Connection, type ConnectOptions, secretsOf, type Target } from './connection.ts';
+import { ConnectionStatus } from './connection-status.ts';
 import { failureOf } from './failure.ts';
-import { type Listed, listOver } from './listed.ts';
-import { type Line, PersonalLines } from './personal-lines.ts';
-import { type LinkParts, ReconnectingLink } from './reconnecting-link.ts';
-import { StatusKeeper } from './status-keeper.ts';
+import { type ListedTools, listTools } from './list-tools.ts';
+import { PersonalConnections, type UpstreamConnection } from './personal-connections.ts';
+import { SharedConnection, type SharedConnectionDeps } from './shared-connection.ts';
 import { Scrubber } from './text.ts';
 import { labelOf } from './tool-definitions.ts';
 
 /** What the connections of an integration need from the server. */
-export interface LineServices extends Pick<ConnectOptions, 'privateAddresses' | 'watchdog' | 'client' | 'telemetry'> {
+export interface ConnectionPoolDeps
+  extends Pick<ConnectOptions, 'privateAddresses' | 'watchdog' | 'client' | 'telemetry'> {
   /**
    * How to reach the server, with its secrets, and with the account of the person where each has one.
    * @throws where the target is not allowed, or a secret cannot be read
    */
   targetOf(record: IntegrationRecord, userId?: string): Target;
   /** What a caller is told whose call needs an account that is not connected, or has to be connected again. */
-  askForAccount(record: IntegrationRecord, caller: Principal, wanted: AccountWanted): Promise<ToolError>;
+  askForAccount(record: IntegrationRecord, caller: Principal, wanted: AccountRequired): Promise<ToolError>;
   /** Called when an account was used. */
   onUsed(record: IntegrationRecord, userId?: string): void;
   /** Called each time the state of the connection changes. */
@@ -38,23 +39,23 @@ interface Owner {
 }
 
 /** The connections of an integration: one that all callers share, or one for each person. */
-export class UpstreamLines {
+export class ConnectionPool {
   readonly #owner: Owner;
-  readonly #services: LineServices;
-  readonly #status: StatusKeeper;
-  readonly #link: ReconnectingLink;
-  readonly #personal: PersonalLines;
+  readonly #services: ConnectionPoolDeps;
+  readonly #status: ConnectionStatus;
+  readonly #link: SharedConnection;
+  readonly #personal: PersonalConnections;
   #scrubber = new Scrubber([]);
-  #listed: Listed | undefined;
+  #listed: ListedTools | undefined;
 
-  constructor(owner: Owner, services: LineServices) {
+  constructor(owner: Owner, services: ConnectionPoolDeps) {
     this.#owner = owner;
     this.#services = services;
-    this.#status = new StatusKeeper((status) => services.onState(owner.record, status));
-    this.#link = new ReconnectingLink(this.#linkParts());
-    this.#personal = new PersonalLines({
+    this.#status = new ConnectionStatus((status) => services.onState(owner.record, status));
+    this.#link = new SharedConnection(this.#linkParts());
+    this.#personal = new PersonalConnections({
       open: (userId, options) => this.#openFor(userId, options),
-      list: ({ connection, scrubber }) => listOver(connection, owner.record, scrubber),
+      list: ({ connection, scrubber }) => listTools(connection, owner.record, scrubber),
     });
   }
 
@@ -63,7 +64,7 @@ export class UpstreamLines {
   }
 
   /** What its server lists to all, or where each person has an account, to the operator who asked last. */
-  get listed(): Listed | undefined {
+  get listed(): ListedTools | undefined {
     return this.#listed;
   }
 
@@ -112,7 +113,7 @@ export class UpstreamLines {
   async use<Result>(
     caller: Principal,
     signal: AbortSignal,
-    work: (line: Line, signal: AbortSignal) => Promise<Result>,
+    work: (line: UpstreamConnection, signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     try {
       if (isPerPerson(this.#owner.record)) return await this.#withPersonalLine(caller, signal, work);
@@ -124,7 +125,7 @@ export class UpstreamLines {
         });
       });
     } catch (error) {
-      if (error instanceof AccountWanted) throw await this.#services.askForAccount(this.#owner.record, caller, error);
+      if (error instanceof AccountRequired) throw await this.#services.askForAccount(this.#owner.record, caller, error);
       throw error;
     }
   }
@@ -132,10 +133,10 @@ export class UpstreamLines {
   async #withPersonalLine<Result>(
     caller: Principal,
     given: AbortSignal,
-    work: (line: Line, signal: AbortSignal) => Promise<Result>,
+    work: (line: UpstreamConnection, signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const userId = holderOf(caller);
-    if (userId === undefined) throw new AccountWanted();
+    if (userId === undefined) throw new AccountRequired();
     this.#services.onUsed(this.#owner.record, userId);
     return this.#personal
       .use(userId, (line, ending) => {
@@ -145,7 +146,7 @@ export class UpstreamLines {
         });
       })
       .catch((error: unknown) => {
-        if (error instanceof ToolError || error instanceof AccountWanted) throw error;
+        if (error instanceof ToolError || error instanceof AccountRequired) throw error;
         const message = this.#unreachable('make the call again in a moment');
         throw new ToolError('unavailable', message, { notMade: true }, error);
       });
@@ -158,19 +159,19 @@ export class UpstreamLines {
   }
 
   /** The error to throw for one of a call. `onDoubt` is called where the connection may be lost. */
-  #failed(error: unknown, { scrubber }: Line, onDoubt: () => unknown): Error {
+  #failed(error: unknown, { scrubber }: UpstreamConnection, onDoubt: () => unknown): Error {
     if (error instanceof ToolError) return error;
-    const wanted = takesAccounts(this.#owner.record) && accountWantedBy(error);
+    const wanted = takesAccounts(this.#owner.record) && accountRequiredBy(error);
     if (wanted) return wanted;
     const { code, message, doubt } = failureOf(error, labelOf(this.#owner.record), scrubber);
     if (doubt) onDoubt();
     return new ToolError(code, message);
   }
 
-  async #ready(): Promise<Line> {
+  async #ready(): Promise<UpstreamConnection> {
     const connection = await this.#link.ready();
     if (connection && this.#listed) return { connection, listed: this.#listed, scrubber: this.#scrubber };
-    if (this.status.state === 'wants_oauth' && takesAccounts(this.#owner.record)) throw new AccountWanted();
+    if (this.status.state === 'wants_oauth' && takesAccounts(this.#owner.record)) throw new AccountRequired();
     throw this.#away();
   }
 
@@ -188,7 +189,7 @@ export class UpstreamLines {
     return `The integration ${labelOf(this.#owner.record)} cannot be reached now; ${what}.`;
   }
 
-  #linkParts(): LinkParts {
+  #linkParts(): SharedConnectionDeps {
     return {
       open: async (options) => {
         const target = this.#services.targetOf(this.#owner.record);
@@ -208,12 +209,12 @@ export class UpstreamLines {
     };
   }
 
-  async #openFor(userId: string, options: Parameters<LinkParts['open']>[0]): Promise<Line> {
+  async #openFor(userId: string, options: Parameters<SharedConnectionDeps['open']>[0]): Promise<UpstreamConnection> {
     const target = this.#services.targetOf(this.#owner.record, userId);
     const connection = await Connection.open(target, { ...this.#services, ...options });
     const scrubber = new Scrubber(secretsOf(target));
     try {
-      return { connection, scrubber, listed: await listOver(connection, this.#owner.record, scrubber) };
+      return { connection, scrubber, listed: await listTools(connection, this.#owner.record, scrubber) };
     } catch (error) {
       await connection.close();
       throw error;
@@ -222,7 +223,7 @@ export class UpstreamLines {
 
   async #list(connection: Connection, life: AbortSignal): Promise<void> {
     const started = performance.now();
-    const listed = await listOver(connection, this.#owner.record, this.#scrubber);
+    const listed = await listTools(connection, this.#owner.record, this.#scrubber);
     if (life.aborted) return;
     this.#listed = listed;
     const { server, protocolVersion } = connection;
@@ -239,7 +240,7 @@ export class UpstreamLines {
     const started = performance.now();
     await this.use(caller, NEVER, async ({ connection, scrubber }) => {
       const { server, protocolVersion } = connection;
-      this.#listed = await listOver(connection, this.#owner.record, scrubber);
+      this.#listed = await listTools(connection, this.#owner.record, scrubber);
       const latencyMs = Math.round((performance.now() - started) * 1000) / 1000;
       const name = server && scrubber.shown(`${server.name} ${server.version}`);
       this.#status.set({ state: 'per_person', server: name, protocolVersion, latencyMs });

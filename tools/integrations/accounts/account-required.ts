@@ -1,5 +1,5 @@
 /** There is no account, or it has to be connected again. */
-export class AccountWanted extends Error {
+export class AccountRequired extends Error {
   /** Scopes that the server asks for, besides those of the account. */
   readonly scopes: readonly string[];
 

@@ -1,5 +1,5 @@
 import { type JSONRPCErrorResponse, type JSONRPCMessage, parseJSONRPCMessage } from '@modelcontextprotocol/client';
-import { answerWith, isExcessive, withPart } from '../../core/outbound/limits.ts';
+import { answerWith, isExcessive, withPartLimit } from '../../core/outbound/limits.ts';
 
 /** A line that is longer than this is considered endless. */
 const ENDLESS_BYTES = 256 * 1024 * 1024;
@@ -41,7 +41,7 @@ export class LineReader {
     if (part.length === 0) return;
     this.#size += part.length;
     if (this.#size <= this.#mostBytes) {
-      this.#parts = withPart(this.#parts, part);
+      this.#parts = withPartLimit(this.#parts, part);
       return;
     }
     if (this.#head.length === 0) {

@@ -2,7 +2,7 @@ import type { ToolError } from '../../core/errors.ts';
 import type { Tool } from '../../core/registry/define-tool.ts';
 
 /** The calls of an integration that are under way. A call ends when its tool is no longer offered as it was when the call began. */
-export class CallsUnderWay {
+export class CallsInFlight {
   readonly #calls = new Map<AbortController, Tool>();
 
   get count(): number {

@@ -1,21 +1,21 @@
 import { ToolError } from '../../core/errors.ts';
 import type { Connection, ConnectOptions } from './connection.ts';
-import type { Listed } from './listed.ts';
+import type { ListedTools } from './list-tools.ts';
 import type { Scrubber } from './text.ts';
 
 /** A connection that can be used, with what is listed over it. */
-export interface Line {
+export interface UpstreamConnection {
   readonly connection: Connection;
-  readonly listed: Listed;
+  readonly listed: ListedTools;
   readonly scrubber: Scrubber;
 }
 
-type Opening = Pick<ConnectOptions, 'legacy' | 'signal' | 'onLost' | 'onToolsChanged'>;
+type ConnectionOptions = Pick<ConnectOptions, 'legacy' | 'signal' | 'onLost' | 'onToolsChanged'>;
 
-interface PersonalParts {
+interface PersonalConnectionsDeps {
   /** Connects with the account of the person. */
-  open(userId: string, options: Opening): Promise<Line>;
-  list(line: Line): Promise<Listed>;
+  open(userId: string, options: ConnectionOptions): Promise<UpstreamConnection>;
+  list(line: UpstreamConnection): Promise<ListedTools>;
 }
 
 interface Limits {
@@ -29,10 +29,10 @@ const TOO_MANY = 'Too many people use this integration now; try again in a momen
 export const LIMITS: Limits = { most: 50, idleMs: 5 * 60_000 };
 
 interface Entry {
-  readonly opening: Promise<Line>;
+  readonly opening: Promise<UpstreamConnection>;
   /** Aborts with the reason when the account ends. */
   readonly ending: AbortController;
-  line?: Line;
+  line?: UpstreamConnection;
   users: number;
   isRetired: boolean;
   idle?: NodeJS.Timeout | undefined;
@@ -40,14 +40,14 @@ interface Entry {
 }
 
 /** The connections of an integration that has one for each person. They are opened when somebody makes a call, and closed when idle. */
-export class PersonalLines {
-  readonly #parts: PersonalParts;
+export class PersonalConnections {
+  readonly #parts: PersonalConnectionsDeps;
   readonly #limits: Limits;
   /** By person, the one that was used last at the end. */
   readonly #entries = new Map<string, Entry>();
   #legacy = false;
 
-  constructor(parts: PersonalParts, limits: Limits = LIMITS) {
+  constructor(parts: PersonalConnectionsDeps, limits: Limits = LIMITS) {
     this.#parts = parts;
     this.#limits = limits;
   }
@@ -57,7 +57,10 @@ export class PersonalLines {
   }
 
   /** Does the work with the connection of the person. The signal aborts when the account ends, and the work then fails with the reason. */
-  async use<Result>(userId: string, work: (line: Line, signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  async use<Result>(
+    userId: string,
+    work: (line: UpstreamConnection, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     const entry = this.#entries.get(userId) ?? this.#enter(userId);
     this.#entries.delete(userId);
     this.#entries.set(userId, entry);

@@ -1,7 +1,7 @@
 import { backoffMs } from '../../../store/backoff.ts';
-import { AccountWanted } from '../accounts/account-wanted.ts';
+import { AccountRequired } from '../accounts/account-required.ts';
 import type { Connection, ConnectOptions } from './connection.ts';
-import { WantsOAuth } from './oauth.ts';
+import { OAuthRequired } from './oauth.ts';
 
 /** The first wait before it is tried again, and the longest. */
 export const BACKOFF = { firstMs: 1000, longestMs: 60_000 };
@@ -12,7 +12,7 @@ const CHECK_EVERY_MS = 60_000;
 const LONGEST_WAIT_MS = 30_000;
 
 /** What a link needs from its integration. */
-export interface LinkParts {
+export interface SharedConnectionDeps {
   /** @throws where the server cannot be reached */
   open(options: Pick<ConnectOptions, 'legacy' | 'signal' | 'onLost' | 'onToolsChanged'>): Promise<Connection>;
   /** Asks for the tools, which also shows whether the server is still there. Has no effect after the signal aborted. */
@@ -27,8 +27,8 @@ export interface LinkParts {
 }
 
 /** Keeps the connection of an integration, checks it, and makes it again when it is lost, with growing waits. */
-export class ReconnectingLink {
-  readonly #parts: LinkParts;
+export class SharedConnection {
+  readonly #parts: SharedConnectionDeps;
   #connection: Connection | undefined;
   #connectedAt = 0;
   #attempt: Promise<void> | undefined;
@@ -40,7 +40,7 @@ export class ReconnectingLink {
   /** `stop` aborts it. Work that began before then has no effect any more. */
   #life = new AbortController();
 
-  constructor(parts: LinkParts) {
+  constructor(parts: SharedConnectionDeps) {
     this.#parts = parts;
   }
 
@@ -154,7 +154,7 @@ export class ReconnectingLink {
   }
 
   #retryLater(why: unknown): void {
-    if (why instanceof WantsOAuth || why instanceof AccountWanted) {
+    if (why instanceof OAuthRequired || why instanceof AccountRequired) {
       this.#parts.onAway(why, undefined);
       return;
     }

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Line, PersonalLines } from '../../../tools/integrations/upstream/personal-lines.ts';
+import {
+  PersonalConnections,
+  type UpstreamConnection,
+} from '../../../tools/integrations/upstream/personal-connections.ts';
 import { until } from '../../support/until.ts';
 
 /** The lines of a server that is only counted: who has a connection, and whose was closed. */
@@ -8,14 +11,16 @@ function counted(limits: { most: number; idleMs: number }) {
   const [opened, closed]: [string[], string[]] = [[], []];
   const lost = new Map<string, () => void>();
   let fails = false;
-  const lines = new PersonalLines(
+  const lines = new PersonalConnections(
     {
       async open(userId, { onLost }) {
         if (fails) throw new Error('away');
         opened.push(userId);
         lost.set(userId, () => onLost(undefined));
         // Only what the lines themselves use of a connection.
-        return { connection: { isLegacy: true, close: async () => void closed.push(userId) } } as unknown as Line;
+        return {
+          connection: { isLegacy: true, close: async () => void closed.push(userId) },
+        } as unknown as UpstreamConnection;
       },
       list: async ({ listed }) => listed,
     },
