@@ -5,7 +5,7 @@ import { flowSecretContext } from '../../tools/flows/webhook-secret.ts';
 import { accountSecretContext, flowSecretContext } from '../../tools/integrations/accounts/account-secrets.ts';
 import { clientSecretContext } from '../../tools/integrations/accounts/authorize-account.ts';
 import { secretContext } from '../../tools/integrations/upstream/upstreams.ts';
-import { sealedAgain } from '../../tools/webhooks/secrets.ts';
+import { reencryptedSecrets } from '../../tools/webhooks/secrets.ts';
 
 const BATCH = 100;
 
@@ -29,7 +29,7 @@ export async function reencryptSecrets(store: Store, box: SecretBox): Promise<nu
     }),
     await renewAll(store, store.webhooks, {
       within: (tx) => tx.webhooks,
-      change: (record) => sealedAgain(record, box),
+      change: (record) => reencryptedSecrets(record, box),
     }),
     await renewAll(store, store.flowSecrets, {
       within: (tx) => tx.flowSecrets,

@@ -56,11 +56,11 @@ import * as diff from '../../tools/versions/diff.ts';
 import * as diffing from '../../tools/versions/diff-payloads.ts';
 import * as fitting from '../../tools/versions/truncate-diff.ts';
 import * as alerts from '../../tools/webhooks/alerts.ts';
+import * as pace from '../../tools/webhooks/backoff.ts';
 import * as engine from '../../tools/webhooks/engine.ts';
 import * as mails from '../../tools/webhooks/mails.ts';
-import * as pace from '../../tools/webhooks/pace.ts';
-import * as sending from '../../tools/webhooks/sending.ts';
-import * as upkeep from '../../tools/webhooks/upkeep.ts';
+import * as sending from '../../tools/webhooks/sender.ts';
+import * as upkeep from '../../tools/webhooks/trim-deliveries.ts';
 import { bytes, count, inputOf, type Limits, most, time } from './limit-text.ts';
 
 /** By heading, the limits of records, agents, flows and the other groups of tools. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { Webhook as Verifier } from 'standardwebhooks';
-import { boundWaiting } from '../../tools/webhooks/upkeep.ts';
+import { trimWaiting } from '../../tools/webhooks/trim-deliveries.ts';
 import { until } from '../support/until.ts';
 import { type Received, startReceiver, WebhookWorld } from '../support/webhook-world.ts';
 
@@ -276,12 +276,12 @@ describe('a webhook', () => {
     const receiver = await startReceiver();
     const { id } = await world.webhook({ target: { url: receiver.url }, events });
     const webhook = await world.store.webhooks.read(id);
-    await boundWaiting(world.store, webhook, 10_000, world.clock.now());
+    await trimWaiting(world.store, webhook, 10_000, world.clock.now());
     const { leavesOutSince } = await world.must('get_webhook', { id });
     await skill('left out');
-    await boundWaiting(world.store, webhook, 9500, world.clock.now());
+    await trimWaiting(world.store, webhook, 9500, world.clock.now());
     await skill('left out too');
-    await boundWaiting(world.store, webhook, 8999, world.clock.now());
+    await trimWaiting(world.store, webhook, 8999, world.clock.now());
     const seen = await skill('seen');
     await world.sent(id);
     assert.deepEqual(receiver.events().sort(), [`skill.created ${seen.id} 1`, `webhook.gap ${id}`]);

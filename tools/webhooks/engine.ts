@@ -11,13 +11,13 @@ import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Dependency } from '../core/registry/context.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
 import { type AlertSource, lookForAlerts } from './alert-watch.ts';
-import { hearingProblem } from './hearing.ts';
+import { deliveryRefusal } from './delivery-refusal.ts';
 import type { SendMail } from './mails.ts';
 import { Outbox } from './outbox.ts';
 import type { Attempt } from './request.ts';
-import { SEND, Sending } from './sending.ts';
+import { SEND, WebhookSender } from './sender.ts';
 import { StoreAlarm } from './store-alarm.ts';
-import { boundWaiting, deleteOldDeliveries } from './upkeep.ts';
+import { deleteOldDeliveries, trimWaiting } from './trim-deliveries.ts';
 
 declare module '../core/registry/context.ts' {
   interface ServerFacts {
@@ -67,7 +67,7 @@ export class WebhookEngine implements Webhooks, Dependency {
   readonly box: SecretBox;
   readonly #options: WebhookEngineOptions;
   readonly #outbox: Outbox;
-  readonly #sending: Sending;
+  readonly #sending: WebhookSender;
   readonly #alarm: StoreAlarm;
   readonly #closeFetch: () => void;
   readonly #wanted = new Set<string>();
@@ -80,12 +80,12 @@ export class WebhookEngine implements Webhooks, Dependency {
     this.box = options.box;
     this.#options = options;
     this.#outbox = new Outbox(options);
-    this.#sending = new Sending({ answerMs: ANSWER_MS, ...options, fetch: guarded.fetch });
+    this.#sending = new WebhookSender({ answerMs: ANSWER_MS, ...options, fetch: guarded.fetch });
     this.#closeFetch = guarded.close;
     this.#alarm = new StoreAlarm({
       ...options,
       webhooks: () => this.#outbox.webhooks,
-      mayHear: async (webhook, delivery) => (await hearingProblem(webhook, delivery, options)) === undefined,
+      mayHear: async (webhook, delivery) => (await deliveryRefusal(webhook, delivery, options)) === undefined,
       attempt: (webhook, delivery) => this.attempt(webhook, delivery),
     });
   }
@@ -127,7 +127,7 @@ export class WebhookEngine implements Webhooks, Dependency {
     for (const webhook of [...this.#outbox.webhooks]) {
       const { id: webhookId } = webhook;
       const waiting = await store.webhookDeliveries.count({ where: { webhookId, status: 'waiting' } });
-      await boundWaiting(store, webhook, waiting, now());
+      await trimWaiting(store, webhook, waiting, now());
       if (waiting > 0) await store.jobs.add(SEND, { webhookId }, { key: webhookId });
     }
   }

@@ -1,13 +1,13 @@
 import type { WebhookDeliveryRecord } from '../../resources/webhook.ts';
 import type { Position, Readers } from '../../store/port.ts';
-import { isDue } from './pace.ts';
+import { isDue } from './backoff.ts';
 
 const PAGE = 200;
 
 /** Events of one record that wait, in the order in which they happened. */
 export type Lane = readonly WebhookDeliveryRecord[];
 
-interface Asked {
+interface LanesInput {
   readonly now: Date;
   /** Looks no further when so many are found. */
   readonly enough: number;
@@ -19,7 +19,7 @@ interface Asked {
 export async function dueLanes(
   { webhookDeliveries }: Pick<Readers, 'webhookDeliveries'>,
   webhookId: string,
-  { now, enough, without }: Asked,
+  { now, enough, without }: LanesInput,
 ): Promise<(readonly [record: string, lane: Lane])[]> {
   const lanes = new Map<string, WebhookDeliveryRecord[]>();
   let due: (readonly [string, Lane])[];

@@ -1,5 +1,5 @@
 import { ALERTS, type WebhookDeliveryRecord, type WebhookRecord } from '../../resources/webhook.ts';
-import { OWN_EVENTS } from './hearing.ts';
+import { OWN_EVENTS } from './delivery-refusal.ts';
 
 /** Sends a mail. Rejects where the mail server does not take it. */
 export type SendMail = (mail: {
@@ -25,7 +25,7 @@ export function isMailDue(
   return since(createdAt) >= GATHER_MS && (lastSentAt === undefined || since(lastSentAt) >= BETWEEN_MS);
 }
 
-interface Around {
+interface MailContext {
   readonly workspace: string;
   readonly baseUrl: string;
 }
@@ -34,7 +34,7 @@ interface Around {
 export function mailOf(
   { name, target }: Pick<WebhookRecord, 'name' | 'target'>,
   events: readonly Pick<WebhookDeliveryRecord, 'event'>[],
-  { workspace, baseUrl }: Around,
+  { workspace, baseUrl }: MailContext,
 ) {
   const [first] = events;
   const more = events.length > 1 ? ` and ${events.length - 1} more` : '';

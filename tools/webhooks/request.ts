@@ -68,10 +68,10 @@ function attemptOf(status: number, retryAfter: string | null, now: Date): Attemp
     return { ok: false, status, error: 'It answered 410: it wants no more deliveries.', isAway: true, isGone: true };
   const redirected = status >= 300 && status < 400 ? '; redirects are not followed, give the address it leads to' : '';
   const error = `It answered ${status}${redirected}.`;
-  return { ok: false, status, error, isAway: AWAY.has(status), afterMs: wishOf(retryAfter, now) };
+  return { ok: false, status, error, isAway: AWAY.has(status), afterMs: retryAfterMs(retryAfter, now) };
 }
 
-function wishOf(retryAfter: string | null, now: Date): number | undefined {
+function retryAfterMs(retryAfter: string | null, now: Date): number | undefined {
   if (retryAfter === null) return undefined;
   const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - now.getTime();
   return ms > 0 ? Math.min(ms, LONGEST_WISH_MS) : undefined;

@@ -19,7 +19,10 @@ export function signingSecrets({ id, secret, former }: WebhookRecord, box: Secre
 }
 
 /** The members in which a secret was sealed with the first key. Undefined where there is none. */
-export function sealedAgain({ id, secret, former }: WebhookRecord, box: SecretBox): Partial<WebhookRecord> | undefined {
+export function reencryptedSecrets(
+  { id, secret, former }: WebhookRecord,
+  box: SecretBox,
+): Partial<WebhookRecord> | undefined {
   const next = secret && box.renew(secret, placeOf(id));
   const formerNext = former && box.renew(former.secret, placeOf(id));
   if (!next && !formerNext) return undefined;

@@ -14,7 +14,7 @@ interface StoreAlarmParts {
 }
 
 type Delivery = Pick<WebhookDeliveryRecord, 'id' | 'event'>;
-type Told = Delivery & { readonly webhookId: string; attempts: number; deliveredAt?: string };
+type ToldDelivery = Delivery & { readonly webhookId: string; attempts: number; deliveredAt?: string };
 
 const STORE = 'store';
 
@@ -25,7 +25,7 @@ const STORE = 'store';
 export class StoreAlarm {
   readonly #parts: StoreAlarmParts;
   #wasDown = false;
-  readonly #told = new Map<string, Told>();
+  readonly #told = new Map<string, ToldDelivery>();
   /** Webhooks whose owners could read the state of the store when it worked last. */
   #allowed: readonly WebhookRecord[] = [];
 
@@ -78,7 +78,7 @@ export class StoreAlarm {
   }
 }
 
-function toldOf(webhook: WebhookRecord, now: Date): Told {
+function toldOf(webhook: WebhookRecord, now: Date): ToldDelivery {
   const { event } = alertDelivery(webhook, { type: 'store.not_writable', id: STORE }, now);
   return { id: newId('whd'), webhookId: webhook.id, event, attempts: 0 };
 }

@@ -11,7 +11,7 @@ import {
 import { newId } from '../../store/ids.ts';
 import { DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
-import { OWN_EVENTS } from './hearing.ts';
+import { OWN_EVENTS } from './delivery-refusal.ts';
 import { findWebhook, sendingOf, showWebhook, webhookId } from './webhooks.ts';
 
 const OUTSIDE = { openWorldHint: true } as const;

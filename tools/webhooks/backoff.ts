@@ -27,7 +27,7 @@ export function isDue({ nextAt }: Pick<WebhookDeliveryRecord, 'nextAt'>, now: Da
 }
 
 /** Whether nothing is tried for now, because the receiver as a whole does not work. */
-export function rests({ restsUntil }: Pick<WebhookRecord, 'restsUntil'>, now: Date): boolean {
+export function isPaused({ restsUntil }: Pick<WebhookRecord, 'restsUntil'>, now: Date): boolean {
   return !hasCome(restsUntil, now);
 }
 

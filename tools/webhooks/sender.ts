@@ -6,13 +6,13 @@ import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
 import { readSettings } from '../settings/settings.ts';
 import { raiseAlert } from './alerts.ts';
-import { Bell } from './bell.ts';
-import { hearingProblem } from './hearing.ts';
+import { afterAttempt, afterFailure, isDue, isPaused } from './backoff.ts';
+import { deliveryRefusal } from './delivery-refusal.ts';
 import { dueLanes, type Lane } from './lanes.ts';
 import { isMailDue, mailOf, type SendMail } from './mails.ts';
-import { afterAttempt, afterFailure, isDue, rests } from './pace.ts';
 import { type Attempt, post } from './request.ts';
 import { signingSecrets } from './secrets.ts';
+import { WakeSignal } from './wake-signal.ts';
 
 /** Events of different records that are sent at once to one webhook. */
 export const AT_ONCE = 8;
@@ -24,7 +24,7 @@ const AGAIN_MS = 1000;
 /** The job that has a webhook's events sent. */
 export const SEND = 'send_webhook';
 
-export interface SendingParts {
+export interface WebhookSenderDeps {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly kinds: readonly RecordKind[];
@@ -40,12 +40,12 @@ export interface SendingParts {
 }
 
 /** Sends what waits. One process sends for one webhook at a time. */
-export class Sending {
-  readonly #parts: SendingParts;
-  readonly #underWay = new Map<string, { readonly bell: Bell; readonly done: Promise<void> }>();
+export class WebhookSender {
+  readonly #parts: WebhookSenderDeps;
+  readonly #underWay = new Map<string, { readonly bell: WakeSignal; readonly done: Promise<void> }>();
   readonly #closed = new AbortController();
 
-  constructor(parts: SendingParts) {
+  constructor(parts: WebhookSenderDeps) {
     this.#parts = parts;
   }
 
@@ -57,7 +57,7 @@ export class Sending {
       running.bell.ring();
       return;
     }
-    const bell = new Bell();
+    const bell = new WakeSignal();
     const done = this.#run(webhookId, bell)
       .catch(this.#parts.onFailure)
       .then(() => void this.#underWay.delete(webhookId));
@@ -85,7 +85,7 @@ export class Sending {
     return post(delivery, signed, { fetch, signal: this.#closed.signal, answerMs });
   }
 
-  async #run(webhookId: string, bell: Bell): Promise<void> {
+  async #run(webhookId: string, bell: WakeSignal): Promise<void> {
     const { jobs, cluster } = this.#parts.store;
     do {
       const release = cluster ? await cluster.hold(`webhook ${webhookId}`) : async () => {};
@@ -99,14 +99,14 @@ export class Sending {
   }
 
   /** Sends what is due, of several records at once, until nothing more is. */
-  async #sendDue(webhookId: string, bell: Bell): Promise<void> {
+  async #sendDue(webhookId: string, bell: WakeSignal): Promise<void> {
     const { store, now } = this.#parts;
     /** By record. */
     const active = new Map<string, Promise<void>>();
     do {
       bell.reset();
       const webhook = await store.webhooks.get(webhookId);
-      if (!webhook?.enabled || this.#closed.signal.aborted || rests(webhook, now())) break;
+      if (!webhook?.enabled || this.#closed.signal.aborted || isPaused(webhook, now())) break;
       if (webhook.target.url === undefined) return this.#mailDue(webhook);
       // A receiver that was away is asked with one event before the others follow.
       const isProbe = webhook.restsUntil !== undefined;
@@ -133,13 +133,13 @@ export class Sending {
     for (const delivery of lane) {
       const { store, now } = this.#parts;
       const webhook = await store.webhooks.get(delivery.webhookId);
-      if (!webhook?.enabled || rests(webhook, now()) || !isDue(delivery, now())) return;
+      if (!webhook?.enabled || isPaused(webhook, now()) || !isDue(delivery, now())) return;
       if ((await this.#send(webhook, delivery)) === 'waiting') return;
     }
   }
 
   async #send(webhook: WebhookRecord, delivery: WebhookDeliveryRecord): Promise<WebhookDeliveryRecord['status']> {
-    const problem = await hearingProblem(webhook, delivery, this.#parts);
+    const problem = await deliveryRefusal(webhook, delivery, this.#parts);
     if (problem) return this.#withhold(delivery, problem);
     const attempt = await this.attempt(webhook, delivery);
     if (this.#closed.signal.aborted && !attempt.ok) return 'waiting';
@@ -185,7 +185,7 @@ export class Sending {
     if (!oldest || !isMailDue(webhook, oldest, now())) return;
     const heard: WebhookDeliveryRecord[] = [];
     for (const delivery of records) {
-      const problem = await hearingProblem(webhook, delivery, this.#parts);
+      const problem = await deliveryRefusal(webhook, delivery, this.#parts);
       if (problem) await this.#withhold(delivery, problem);
       else heard.push(delivery);
     }
@@ -222,7 +222,7 @@ async function noteHealth(tx: Transaction, id: string, attempt: Attempt, now: Da
       await tx.webhooks.touch(id, { ...WELL, lastSentAt: now.toISOString() });
     return;
   }
-  if (attempt.isAway && rests(webhook, now)) return;
+  if (attempt.isAway && isPaused(webhook, now)) return;
   const { kept, stopped } = afterFailure(webhook, attempt, now);
   await tx.webhooks.touch(id, kept);
   if (stopped === null || !webhook.enabled) return;

@@ -1,7 +1,7 @@
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
 import type { Readers, Store } from '../../store/port.ts';
 import { allOf } from '../core/registry/paging.ts';
-import { OWN_EVENTS } from './hearing.ts';
+import { OWN_EVENTS } from './delivery-refusal.ts';
 
 /** So many events wait for one webhook at most. Further ones are left out until fewer wait than `ROOM`. */
 export const MOST_WAITING = 10_000;
@@ -13,7 +13,7 @@ const BATCH = 200;
 const ENDED = ['delivered', 'failed', 'withheld'] as const;
 
 /** Has events left out where too many wait, and tells the receiver when that is over. */
-export async function boundWaiting(store: Store, { id }: WebhookRecord, waiting: number, now: Date): Promise<void> {
+export async function trimWaiting(store: Store, { id }: WebhookRecord, waiting: number, now: Date): Promise<void> {
   const webhook = await store.webhooks.get(id);
   const since = webhook?.leavesOutSince;
   const begins = since === undefined && waiting >= MOST_WAITING;

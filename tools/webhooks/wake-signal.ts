@@ -1,5 +1,5 @@
 /** Wakes one that waits, or will soon. */
-export class Bell {
+export class WakeSignal {
   #rang = false;
   #ring = () => {};
 

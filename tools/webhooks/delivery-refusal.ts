@@ -7,7 +7,7 @@ import type { Catalog } from '../core/registry/catalog-index.ts';
 import { maySee, type ReadNeed } from '../flows/event-types.ts';
 import { ALERT_RIGHTS } from './alerts.ts';
 
-interface HearingParts {
+interface RefusalDeps {
   readonly store: Readers & { readonly credentials?: Readers };
   readonly catalog: Catalog;
   readonly kinds: readonly RecordKind[];
@@ -15,10 +15,10 @@ interface HearingParts {
 }
 
 /** Why the owner of the webhook may not hear of the event now. Undefined where it may. */
-export async function hearingProblem(
+export async function deliveryRefusal(
   { owner }: Pick<WebhookRecord, 'owner'>,
   { event, facts = {} }: Pick<WebhookDeliveryRecord, 'event' | 'facts'>,
-  { store, catalog, kinds, now }: HearingParts,
+  { store, catalog, kinds, now }: RefusalDeps,
 ): Promise<string | undefined> {
   const principal = await credentialStatus(owner, store.credentials ?? store, { catalog, now: now() });
   if (typeof principal === 'string') return `The webhook acts for somebody who is gone. ${principal}`;
@@ -39,7 +39,7 @@ function isOwn(type: string): boolean {
 
 async function needOf(
   { event: { type, id }, facts }: Pick<WebhookDeliveryRecord, 'event' | 'facts'>,
-  { store, kinds }: Pick<HearingParts, 'store' | 'kinds'>,
+  { store, kinds }: Pick<RefusalDeps, 'store' | 'kinds'>,
 ): Promise<ReadNeed | undefined> {
   const ids = facts?.ids ?? [id];
   const rights = Object.entries(ALERT_RIGHTS).find(([alert]) => alert === type)?.[1];
