@@ -14,7 +14,7 @@ export const unwatched: Opening = { step() {}, signal: new AbortController().sig
 const LONGEST_MS = 50;
 
 /** Tells how far a long reading has come, and lets other work of the process run in between, such as a signal. */
-export class Reading {
+export class ReadProgress {
   readonly #opening: Opening;
   readonly #what: string;
   readonly #bytes: number;

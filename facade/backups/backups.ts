@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Backup } from '../../resources/backup.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import { StoreBusy } from '../../store/errors.ts';
-import { keepBackup, listBackups, pruneBackups } from '../../store/lowdb/kept-backups.ts';
+import { listBackups, makeBackup, pruneBackups } from '../../store/lowdb/retained-backups.ts';
 import { type Repeated, startRepeated } from '../../store/repeated.ts';
 import type { BackupState, Backups } from '../../tools/backups.ts';
 import type { Dependency } from '../../tools/core/registry/context.ts';
@@ -86,7 +86,7 @@ export class ServerBackups implements Backups, Dependency {
     const at = now();
     this.#makingSince = at;
     try {
-      const made = await keepBackup({ folder, source }, at, (target) => copy(source, target, this.#ending.signal));
+      const made = await makeBackup({ folder, source }, at, (target) => copy(source, target, this.#ending.signal));
       this.#last = made;
       this.#failure = undefined;
       this.#refusal = undefined;

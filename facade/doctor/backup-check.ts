@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { listBackups } from '../../store/lowdb/kept-backups.ts';
+import { listBackups } from '../../store/lowdb/retained-backups.ts';
 import { isOverdue, NEVER } from '../config/backup-schedule.ts';
 import type { Config } from '../config/config.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';

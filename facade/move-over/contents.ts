@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
 import type { AuditLog, Page, Position, Query, Store } from '../../store/port.ts';
-import { keyOf, orderOf, selectKept } from '../../store/rows/kept-rows.ts';
+import { keyOf, orderOf, selectPage } from '../../store/rows/kept-rows.ts';
 import type { TableRow } from '../../store/rows/records.ts';
 import { type RawTable, rawTables } from '../../store/sql/raw-tables.ts';
 
@@ -98,7 +98,7 @@ async function* rowsIn({ rows }: Store, table: RawTable, most: number): AsyncGen
   const limit = most * PARTS_OF_ROWS;
   let last: TableRow | undefined;
   for (;;) {
-    const query = { name: `all of ${table}`, sql: selectKept(table, last === undefined) };
+    const query = { name: `all of ${table}`, sql: selectPage(table, last === undefined) };
     const place = last ? orderOf(table).map((column) => last?.[column] ?? null) : [];
     const found = await rows.query<TableRow>(query, [...place, limit]);
     const whole = found.length < limit ? found : withoutBegun(table, found);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { canonicalize } from 'json-canonicalize';
 import { type CollectionName, collections } from '../../store/collections.ts';
-import { keptColumns } from '../../store/rows/kept-rows.ts';
+import { storedColumns } from '../../store/rows/kept-rows.ts';
 import type { AnyRecord, Part } from './contents.ts';
 
 /** How much there is of something, and a sum of hashes that is the same in any order. */
@@ -64,7 +64,7 @@ function* textsOf(part: Part, expiredBy: string): Generator<string> {
     for (const record of part.of) if (!isExpired(part.records, record, expiredBy)) yield canonicalize(record);
   } else if ('audit' in part) for (const entry of part.audit) yield canonicalize(entry);
   else {
-    const columns = keptColumns(part.rows);
+    const columns = storedColumns(part.rows);
     for (const row of part.of) yield JSON.stringify(columns.map((column) => row[column] ?? null));
   }
 }

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { isDiskFull, refusalOf } from '../disk-full.ts';
 import { StoreDamaged } from '../errors.ts';
-import { isNoRoom, refusalOf } from '../no-room.ts';
 import { eraseUsers } from '../sql/writing/erase-users.ts';
 import { TouchedTables } from '../sql/writing/touched.ts';
 import type { Connection } from './connection.ts';
@@ -96,7 +96,7 @@ async function openEngine(path: string | undefined, temporary: () => string | un
     return await Engine.open({ path, temporary: temporary(), memoryMb });
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw isNoRoom(cause) ? refusalOf(cause, String(path), reason) : damaged(String(path), reason, cause);
+    throw isDiskFull(cause) ? refusalOf(cause, String(path), reason) : damaged(String(path), reason, cause);
   }
 }
 

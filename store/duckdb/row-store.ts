@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { refusalOf } from '../disk-full.ts';
 import type { StoreDamaged } from '../errors.ts';
-import { refusalOf } from '../no-room.ts';
 import { nextSeqAfter } from '../rows/kept-rows.ts';
 import type {
   ExchangeRate,
@@ -25,12 +25,12 @@ import { putRows } from '../sql/writing/put.ts';
 import { restoreRows } from '../sql/writing/restore.ts';
 import { TouchedTables } from '../sql/writing/touched.ts';
 import { Turns } from '../turns.ts';
+import { DelayedRewrite } from './delayed-rewrite.ts';
 import { digestOfTable } from './derived.ts';
 import { currentRowsFile, rowsFile } from './files.ts';
 import { closeRows, type OpenedRows, type RowsOptions } from './open-rows.ts';
 import { copyTables, removeFile } from './rewrite.ts';
-import { Rewriting } from './rewriting.ts';
-import { isFatal, RowsInUse } from './rows-in-use.ts';
+import { isFatal, RowsFile } from './rows-file.ts';
 import { writeFact } from './schema.ts';
 import { WriteTurn } from './write-turn.ts';
 
@@ -47,9 +47,9 @@ export interface StagedWrite extends StagedRows {
 export class DuckRowStore implements RowStore {
   version = 0;
   readonly #options: RowsOptions;
-  readonly #rows: RowsInUse;
+  readonly #rows: RowsFile;
   readonly #turns = new Turns();
-  readonly #rewriting = new Rewriting(() => this.#rewrite());
+  readonly #rewriting = new DelayedRewrite(() => this.#rewrite());
   #nextSeq = 0;
   /** Audit entries of the rows that may not be in the audit log yet. */
   #unconfirmed = 0;
@@ -58,7 +58,7 @@ export class DuckRowStore implements RowStore {
 
   constructor(options: RowsOptions) {
     this.#options = options;
-    this.#rows = new RowsInUse(options, ({ version, nextSeq, isRewriteDue }) => {
+    this.#rows = new RowsFile(options, ({ version, nextSeq, isRewriteDue }) => {
       this.version = version;
       this.#nextSeq = nextSeq;
       if (isRewriteDue) this.#rewriting.soon();

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
-import { refusalOf } from '../no-room.ts';
+import { refusalOf } from '../disk-full.ts';
 import type { Connection } from './connection.ts';
 import { writeFact } from './schema.ts';
 

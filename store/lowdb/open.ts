@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Low } from 'lowdb';
-import { startErrorOf } from '../no-room.ts';
+import { startErrorOf } from '../disk-full.ts';
 import { type Opening, unwatched } from '../opening.ts';
 import type { Readers, Store } from '../port.ts';
 import { SegmentedAudit } from './audit/log.ts';
@@ -14,9 +14,9 @@ import { currentFormat, type Format } from './journal/format.ts';
 import { Journal } from './journal/journal.ts';
 import { type Recovered, Recovery } from './journal/recovery.ts';
 import { emptySnapshot, type Snapshot, SnapshotAdapter } from './journal/snapshot.ts';
-import { Unwritten } from './journal/unwritten.ts';
+import { UndoLog } from './journal/undo-log.ts';
 import { Collection } from './records/collection.ts';
-import { keptCollections } from './records/kept-collections.ts';
+import { allCollections } from './records/own-collections.ts';
 import { RowCommits } from './rows/row-commits.ts';
 import { LowdbStore } from './store.ts';
 
@@ -59,7 +59,7 @@ export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
 async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store> {
   const { folder, files = realFiles, format = currentFormat, now = () => new Date(), opening = unwatched } = options;
   const collections = emptyCollections();
-  const unwritten = new Unwritten();
+  const unwritten = new UndoLog();
   const snapshots = new SnapshotAdapter(join(folder, SNAPSHOT), {
     files,
     format,
@@ -102,7 +102,7 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
 }
 
 function emptyCollections(): ReadonlyMap<string, Collection> {
-  return new Map(Array.from(keptCollections, ([name, definition]) => [name, new Collection(name, definition)]));
+  return new Map(Array.from(allCollections, ([name, definition]) => [name, new Collection(name, definition)]));
 }
 
 interface RecoverOptions {

@@ -25,7 +25,7 @@ import type { Manifest } from './files/manifest.ts';
 import { OwnJobs } from './jobs.ts';
 import type { Compaction } from './journal/compaction.ts';
 import type { Journal } from './journal/journal.ts';
-import type { StoredChange, Unwritten } from './journal/unwritten.ts';
+import type { StoredChange, UndoLog } from './journal/undo-log.ts';
 import type { Collection } from './records/collection.ts';
 import { count, find, type RowQuery, withOwners } from './records/query.ts';
 import { StagedTransaction } from './records/transaction.ts';
@@ -35,7 +35,7 @@ import { search } from './text/text-search.ts';
 interface StoreParts {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly journal: Journal;
-  readonly unwritten: Unwritten;
+  readonly unwritten: UndoLog;
   readonly compaction: Compaction;
   readonly audit: SegmentedAudit;
   readonly imports: RowCommits;

@@ -4,7 +4,7 @@ import { quoted, type RawTable, rawTables } from '../sql/raw-tables.ts';
 import { plainTypes, recordOf, rowOf, statedTables, type TableRow } from './records.ts';
 
 /** Columns that follow from others of their row. */
-const FOLLOWING = ['person', 'visitor', 'searched'];
+const DERIVED = ['person', 'visitor', 'searched'];
 
 const stated = Object.entries(statedTables) as [RowType, RawTable][]; // its own members
 const types = new Map<RawTable, RowType>([...plainTypes.map((type) => [type, type] as const), ...stated.map(turned)]);
@@ -24,12 +24,12 @@ export function typeOf(table: RawTable): RowType {
 export const keyOf = (table: RawTable): string => importedRows[typeOf(table)].key;
 
 /** The columns that are moved to another store. */
-export function keptColumns(table: RawTable): string[] {
-  return Object.keys(rawTables[table]).filter((column) => !FOLLOWING.includes(column));
+export function storedColumns(table: RawTable): string[] {
+  return Object.keys(rawTables[table]).filter((column) => !DERIVED.includes(column));
 }
 
 /** The rows as the table holds them, with the columns that follow from others. */
-export function withFollowing({ table, rows }: KeptRows): TableRow[] {
+export function withDerivedColumns({ table, rows }: KeptRows): TableRow[] {
   const type = typeOf(table);
   return rows.map((row) => ({ ...recordOf(type, rowOf(type, row)), ...row }));
 }
@@ -43,8 +43,8 @@ export function nextSeqAfter({ rows }: KeptRows): number {
  * Selects the rows of a table part by part, in the order of `orderOf`: those after the place in $1 (and $2, for statements), as many as the
  * last parameter says. `isFirst`: from the beginning, without a place.
  */
-export function selectKept(table: RawTable, isFirst: boolean): string {
-  const columns = keptColumns(table).map(quoted).join(', ');
+export function selectPage(table: RawTable, isFirst: boolean): string {
+  const columns = storedColumns(table).map(quoted).join(', ');
   const order = orderOf(table);
   const places = order.map((_, at) => `$${at + 1}`);
   const after = isFirst ? '' : `where (${order.join(', ')}) > (${places.join(', ')})`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RowType } from '../../resources/imported-rows.ts';
 import type { Store } from '../../store/port.ts';
-import { keptColumns, selectKept } from '../../store/rows/kept-rows.ts';
+import { selectPage, storedColumns } from '../../store/rows/kept-rows.ts';
 import type { ImportedRow, TableRow } from '../../store/rows/records.ts';
 import { derivedTables } from '../../store/sql/derived-tables.ts';
 import { type RawTable, rawTables } from '../../store/sql/raw-tables.ts';
@@ -42,7 +42,7 @@ async function restore(store: Store, table: RawTable, rows: readonly TableRow[])
 }
 
 const kept = (store: Store, table: RawTable) =>
-  store.rows.query<TableRow>({ name: 'kept rows', sql: selectKept(table, true) }, [10_000]);
+  store.rows.query<TableRow>({ name: 'kept rows', sql: selectPage(table, true) }, [10_000]);
 
 /** Counts and sums of what follows from the rows. */
 async function consequences(store: Store): Promise<unknown> {
@@ -78,14 +78,14 @@ export function restoreConformance(stage: Stage): void {
 async function areReadInParts(store: Store, all: readonly TableRow[]): Promise<void> {
   const parts: TableRow[] = [];
   for (let last: TableRow | undefined; parts.length < all.length; last = parts.at(-1)) {
-    const sql = selectKept('subscription_terms', last === undefined);
+    const sql = selectPage('subscription_terms', last === undefined);
     const after = last ? [String(last.id), Number(last.place)] : [];
     const part = await store.rows.query<TableRow>({ name: 'part', sql }, [...after, 7]);
     assert.ok(part.length > 0);
     parts.push(...part);
   }
   assert.deepEqual(parts, all);
-  assert.deepEqual(Object.keys(all[0] ?? {}), keptColumns('subscription_terms'));
+  assert.deepEqual(Object.keys(all[0] ?? {}), storedColumns('subscription_terms'));
 }
 
 /** Rows that are imported now are the last in the order of arrival. */

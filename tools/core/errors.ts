@@ -1,4 +1,5 @@
 import type { ErrorBody, ErrorCode, Issue, RequiredRight } from '../../resources/error.ts';
+import { DiskFull } from '../../store/disk-full.ts';
 import {
   NotFound,
   StaleRevision,
@@ -8,7 +9,6 @@ import {
   StoreUncertain,
   UniqueTaken,
 } from '../../store/errors.ts';
-import { NoRoom } from '../../store/no-room.ts';
 
 export interface ErrorDetail {
   readonly issues?: readonly Issue[];
@@ -95,7 +95,7 @@ export function toToolError(error: unknown): ToolError {
     const fields = error.fields.join(' and ');
     return new ToolError('conflict', `Another ${named(error.collection).one} has this ${fields}; choose another.`);
   }
-  if (error instanceof NoRoom) return new ToolError('unavailable', error.message, { notMade: true }, error);
+  if (error instanceof DiskFull) return new ToolError('unavailable', error.message, { notMade: true }, error);
   if (error instanceof StoreBusy) return new ToolError('unavailable', error.message, { notMade: true });
   if (error instanceof StoreDamaged) {
     const message = 'A data file is damaged; the operator finds the place and what to do in the log.';

@@ -1,7 +1,7 @@
 import { type Indexed, LABELS, type Label, MARKS, MORE, type Stretch } from './stretch.ts';
 
 /** The place of an entry's line in the segments. */
-export interface Place {
+export interface EntryPosition {
   readonly segment: number;
   readonly offset: number;
   readonly length: number;
@@ -44,7 +44,7 @@ export class AuditIndex {
     return this.#size;
   }
 
-  add({ entry, offset, length }: Omit<Place, 'segment'> & { readonly entry: Indexed }, segment: number): void {
+  add({ entry, offset, length }: Omit<EntryPosition, 'segment'> & { readonly entry: Indexed }, segment: number): void {
     const at = this.#put(entry.time, segment, offset, length);
     for (const label of LABELS) this.#labels[label].column[at] = this.#labels[label].number(entry[label]);
     for (const mark of MARKS) this.#marks[mark][at] = entry[mark];
@@ -72,10 +72,10 @@ export class AuditIndex {
    * Places of matching entries with times in [from, to], latest first. It returns at least `wanted` of them, not counting those at the time
    * `tiesAt`, and always all entries of the same time, so that the caller can sort them by id.
    */
-  newest(filter: IndexFilter, from: number, to: number, wanted: number, tiesAt?: number): Place[] {
+  newest(filter: IndexFilter, from: number, to: number, wanted: number, tiesAt?: number): EntryPosition[] {
     this.#sort();
     const matches = this.#matcher(filter);
-    const found: Place[] = [];
+    const found: EntryPosition[] = [];
     let more = 0;
     let last = Number.NaN;
     for (let at = this.#firstAfter(to) - 1; at >= 0; at -= 1) {
@@ -125,7 +125,7 @@ export class AuditIndex {
     return at;
   }
 
-  #place(at: number): Place {
+  #place(at: number): EntryPosition {
     return { segment: this.#segments[at] ?? 0, offset: this.#offsets[at] ?? 0, length: this.#lengths[at] ?? 0 };
   }
 

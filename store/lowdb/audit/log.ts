@@ -10,7 +10,7 @@ import { AUDIT, damaged, MANIFEST } from '../files/folder.ts';
 import { acceptLoss, type Manifest } from '../files/manifest.ts';
 import type { Erasure, Recovered } from '../journal/recovery.ts';
 import { indexFilter, isMeant, needsLook } from './filter.ts';
-import { AuditIndex, type Place } from './index.ts';
+import { AuditIndex, type EntryPosition } from './index.ts';
 import { AuditSegment, READ, segmentDays } from './segment.ts';
 
 interface AuditOptions {
@@ -259,8 +259,8 @@ export class SegmentedAudit {
     return pending;
   }
 
-  async #read(places: readonly Place[]): Promise<AuditEntry[]> {
-    const bySegment = new Map<number, Place[]>();
+  async #read(places: readonly EntryPosition[]): Promise<AuditEntry[]> {
+    const bySegment = new Map<number, EntryPosition[]>();
     for (const place of places) {
       const own = bySegment.get(place.segment);
       if (own) own.push(place);

@@ -4,8 +4,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { isDiskFull } from '../../disk-full.ts';
 import { StoreLocked } from '../../errors.ts';
-import { isNoRoom } from '../../no-room.ts';
 import { type Opening, unwatched } from '../../opening.ts';
 import { LOCK } from './folder.ts';
 
@@ -41,7 +41,7 @@ export class FolderLock {
     } catch (error) {
       socket?.close();
       if (isCode(error, 'EEXIST')) throw locked(folder, path);
-      if (isNoRoom(error)) rmSync(path, { force: true });
+      if (isDiskFull(error)) rmSync(path, { force: true });
       throw error;
     }
     return new FolderLock(path, socket);

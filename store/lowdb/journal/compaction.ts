@@ -7,7 +7,7 @@ import type { Journal } from './journal.ts';
 import { hex } from './line.ts';
 import type { ChainEnd } from './recovery.ts';
 import { emptySnapshot, type Snapshot, type SnapshotAdapter } from './snapshot.ts';
-import type { StoredChange } from './unwritten.ts';
+import type { StoredChange } from './undo-log.ts';
 
 interface CompactionOptions {
   readonly folder: string;

@@ -1,7 +1,7 @@
 import { compiled } from '../../../resources/compiled.ts';
 import { StoreDamaged } from '../../errors.ts';
 import { deepFreeze, type Row } from '../../row.ts';
-import { keptCollections } from '../records/kept-collections.ts';
+import { allCollections } from '../records/own-collections.ts';
 
 type RawRecord = Record<string, unknown>;
 /** Brings a raw record of a collection from one format number to the next. */
@@ -21,7 +21,7 @@ export const currentFormat: Format = { number: 1, migrations: {} };
  * @throws Error that says what does not fit
  */
 export function parseRecord(format: Format, from: number, collection: string, raw: RawRecord): Row {
-  const definition = keptCollections.get(collection);
+  const definition = allCollections.get(collection);
   if (!definition) throw new Error(`there is no collection ${collection}`);
   let record = raw;
   for (let step = from; step < format.number; step += 1) {

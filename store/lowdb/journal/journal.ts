@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { refusalOf } from '../../no-room.ts';
+import { refusalOf } from '../../disk-full.ts';
 import { type Files, type WritableFile, writeAll } from '../files/files.ts';
 import { journalPath } from '../files/folder.ts';
 import type { Manifest } from '../files/manifest.ts';

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
-import { type Opening, Reading } from '../../opening.ts';
+import { type Opening, ReadProgress } from '../../opening.ts';
 import { damaged, journalPath, journalsIn, MANIFEST, SNAPSHOT } from '../files/folder.ts';
 import { acceptLoss, type JournalMark } from '../files/manifest.ts';
 import type { Collection } from '../records/collection.ts';
@@ -137,7 +137,7 @@ export class Recovery {
   /** Applies one journal. Returns the length of its valid part. */
   async #replay(path: string, generation: number, isLast: boolean, mayLackHeader: boolean): Promise<number> {
     let size = 0;
-    const reading = new Reading(this.#opening, 'reading the journal', statSync(path).size);
+    const reading = new ReadProgress(this.#opening, 'reading the journal', statSync(path).size);
     let format = this.#format.number;
     for (const line of readLines(path)) {
       if (!line.complete) {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Adapter } from 'lowdb';
 import { z } from 'zod';
-import { type Opening, Reading } from '../../opening.ts';
+import { type Opening, ReadProgress } from '../../opening.ts';
 import type { Row } from '../../row.ts';
 import { type Files, type WritableFile, writeAll } from '../files/files.ts';
 import { damaged, SNAPSHOT_DRAFT } from '../files/folder.ts';
@@ -57,7 +57,7 @@ export class SnapshotAdapter implements Adapter<Snapshot> {
     const header = lines.header();
     assertKnown(this.#options.format, header.format, this.#path);
     const rows: Record<string, Row[]> = {};
-    const reading = new Reading(this.#options.opening, 'reading the records', this.size);
+    const reading = new ReadProgress(this.#options.opening, 'reading the records', this.size);
     for (let text = lines.next(); text !== '},'; text = lines.next()) {
       const name = /^"(\w+)":\[$/.exec(text)?.[1];
       if (name === undefined) throw lines.damaged('a collection should start here');

@@ -3,8 +3,8 @@ import { NotFound } from '../../errors.ts';
 import { OrderedSet } from '../../ordered-set.ts';
 import type { Row } from '../../row.ts';
 import { KeptSizes } from '../../sizes.ts';
+import { IndexUpdater } from '../text/index-updater.ts';
 import { TextIndex } from '../text/text-index.ts';
-import { TextUpkeep } from '../text/text-upkeep.ts';
 import type { Entry } from './entry.ts';
 import { FieldIndex, UniqueIndex } from './indexes.ts';
 
@@ -20,7 +20,7 @@ export class Collection {
   readonly #due: OrderedSet | undefined;
   /** Where the collection keeps them. */
   readonly sizes: KeptSizes | undefined;
-  #text: TextUpkeep | undefined;
+  #text: IndexUpdater | undefined;
 
   constructor(name: string, definition: CollectionDefinition) {
     this.name = name;
@@ -47,7 +47,7 @@ export class Collection {
    */
   indexText(): void {
     if (!this.definition.search) return;
-    this.#text = new TextUpkeep(new TextIndex(this.definition.search));
+    this.#text = new IndexUpdater(new TextIndex(this.definition.search));
     for (const { row } of this.#entries.values()) this.#text.replace(undefined, row);
   }
 

@@ -1,6 +1,6 @@
-import { eachInTurn } from '../../each-in-turn.ts';
 import { UniqueTaken } from '../../errors.ts';
 import { firstOf } from '../../first.ts';
+import { mapInSeries } from '../../map-in-series.ts';
 import type { Change, Guard, Page, Writer } from '../../port.ts';
 import { assertMutable, expectedRecord, newRecord, touchedRecord, updatedRecord } from '../../record-change.ts';
 import type { Row } from '../../row.ts';
@@ -66,7 +66,7 @@ export class Staging implements Writer<Row> {
   }
 
   insertAll(records: readonly Partial<Row>[]): Promise<Row[]> {
-    return eachInTurn(records, (record) => this.insert(record));
+    return mapInSeries(records, (record) => this.insert(record));
   }
 
   async update(id: string, change: Change<Row>, options?: Guard): Promise<Row> {
@@ -89,7 +89,7 @@ export class Staging implements Writer<Row> {
   }
 
   deleteAll(ids: readonly string[]): Promise<Row[]> {
-    return eachInTurn(ids, (id) => this.delete(id));
+    return mapInSeries(ids, (id) => this.delete(id));
   }
 
   #current(id: string): Row | undefined {

@@ -6,9 +6,9 @@ import { newId } from '../../ids.ts';
 import type { Transaction } from '../../port.ts';
 import { frozenCopy, type Row } from '../../row.ts';
 import type { TransactionBody } from '../journal/recovery.ts';
-import type { StoredChange } from '../journal/unwritten.ts';
+import type { StoredChange } from '../journal/undo-log.ts';
 import type { Collection } from './collection.ts';
-import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from './kept-collections.ts';
+import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from './own-collections.ts';
 import type { FindIn } from './query.ts';
 import { Staging } from './staging.ts';
 

@@ -3,7 +3,7 @@ import { DuckRowStore } from '../../duckdb/row-store.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { SegmentedAudit } from '../audit/log.ts';
 import type { Collection } from '../records/collection.ts';
-import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from '../records/kept-collections.ts';
+import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from '../records/own-collections.ts';
 import type { StagedTransaction } from '../records/transaction.ts';
 
 interface RowCommitsOptions {

@@ -3,7 +3,7 @@ import SearchableMap from 'minisearch/SearchableMap';
 import type { SearchDefinition } from '../../collection-definition.ts';
 import type { Row } from '../../row.ts';
 import { fold, isSpaceless, textOf, wordsIn } from '../../search-text.ts';
-import { Groups } from '../journal/groups.ts';
+import { Groups } from '../records/row-groups.ts';
 import { Tally } from '../records/tally.ts';
 import { Postings } from './postings.ts';
 

@@ -1,4 +1,4 @@
-import { keyOf, withFollowing } from '../../rows/kept-rows.ts';
+import { keyOf, withDerivedColumns } from '../../rows/kept-rows.ts';
 import type { KeptRows } from '../../rows-port.ts';
 import type { SqlConnection } from '../connection.ts';
 import { itemsOf, listOf } from '../lists.ts';
@@ -25,6 +25,6 @@ export async function restoreRows(writer: SqlConnection, kept: KeptRows): Promis
     `delete from ${table} where ${key} in (select item from ${itemsOf('$1')} as items)`,
     [listOf(keys)],
   );
-  await insertRows(writer, table, rawTables[table], withFollowing(kept));
+  await insertRows(writer, table, rawTables[table], withDerivedColumns(kept));
   return { created: rows.length - replaced, updated: replaced, unchanged: 0 };
 }

@@ -4,7 +4,7 @@ import { canonicalize } from 'json-canonicalize';
 import type { Author, EntityType, Version, VersionRecord } from '../../../resources/version.ts';
 import { ByCollection } from '../../../store/by-collection.ts';
 import type { CollectionName } from '../../../store/collections.ts';
-import { eachInTurn } from '../../../store/each-in-turn.ts';
+import { mapInSeries } from '../../../store/map-in-series.ts';
 import type {
   Change,
   Guard,
@@ -144,7 +144,7 @@ class VersionedWriter implements HistoryWriter<StoredRecord> {
   }
 
   insertAll(records: readonly NewRecord<StoredRecord>[]): Promise<StoredRecord[]> {
-    return eachInTurn(records, (record) => this.insert(record));
+    return mapInSeries(records, (record) => this.insert(record));
   }
 
   async update(id: string, change: Change<StoredRecord>, options?: Guard & VersionNote): Promise<StoredRecord> {
@@ -163,7 +163,7 @@ class VersionedWriter implements HistoryWriter<StoredRecord> {
   }
 
   deleteAll(ids: readonly string[]): Promise<StoredRecord[]> {
-    return eachInTurn(ids, (id) => this.delete(id));
+    return mapInSeries(ids, (id) => this.delete(id));
   }
 
   async #note(state: StoredRecord, revision: number, { kind = 'snapshot', changeDescription }: VersionNote = {}) {

@@ -3,7 +3,7 @@ const SOON_MS = 1000;
 const RETRY_MS = 10 * 60 * 1000;
 
 /** Rewrites the file some time after rows of users were removed. */
-export class Rewriting {
+export class DelayedRewrite {
   readonly #rewrite: () => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;

@@ -9,7 +9,7 @@ export interface StoredChange {
 }
 
 /** The earlier states of records that were changed by transactions in memory but not durable yet. */
-export class Unwritten {
+export class UndoLog {
   readonly #replaced = new Map<() => void, readonly StoredChange[]>();
 
   /** Applies the changes. The function it returns undoes them. */

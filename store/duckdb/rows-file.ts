@@ -2,7 +2,7 @@ import { StoreDamaged, StoreUnavailable } from '../errors.ts';
 import { closeRows, type OpenedRows, openFile, openRows, type RowsOptions } from './open-rows.ts';
 
 /** The file of imported rows: opened at the first need, and again after an error from which the engine does not recover by itself. */
-export class RowsInUse {
+export class RowsFile {
   readonly #options: RowsOptions;
   readonly #onOpen: (opened: OpenedRows) => void;
   #opening: Promise<OpenedRows> | undefined;

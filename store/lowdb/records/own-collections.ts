@@ -37,7 +37,7 @@ const rowErasures: CollectionDefinition = {
 };
 
 /** The collections of this store: those of the port, and its own. */
-export const keptCollections: ReadonlyMap<string, CollectionDefinition> = new Map<string, CollectionDefinition>([
+export const allCollections: ReadonlyMap<string, CollectionDefinition> = new Map<string, CollectionDefinition>([
   // A definition for one kind of record is read as one for any kind.
   ...(Object.entries(collections) as [string, CollectionDefinition][]),
   [ROW_VERSIONS, rowVersions],

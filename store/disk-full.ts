@@ -4,19 +4,21 @@ import { OperatorError, StoreBusy, StoreDamaged, StoreUnavailable } from './erro
 const FULL = /\b(ENOSPC|EDQUOT|EFBIG)\b|no space left on device|disk quota exceeded|file too large/i;
 
 /** There is no room for a change. The message names the place and the remedy, and may be shown. */
-export class NoRoom extends StoreBusy {}
+export class DiskFull extends StoreBusy {}
 
 /** Why the store did not keep a change at the place: it is damaged, has no room, or what is said of it else. */
 export function refusalOf(cause: unknown, place: string, otherwise: string): StoreUnavailable | StoreDamaged {
   if (cause instanceof StoreDamaged) return cause;
-  if (!isNoRoom(cause)) return new StoreUnavailable(otherwise, { cause });
+  if (!isDiskFull(cause)) return new StoreUnavailable(otherwise, { cause });
   const what = `There is no room for the change in ${place} (${reasonOf(cause)})`;
-  return new NoRoom(`${what}, so it was not made. Make room on that disk, then try again; reading goes on.`, { cause });
+  return new DiskFull(`${what}, so it was not made. Make room on that disk, then try again; reading goes on.`, {
+    cause,
+  });
 }
 
 /** The error as whoever starts the server is told it. */
 export function startErrorOf(error: unknown, folder: string): unknown {
-  if (error instanceof OperatorError || !isNoRoom(error)) return error;
+  if (error instanceof OperatorError || !isDiskFull(error)) return error;
   const what = `There is no room in the data folder ${folder} (${reasonOf(error)}).`;
   return new OperatorError(
     `${what} Make room on that disk, or set DATA_DIR to a folder on another one; then start again.`,
@@ -26,10 +28,10 @@ export function startErrorOf(error: unknown, folder: string): unknown {
   );
 }
 
-export function isNoRoom(error: unknown): boolean {
+export function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
-  return error instanceof NoRoom || FULL.test(code) || FULL.test(error.message) || isNoRoom(error.cause);
+  return error instanceof DiskFull || FULL.test(code) || FULL.test(error.message) || isDiskFull(error.cause);
 }
 
 function reasonOf(error: unknown): string {

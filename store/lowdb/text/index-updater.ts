@@ -9,7 +9,7 @@ const STRETCH_MS = 5;
  * Keeps the index of words up to date. Indexing the words of thousands of records at once would hold up all callers, so changes beyond a
  * time limit follow in small parts. Only searches wait for them.
  */
-export class TextUpkeep {
+export class IndexUpdater {
   readonly #index: TextIndex;
   /** Changes that are not indexed yet, oldest first, from `#taken` on. */
   #waiting: { readonly before: Row | undefined; readonly after: Row | undefined }[] = [];

@@ -12,7 +12,7 @@ import { holderOf } from './files/lock.ts';
 const NAME = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3}Z)$/;
 
 /** A folder of backups. Each backup is a whole data folder. */
-export interface KeptBackups {
+export interface BackupFolder {
   readonly folder: string;
   /** The data folder that backups are made of. */
   readonly source: string;
@@ -46,8 +46,8 @@ async function describe(path: string, name: string): Promise<Backup & { readonly
  * Makes a backup. It gets its name once it is complete, checked and durable. What earlier attempts left is removed before.
  * `copy` fills an empty folder and writes the facts there.
  */
-export async function keepBackup(
-  { folder, source }: KeptBackups,
+export async function makeBackup(
+  { folder, source }: BackupFolder,
   at: Date,
   copy: (target: string) => Promise<unknown>,
 ): Promise<Backup> {
@@ -68,7 +68,7 @@ export async function keepBackup(
 }
 
 /** Removes the backups of the data folder that are older than the newest `keep` verified ones. One that a server runs on stays. */
-export async function pruneBackups({ folder, source }: KeptBackups, keep: number): Promise<void> {
+export async function pruneBackups({ folder, source }: BackupFolder, keep: number): Promise<void> {
   const own = (await listBackups(folder)).filter((backup) => backup.source === resolve(source));
   const oldestKept = own.filter(({ verified }) => verified)[keep - 1];
   if (!oldestKept) return;
