@@ -25,7 +25,7 @@ import { BUNDLE } from './support/node-args.ts';
 import { postgresPrograms, startPostgresForRun } from './support/postgres.ts';
 import { planOf } from './support/processes.ts';
 import { processorTime } from './support/processor-time.ts';
-import { sourcePlaces } from './support/source-places.ts';
+import { sourcePlaces } from './support/source-maps.ts';
 import { onPostgres } from './support/store.ts';
 
 /**

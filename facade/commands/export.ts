@@ -5,7 +5,7 @@ import type { Store } from '../../store/port.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { howToRun } from '../launch/how-to-run.ts';
 import { openStore } from '../launch/open-store.ts';
-import { exportStore } from '../move-over/export-store.ts';
+import { exportStore } from '../store-copy/export-store.ts';
 import { explainExit } from './explain-exit.ts';
 
 const USAGE = `Usage: ${howToRun('export')} <file>

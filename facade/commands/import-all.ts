@@ -6,8 +6,8 @@ import { secretsKeyIds } from '../../tools/core/sealing/secrets.ts';
 import { readConfig } from '../config/config.ts';
 import { howToRun } from '../launch/how-to-run.ts';
 import { openStore } from '../launch/open-store.ts';
-import { tableOf } from '../move-over/compare.ts';
-import { importAll } from '../move-over/import-store.ts';
+import { tableOf } from '../store-copy/compare.ts';
+import { importAll } from '../store-copy/import-store.ts';
 import { explainExit } from './explain-exit.ts';
 
 const USAGE = `Usage: ${howToRun('import-all')} <file> [--without-keys]

@@ -5,8 +5,8 @@ import type { Issue } from '../../resources/error.ts';
 import { importedRows, type RowType, rowType } from '../../resources/imported-rows.ts';
 import { OperatorError } from '../../store/errors.ts';
 import { checkRow } from '../../tools/analytics/import-records.ts';
-import type { Cells } from '../import/cells.ts';
-import { type Mapped, presets } from '../import/presets.ts';
+import type { CsvRow } from '../import/csv-row.ts';
+import { type MappedRow, presets } from '../import/presets.ts';
 import { howToRun } from '../launch/how-to-run.ts';
 import { type ClientConfig, readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
@@ -76,7 +76,7 @@ interface ImportOptions {
   readonly type: RowType;
   readonly client: ClientConfig;
   readonly fileBytes: number;
-  readonly columns: (cells: Cells) => Mapped;
+  readonly columns: (cells: CsvRow) => MappedRow;
   readonly dryRun: boolean;
 }
 

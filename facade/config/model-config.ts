@@ -25,10 +25,10 @@ export const modelEnvironment = {
 const variables = z.object(modelEnvironment);
 type Variables = z.output<typeof variables>;
 /** The values that the operator set, valid or not. */
-type Given = { readonly [Name in keyof Variables]?: string | undefined };
+type GivenVariables = { readonly [Name in keyof Variables]?: string | undefined };
 
 /** What is wrong with the variables together, each as `name: problem`. */
-export function modelProblems(given: Given): string[] {
+export function modelProblems(given: GivenVariables): string[] {
   const problems: string[] = [];
   const { MODEL_BASE_URL: url, MODEL_API_KEY: key, MODEL_NAME: name } = given;
   if (key !== undefined && url === undefined) problems.push('MODEL_API_KEY: needs MODEL_BASE_URL');

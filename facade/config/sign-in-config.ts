@@ -35,7 +35,7 @@ export const signInEnvironment = {
 const variables = z.object(signInEnvironment);
 type Variables = z.output<typeof variables>;
 /** The values that the operator set, valid or not. */
-type Given = { readonly [Name in keyof Variables]?: string | undefined };
+type GivenVariables = { readonly [Name in keyof Variables]?: string | undefined };
 
 /** This server as a client of an OpenID Connect provider. */
 export interface OidcSettings {
@@ -53,7 +53,7 @@ export interface SignInSettings {
 }
 
 /** What is wrong with the variables together, each as `name: problem`. */
-export function signInProblems({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }: Given): string[] {
+export function signInProblems({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }: GivenVariables): string[] {
   const required = { OIDC_ISSUER, OIDC_CLIENT_ID };
   if ([OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET].every((value) => value === undefined)) return [];
   const missing = Object.entries(required).filter(([, value]) => value === undefined);

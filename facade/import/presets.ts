@@ -1,10 +1,10 @@
 import { v5 } from 'uuid';
 import type { RowType } from '../../resources/imported-rows.ts';
 import { unitsIn } from '../../resources/minor-units.ts';
-import { type Cells, withoutEmpty } from './cells.ts';
+import { type CsvRow, withoutEmpty } from './csv-row.ts';
 
 /** The row to import, or why the row of the file is none. */
-export type Mapped = { readonly row: Cells } | { readonly leftOut: string };
+export type MappedRow = { readonly row: CsvRow } | { readonly leftOut: string };
 
 /** How rows of another system become rows of ours. */
 export interface Preset {
@@ -13,7 +13,7 @@ export interface Preset {
   /** The columns without which the file is another one. */
   readonly needs: readonly string[];
   /** The row of ours, or why there is none. */
-  row(cells: Cells): Cells | { readonly leftOut: string };
+  row(cells: CsvRow): CsvRow | { readonly leftOut: string };
 }
 
 /** Stripe's exports are CSV from its dashboard: amounts in major units, times in UTC without a zone. */
@@ -166,13 +166,13 @@ export const presets: Readonly<Record<string, Preset>> = {
 };
 
 /** The row to import, with what the file leaves empty left out. */
-export function rowBy({ row }: Preset, cells: Cells): Mapped {
+export function rowBy({ row }: Preset, cells: CsvRow): MappedRow {
   const made = row(cells);
   return 'leftOut' in made ? { leftOut: String(made.leftOut) } : { row: withoutEmpty(made) };
 }
 
 /** The columns that the preset needs and the file lacks. Where it lacks any, it is another file. */
-export function missingColumns({ needs }: Preset, cells: Cells): string[] {
+export function missingColumns({ needs }: Preset, cells: CsvRow): string[] {
   return needs.filter((column) => !Object.hasOwn(cells, column));
 }
 

@@ -3,13 +3,13 @@ import { html } from '../sign-in/html.ts';
 import type { HtmlPage } from '../sign-in/layout.ts';
 import type { PageContext } from '../sign-in/views.ts';
 
-interface Asked extends ShownLink {
+interface ConnectInput extends ShownLink {
   readonly secret: string;
   readonly person: string;
 }
 
 /** Asks for a click, so that a link that is only looked at is not used up. */
-export function connectPage({ workspace, at, formToken }: PageContext, asked: Asked): HtmlPage {
+export function connectPage({ workspace, at, formToken }: PageContext, asked: ConnectInput): HtmlPage {
   const { integration, shared, secret, person } = asked;
   const host = new URL(integration.url ?? 'http://unknown').host;
   return {

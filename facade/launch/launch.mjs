@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { showSourcePlaces } from './source-places.mjs';
+import { showSourcePlaces } from './source-maps.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const SOURCES = ['facade', 'resources', 'store', 'tools'];

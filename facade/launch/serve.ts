@@ -4,9 +4,9 @@ import type { Store } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { prepareLists } from '../../tools/core/registry/listed-tool.ts';
 import type { Config } from '../config/config.ts';
-import { refuseUnfinishedMove } from '../move-over/move.ts';
 import { describeReach } from '../oauth/reach.ts';
 import { type RunningServer, startServer } from '../server.ts';
+import { refuseUnfinishedMove } from '../store-copy/move.ts';
 import type { FirstStart } from './first-start.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import type { Start } from './start.ts';
@@ -44,7 +44,7 @@ export async function serve(
     start.step('building the dashboard');
     await server.prepareDashboard();
     start.done(stopping(server, store, config));
-    goOnAfterErrors(server);
+    surviveErrors(server);
   } catch (error) {
     await server?.close();
     await store.close();
@@ -73,7 +73,7 @@ async function sayStarted(
  * From now on, an error that a request or work in the background left to nobody ends nothing: it is logged, with the id of its request, and
  * counted. During the start such an error still ends the process.
  */
-export function goOnAfterErrors({ onUncaught }: RunningServer): void {
+export function surviveErrors({ onUncaught }: RunningServer): void {
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => onUncaught(error));
   }

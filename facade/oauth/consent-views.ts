@@ -98,7 +98,7 @@ ${signOut(page, 'second')}`
   });
 }
 
-interface Parts {
+interface PageParts {
   readonly subject: Html;
   readonly person: string | undefined;
   readonly form: Html;
@@ -107,7 +107,7 @@ interface Parts {
 
 function consentPage(
   { asked, around, action, problem }: PageOptions,
-  { subject, person, form, after }: Parts,
+  { subject, person, form, after }: PageParts,
 ): HtmlPage {
   const { client } = asked;
   const heading = headingOf(client);

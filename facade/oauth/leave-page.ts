@@ -2,7 +2,7 @@ import { html } from '../sign-in/html.ts';
 import type { HtmlPage } from '../sign-in/layout.ts';
 import type { PageContext } from '../sign-in/views.ts';
 
-interface Left {
+interface RedirectTarget {
   readonly client: { readonly host: string };
 }
 
@@ -10,7 +10,7 @@ interface Left {
  * Takes the browser back to the app by itself. The answer to the form is a page and no redirect: browsers hold all addresses that a form leads to
  * against its policy, and some apps send people on from the one that they gave.
  */
-export function leavePage({ workspace }: PageContext, { client: { host } }: Left, address: string): HtmlPage {
+export function leavePage({ workspace }: PageContext, { client: { host } }: RedirectTarget, address: string): HtmlPage {
   return {
     title: `Back to the app – ${workspace}`,
     refresh: address,

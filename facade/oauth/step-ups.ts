@@ -1,5 +1,5 @@
 import type { Cluster } from '../../store/cluster-port.ts';
-import { type KeptValues, keptValues } from './kept-values.ts';
+import { createTtlCache, type TtlCache } from './ttl-cache.ts';
 
 /** How long after a refusal a refresh counts as its consequence. */
 const ANSWERED_WITHIN_MS = 5000;
@@ -9,10 +9,10 @@ const ANSWERED_WITHIN_MS = 5000;
  * then give up; where the refresh is refused once, they ask the person again. The refused token stays good for clients that ask by themselves.
  */
 export class StepUps {
-  readonly #noted: KeptValues<object>;
+  readonly #noted: TtlCache<object>;
 
   constructor(cluster: Cluster | undefined, now: () => Date) {
-    this.#noted = keptValues('step-up', { cluster, periodMs: ANSWERED_WITHIN_MS, now });
+    this.#noted = createTtlCache('step-up', { cluster, periodMs: ANSWERED_WITHIN_MS, now });
   }
 
   note(appId: string): Promise<void> {

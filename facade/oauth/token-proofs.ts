@@ -4,7 +4,7 @@ import { hashSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
 import { createRateLimit, type RateLimit } from '../../tools/core/access/rate-limit.ts';
 import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
-import { type KeptValues, keptValues } from './kept-values.ts';
+import { createTtlCache, type TtlCache } from './ttl-cache.ts';
 
 export const TRIES_A_MINUTE = 5;
 const KEPT_MS = 10 * 60 * 1000;
@@ -15,7 +15,7 @@ interface Proof {
   readonly tokenPrefix: string;
 }
 
-interface Around {
+interface TokenProofDeps {
   readonly store: Pick<Store, 'adminUsers' | 'capsules' | 'cluster'>;
   readonly catalog: Catalog;
   now(): Date;
@@ -23,15 +23,15 @@ interface Around {
 
 /** Remembers, for 10 minutes, that a browser has shown a capsule's token. The next page then needs no token in it. */
 export class TokenProofs {
-  readonly #around: Around;
+  readonly #around: TokenProofDeps;
   readonly #limit: RateLimit;
-  readonly #proofs: KeptValues<Proof>;
+  readonly #proofs: TtlCache<Proof>;
 
-  constructor(around: Around) {
+  constructor(around: TokenProofDeps) {
     const { cluster } = around.store;
     this.#around = around;
     this.#limit = createRateLimit(TRIES_A_MINUTE, 'capsule tokens from one address', { cluster });
-    this.#proofs = keptValues('token proof', { cluster, periodMs: KEPT_MS, now: around.now });
+    this.#proofs = createTtlCache('token proof', { cluster, periodMs: KEPT_MS, now: around.now });
   }
 
   /** Whether the token is the capsule's. @throws ToolError (rate_limited) */

@@ -23,12 +23,12 @@ export function metricProducer({ meter, resource, scope, sdk, api }: ProducerPar
   };
 }
 
-interface Around extends Pick<ProducerParts, 'sdk' | 'api'> {
+interface MetricContext extends Pick<ProducerParts, 'sdk' | 'api'> {
   readonly startTime: Api.HrTime;
   readonly endTime: Api.HrTime;
 }
 
-function metricOf(measured: Measured, { sdk, api, ...times }: Around): Sdk.MetricData {
+function metricOf(measured: Measured, { sdk, api, ...times }: MetricContext): Sdk.MetricData {
   const { name, unit, help: description, labels: names = [] } = measured.measure;
   const common = {
     descriptor: { name, unit, description, valueType: api.ValueType.DOUBLE },

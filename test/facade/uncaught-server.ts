@@ -4,7 +4,7 @@ import { readConfig } from '../../facade/config/config.ts';
 import { prepareStore } from '../../facade/launch/first-start.ts';
 import { createLogger } from '../../facade/launch/logger.ts';
 import { openStore } from '../../facade/launch/open-store.ts';
-import { goOnAfterErrors } from '../../facade/launch/serve.ts';
+import { surviveErrors } from '../../facade/launch/serve.ts';
 import { startServer } from '../../facade/server.ts';
 import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
 import { defineTool, READS } from '../../tools/core/registry/define-tool.ts';
@@ -51,7 +51,7 @@ const config = readConfig(process.env);
 const store = await openStore(config);
 await prepareStore(store, config);
 const server = await startServer(config, store, createLogger(config), { tools });
-goOnAfterErrors(server);
+surviveErrors(server);
 process.once('SIGTERM', async () => {
   await server.close();
   await store.close();

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { importedRows, type RowType } from '../../../resources/imported-rows.ts';
 import { OperatorError } from '../../../store/errors.ts';
 import { unwrap } from '../../../tools/core/registry/validate.ts';
-import { type Cells, tryJson, withoutEmpty } from '../../import/cells.ts';
-import { type Mapped, missingColumns, type Preset, presets, rowBy } from '../../import/presets.ts';
+import { type CsvRow, tryJson, withoutEmpty } from '../../import/csv-row.ts';
+import { type MappedRow, missingColumns, type Preset, presets, rowBy } from '../../import/presets.ts';
 
 /**
  * What makes rows of the type from those of a file. `given` is what `--map` says: the name of a preset, or `member=column` separated by
  * commas. Without it, columns have the names of members. Columns that a map does not name are left out, unless they are members.
  * @throws OperatorError
  */
-export function columnsFor(type: RowType, given: string | undefined): (cells: Cells) => Mapped {
+export function columnsFor(type: RowType, given: string | undefined): (cells: CsvRow) => MappedRow {
   const typed = typedFor(type);
   if (given === undefined) return (cells) => ({ row: typed(cells) });
   const preset = Object.hasOwn(presets, given) ? presets[given] : undefined;
@@ -18,7 +18,7 @@ export function columnsFor(type: RowType, given: string | undefined): (cells: Ce
   return byName(type, pairsOf(type, given), typed);
 }
 
-function byPreset(type: RowType, name: string, preset: Preset): (cells: Cells) => Mapped {
+function byPreset(type: RowType, name: string, preset: Preset): (cells: CsvRow) => MappedRow {
   if (preset.type !== type) throw new OperatorError(`The preset ${name} makes ${preset.type}, not ${type}.`);
   const check = once((cells) => requireNone(missingColumns(preset, cells), cells));
   return (cells) => {
@@ -27,7 +27,7 @@ function byPreset(type: RowType, name: string, preset: Preset): (cells: Cells) =
   };
 }
 
-function byName(type: RowType, pairs: ReadonlyMap<string, string>, typed: (cells: Cells) => Cells) {
+function byName(type: RowType, pairs: ReadonlyMap<string, string>, typed: (cells: CsvRow) => CsvRow) {
   const members = Object.keys(importedRows[type].schema.shape);
   const taken = new Set(pairs.values());
   const check = once((cells) =>
@@ -36,7 +36,7 @@ function byName(type: RowType, pairs: ReadonlyMap<string, string>, typed: (cells
       cells,
     ),
   );
-  return (cells: Cells): Mapped => {
+  return (cells: CsvRow): MappedRow => {
     check(cells);
     const named = members.flatMap((member) => {
       const column = pairs.get(member) ?? (taken.has(member) ? undefined : member);
@@ -62,14 +62,14 @@ function names(): string {
   return Object.keys(presets).join(', ');
 }
 
-function requireNone(missing: readonly string[], cells: Cells): void {
+function requireNone(missing: readonly string[], cells: CsvRow): void {
   if (missing.length === 0) return;
   const own = Object.keys(cells).join(', ');
   throw new OperatorError(`--map: the file has no column ${missing.join(', ')}; it has ${own}.`);
 }
 
 /** A row of NDJSON may leave members out, so only the first row is looked at. */
-function once(check: (cells: Cells) => void): (cells: Cells) => void {
+function once(check: (cells: CsvRow) => void): (cells: CsvRow) => void {
   let isDone = false;
   return (cells) => {
     if (!isDone) check(cells);
@@ -78,7 +78,7 @@ function once(check: (cells: Cells) => void): (cells: Cells) => void {
 }
 
 /** Texts that members take as numbers or objects become those. Empty cells are left out. */
-function typedFor(type: RowType): (cells: Cells) => Cells {
+function typedFor(type: RowType): (cells: CsvRow) => CsvRow {
   const members = Object.entries(importedRows[type].schema.shape);
   const numbers = new Set(members.filter(([, schema]) => unwrap(schema) instanceof z.ZodNumber).map(([name]) => name));
   const value = (name: string, cell: unknown) => {

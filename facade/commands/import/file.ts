@@ -3,12 +3,12 @@ import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { CsvError, parse } from 'csv-parse';
 import { OperatorError } from '../../../store/errors.ts';
-import { type Cells, tryJson } from '../../import/cells.ts';
+import { type CsvRow, tryJson } from '../../import/csv-row.ts';
 import { parquetRows } from './parquet.ts';
 
 /** One line of an import file: a row, or why it is no row. `bytes` says how far the file was read. A line of Parquet is a row. */
 export type ReadLine = { readonly line: number; readonly bytes: number } & (
-  | { readonly row: Cells }
+  | { readonly row: CsvRow }
   | { readonly problem: string }
 );
 

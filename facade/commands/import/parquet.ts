@@ -1,11 +1,11 @@
 import { OperatorError } from '../../../store/errors.ts';
-import type { Cells } from '../../import/cells.ts';
+import type { CsvRow } from '../../import/csv-row.ts';
 
 /** A row of the file with its number, from 1 on, and how much of the file was read by then, from 0 to 1. */
 interface ParquetRow {
   readonly number: number;
   readonly share: number;
-  readonly row: Cells;
+  readonly row: CsvRow;
 }
 
 /**

@@ -8,7 +8,7 @@ export const sources = fileURLToPath(new URL('..', import.meta.url));
 
 /** What the bundle takes from elsewhere in the product. */
 export const SHARED: readonly string[] = [
-  'facade/import/cells.ts',
+  'facade/import/csv-row.ts',
   'facade/import/presets.ts',
   'resources/minor-units.ts',
 ];

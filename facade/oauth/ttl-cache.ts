@@ -1,14 +1,14 @@
 import type { Cluster } from '../../store/cluster-port.ts';
 
 /** Values that matter for a while and are in no backup. */
-export interface KeptValues<Value extends object> {
+export interface TtlCache<Value extends object> {
   put(key: string, value: Value): Promise<void>;
   get(key: string): Promise<Value | undefined>;
   /** Gets the value and removes it: of several who take it at once, one gets it. */
   take(key: string): Promise<Value | undefined>;
 }
 
-interface Keeping {
+interface TtlCacheOptions {
   /** Where all processes have them. Undefined: this process has them for itself. */
   readonly cluster: Cluster | undefined;
   readonly periodMs: number;
@@ -16,12 +16,12 @@ interface Keeping {
 }
 
 /** `name` tells these values from others. */
-export function keptValues<Value extends object>(name: string, keeping: Keeping): KeptValues<Value> {
+export function createTtlCache<Value extends object>(name: string, keeping: TtlCacheOptions): TtlCache<Value> {
   const { cluster, periodMs, now } = keeping;
   return cluster ? shared(name, cluster, periodMs) : own(periodMs, now);
 }
 
-function shared<Value extends object>(name: string, cluster: Cluster, periodMs: number): KeptValues<Value> {
+function shared<Value extends object>(name: string, cluster: Cluster, periodMs: number): TtlCache<Value> {
   const named = (key: string) => `${name} ${key}`;
   // Under such a name there are values of this kind alone.
   const known = (value: object | undefined) => value as Value | undefined;
@@ -35,7 +35,7 @@ function shared<Value extends object>(name: string, cluster: Cluster, periodMs: 
 /** Of more values than these, all are forgotten. */
 const MOST_KEPT = 10_000;
 
-function own<Value extends object>(periodMs: number, now: () => Date): KeptValues<Value> {
+function own<Value extends object>(periodMs: number, now: () => Date): TtlCache<Value> {
   const kept = new Map<string, { readonly value: Value; readonly until: number }>();
   const get = (key: string) => {
     const found = kept.get(key);

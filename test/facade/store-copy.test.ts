@@ -5,12 +5,12 @@ import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { compareStore, tableOf } from '../../facade/move-over/compare.ts';
-import { contentsOf } from '../../facade/move-over/contents.ts';
-import { exportStore } from '../../facade/move-over/export-store.ts';
-import { checkFile } from '../../facade/move-over/format.ts';
-import { importAll } from '../../facade/move-over/import-store.ts';
-import { MOVE_ID, refuseUnfinishedMove } from '../../facade/move-over/move.ts';
+import { compareStore, tableOf } from '../../facade/store-copy/compare.ts';
+import { contentsOf } from '../../facade/store-copy/contents.ts';
+import { exportStore } from '../../facade/store-copy/export-store.ts';
+import { checkFile } from '../../facade/store-copy/format.ts';
+import { importAll } from '../../facade/store-copy/import-store.ts';
+import { MOVE_ID, refuseUnfinishedMove } from '../../facade/store-copy/move.ts';
 import type { RowType } from '../../resources/imported-rows.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';

@@ -1,5 +1,5 @@
 /** A row as the file has it: texts of a CSV file, values of the others. */
-export type Cells = Readonly<Record<string, unknown>>;
+export type CsvRow = Readonly<Record<string, unknown>>;
 
 /** Undefined where the text is no JSON. */
 export function tryJson(text: string): unknown {
@@ -10,7 +10,7 @@ export function tryJson(text: string): unknown {
   }
 }
 
-export function withoutEmpty(cells: Cells): Cells {
+export function withoutEmpty(cells: CsvRow): CsvRow {
   return Object.fromEntries(
     Object.entries(cells).filter(([, cell]) => cell !== '' && cell !== undefined && cell !== null),
   );
