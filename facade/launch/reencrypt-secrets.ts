@@ -2,7 +2,7 @@ import type { IntegrationRecord } from '../../resources/integration.ts';
 import type { Change, Position, Reader, Store, Transaction, Writer } from '../../store/port.ts';
 import type { SecretBox } from '../../tools/core/sealing/secrets.ts';
 import { flowSecretContext } from '../../tools/flows/webhook-secret.ts';
-import { accountSecretContext, flowSecretContext } from '../../tools/integrations/accounts/account-secrets.ts';
+import { accountSecretContext, linkSecretContext } from '../../tools/integrations/accounts/account-secrets.ts';
 import { clientSecretContext } from '../../tools/integrations/accounts/authorize-account.ts';
 import { secretContext } from '../../tools/integrations/upstream/upstreams.ts';
 import { reencryptedSecrets } from '../../tools/webhooks/secrets.ts';
@@ -17,15 +17,15 @@ export async function reencryptSecrets(store: Store, box: SecretBox): Promise<nu
   const counts = [
     await renewAll(store, store.integrations, {
       within: (tx) => tx.integrations,
-      change: (record) => integrationAnew(record, box),
+      change: (record) => reencryptedIntegration(record, box),
     }),
     await renewAll(store, store.integrationAccounts, {
       within: (tx) => tx.integrationAccounts,
-      change: ({ key, sealed }) => sealedAnew(box, sealed, accountSecretContext(key)),
+      change: ({ key, sealed }) => reencrypted(box, sealed, accountSecretContext(key)),
     }),
     await renewAll(store, store.integrationLinks, {
       within: (tx) => tx.integrationLinks,
-      change: ({ id, sealed }) => sealedAnew(box, sealed, flowSecretContext(id)),
+      change: ({ id, sealed }) => reencrypted(box, sealed, linkSecretContext(id)),
     }),
     await renewAll(store, store.webhooks, {
       within: (tx) => tx.webhooks,
@@ -33,7 +33,7 @@ export async function reencryptSecrets(store: Store, box: SecretBox): Promise<nu
     }),
     await renewAll(store, store.flowSecrets, {
       within: (tx) => tx.flowSecrets,
-      change: ({ id, sealed }) => sealedAnew(box, sealed, flowSecretContext(id)),
+      change: ({ id, sealed }) => reencrypted(box, sealed, flowSecretContext(id)),
     }),
   ];
   return counts.reduce((sum, count) => sum + count);
@@ -62,13 +62,13 @@ async function renewAll<Record extends { readonly id: string }>(
   return count;
 }
 
-function sealedAnew(box: SecretBox, before: string | undefined, place: string): { sealed: string } | undefined {
+function reencrypted(box: SecretBox, before: string | undefined, place: string): { sealed: string } | undefined {
   const sealed = before && box.renew(before, place);
   return sealed ? { sealed } : undefined;
 }
 
 /** The members in which something was sealed anew. Undefined where there is none. */
-function integrationAnew(record: IntegrationRecord, box: SecretBox): Change<IntegrationRecord> | undefined {
+function reencryptedIntegration(record: IntegrationRecord, box: SecretBox): Change<IntegrationRecord> | undefined {
   const { id, oauth } = record;
   const change: { -readonly [Name in 'env' | 'headers' | 'oauth']?: IntegrationRecord[Name] } = {};
   for (const member of ['env', 'headers'] as const) {

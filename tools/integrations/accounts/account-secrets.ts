@@ -41,11 +41,11 @@ export function openAccount(box: SecretBox, { key, sealed }: IntegrationAccountR
 }
 
 export function sealFlow(box: SecretBox, id: string, secrets: FlowSecrets): string {
-  return box.seal(JSON.stringify(secrets), flowSecretContext(id));
+  return box.seal(JSON.stringify(secrets), linkSecretContext(id));
 }
 
 export function openFlow(box: SecretBox, { id, sealed = '' }: IntegrationLinkRecord): FlowSecrets {
-  return JSON.parse(box.open(sealed, flowSecretContext(id))) as FlowSecrets; // what sealFlow sealed
+  return JSON.parse(box.open(sealed, linkSecretContext(id))) as FlowSecrets; // what sealFlow sealed
 }
 
 /** The account of the person, or the one that all share. */
@@ -67,6 +67,6 @@ export function accountSecretContext(key: string): string {
 }
 
 /** The place for which the secrets of an opened link are sealed. */
-export function flowSecretContext(id: string): string {
+export function linkSecretContext(id: string): string {
   return `${id} flow`;
 }
