@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { type Opening, unwatched } from '../store/opening.ts';
+import { type OpenProgress, noProgress } from '../store/opening.ts';
 import type { Store } from '../store/port.ts';
-import type { Repeated } from '../store/repeated.ts';
+import type { PeriodicTask } from '../store/repeated.ts';
 import { catalog } from '../tools/catalog.ts';
 import type { CatalogEntry } from '../tools/core/registry/catalog-index.ts';
 import { createRegistry } from '../tools/core/registry/registry.ts';
@@ -79,7 +79,7 @@ export interface Fixtures extends Pick<McpOptions, 'answerFirst'> {
 
 interface StartOptions extends Fixtures {
   /** Who waits for the start. */
-  readonly opening?: Opening;
+  readonly opening?: OpenProgress;
   /** Called once the port is taken, before any credential is judged: until it resolves, every request is answered 503. */
   prepare?(): Promise<void>;
 }
@@ -91,7 +91,7 @@ export async function startServer(
   logger: Logger,
   options: StartOptions = {},
 ): Promise<RunningServer> {
-  const { now = () => new Date(), prepare, opening = unwatched } = options;
+  const { now = () => new Date(), prepare, opening = noProgress } = options;
   const watch = await observe(config, opened, logger);
   const { store, telemetry } = watch;
   const models = createModels(config.models, telemetry);
@@ -130,7 +130,7 @@ export async function startServer(
 interface Begun extends Pick<ReturnType<typeof failuresIn>, 'onCallFailure'> {
   readonly http: HttpServer;
   readonly models: ReturnType<typeof createModels>;
-  readonly settling: Repeated | undefined;
+  readonly settling: PeriodicTask | undefined;
   readonly watch: Awaited<ReturnType<typeof observe>>;
   readonly onError: McpOptions['onError'];
 }
@@ -139,7 +139,7 @@ interface Begun extends Pick<ReturnType<typeof failuresIn>, 'onCallFailure'> {
 async function openDoors(
   base: Base,
   { http, models, settling, watch, onCallFailure, onError }: Begun,
-  { tools, answerFirst, opening = unwatched }: StartOptions,
+  { tools, answerFirst, opening = noProgress }: StartOptions,
 ): Promise<RunningServer> {
   const { config, store, baseUrl, secrets, refused, readiness, onFailure } = base;
   const { connections } = http;

@@ -23,9 +23,9 @@ export const connectedAppRecord = z.object({
   client: appClient,
   /** The URL of the MCP address that its tokens open. */
   resource: z.string().min(1).max(2000),
-  /** Empty where it has the reach of a capsule. */
+  /** Empty if it has the reach of a capsule. */
   scopes: z.array(appScope),
-  /** Absent where the capsule's token was given instead of a sign-in. */
+  /** Absent if the capsule's token was given instead of a sign-in. */
   userId: recordId.optional(),
   capsuleId: recordId.optional(),
   /** The prefix of the capsule's token that was given. The connection ends with that token. */

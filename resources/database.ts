@@ -4,7 +4,7 @@ import { bookkeeping, nameText, recordId } from './fields.ts';
 const columnType = z.enum(['string', 'number', 'boolean', 'date-time', 'json']);
 export type ColumnType = z.infer<typeof columnType>;
 
-/** A column name starts with a letter, so that records keep the order of their members. It is no name that objects inherit. */
+/** A column name starts with a letter, so that records keep the order of their members. It is not a name that objects inherit. */
 const columnName = z
   .string()
   .normalize('NFC')

@@ -152,7 +152,7 @@ export const webhookDelivery = webhookDeliveryRecord.omit({ facts: true, revisio
 });
 export type WebhookDelivery = z.infer<typeof webhookDelivery>;
 
-/** Something that an operator should know and that goes on. While it does, it is told once. */
+/** Something that an operator should know and that continues. While it does, it is told once. */
 export const alertRecord = z.object({
   id: recordId,
   key: z.string(),

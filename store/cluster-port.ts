@@ -1,9 +1,6 @@
 /** What the processes on one database share besides records. A store that one process has for itself has none of it. */
 export interface Cluster {
-  /**
-   * Enters this process among those that run, and keeps it there.
-   * @throws OperatorError where a running process has other secrets
-   */
+  /** Enters this process among those that run, and keeps it there. @throws OperatorError if a running process has other secrets */
   join(secrets: SharedSecrets): Promise<void>;
   /** The text that all processes have under this name. The first one to ask makes it. */
   secret(name: string, make: () => string): Promise<string>;
@@ -12,11 +9,11 @@ export interface Cluster {
   /** Adds points to a count. The first points begin a period of this length, and after it the count begins anew. */
   count(key: string, points: number, periodMs: number): Promise<Counted>;
   /**
-   * Holds the key until the returned function is called. A key of a process that died is free 10 s later. Undefined where the key is held
+   * Holds the key until the returned function is called. A key of a process that died is free 10 s later. Undefined if the key is held
    * already, here or elsewhere.
    */
   hold(key: string): Promise<(() => Promise<void>) | undefined>;
-  /** Runs the work while no other process runs work under this key. @throws StoreBusy where the others take more than 30 s */
+  /** Runs the work while no other process runs work under this key. @throws StoreBusy if the others take more than 30 s */
   inTurn<Result>(key: string, work: () => Promise<Result>, waiting?: Waiting): Promise<Result>;
   /** Keeps a value for a while, in place of the one before. */
   put(key: string, value: object, periodMs: number): Promise<void>;
@@ -32,7 +29,7 @@ export interface Cluster {
   clocks(): Promise<readonly ProcessClock[]>;
   /** Sends a short message to all other processes that are connected now. Nothing is sent again. */
   tell(topic: string, message: unknown): void;
-  /** Calls the listener with such messages, until the returned function is called. */
+  /** Calls the listener with these messages until the returned function is called. */
   onTold(topic: string, listener: (message: unknown) => void): () => void;
 }
 

@@ -7,7 +7,7 @@ interface Listener {
   readonly collections: readonly CollectionName[] | undefined;
 }
 
-/** Whoever hears of commits. */
+/** Listeners for commits. */
 export class CommitListeners {
   readonly #listeners = new Set<Listener>();
   #error: Error | undefined;

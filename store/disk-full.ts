@@ -16,7 +16,7 @@ export function refusalOf(cause: unknown, place: string, otherwise: string): Sto
   });
 }
 
-/** The error as whoever starts the server is told it. */
+/** The error shown to the operator who starts the server. */
 export function startErrorOf(error: unknown, folder: string): unknown {
   if (error instanceof OperatorError || !isDiskFull(error)) return error;
   const what = `There is no room in the data folder ${folder} (${reasonOf(error)}).`;

@@ -1,13 +1,10 @@
 /**
- * Work that no caller waits for. One of the processes that share the store does it.
- *
- * A job only says where to look. What is to be done, and whether it still is, stands in records, because a job can come twice, late, or,
- * where its process ends, not at all: whoever adds jobs looks through the records now and then and adds what is missing.
+ * Work that no caller waits for, done by one of the processes that share the store. A job only says where to look. Records say what is to
+ * be done, because a job can run twice, late, or never if its process dies: producers of jobs scan the records now and then and add what
+ * is missing.
  */
 export interface Jobs {
-  /**
-   * This process, as records name it that it works on. Each start has another name. Undefined where no other process can use the store.
-   */
+  /** This process, as records name it that it works on. Each start has another name. Undefined if no other process can use the store. */
   readonly worker: string | undefined;
   /** Whether this process does what only one should do. It is false in all for a moment when that one is lost, and rarely true in two. */
   readonly leads: boolean;

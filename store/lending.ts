@@ -1,5 +1,5 @@
 /** Things that are lent to one caller at a time. Callers get them in the order in which they came. */
-export class Lending<Thing> {
+export class ResourcePool<Thing> {
   readonly #all: readonly Thing[];
   readonly #idle: Thing[];
   readonly #waiting: ((thing: Thing) => void)[] = [];

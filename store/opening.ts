@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
 /** Who opens a store hears what it does, and can have it stop. */
-export interface Opening {
+export interface OpenProgress {
   /** Called with what is done from now on, in a few words for the operator, also where it only went on. */
   step(text: string): void;
   /** Ends the opening, also where it waits for others. */
@@ -9,19 +9,19 @@ export interface Opening {
 }
 
 /** For who opens a store and waits. */
-export const unwatched: Opening = { step() {}, signal: new AbortController().signal };
+export const noProgress: OpenProgress = { step() {}, signal: new AbortController().signal };
 
 const LONGEST_MS = 50;
 
-/** Tells how far a long reading has come, and lets other work of the process run in between, such as a signal. */
+/** Reports the progress of a long read, and yields to other work of the process, such as signals. */
 export class ReadProgress {
-  readonly #opening: Opening;
+  readonly #opening: OpenProgress;
   readonly #what: string;
   readonly #bytes: number;
   #since = performance.now();
 
   /** `what`: as in "reading the journal". `bytes`: how many there are in all. */
-  constructor(opening: Opening, what: string, bytes: number) {
+  constructor(opening: OpenProgress, what: string, bytes: number) {
     this.#opening = opening;
     this.#what = what;
     this.#bytes = bytes;

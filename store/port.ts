@@ -17,12 +17,12 @@ export interface Store extends Readers, TextSearch {
   /** Work that no caller waits for. */
   readonly jobs: Jobs;
   readonly kind: string;
-  /** Absent where no other process can have the store open. */
+  /** Absent if no other process can have the store open. */
   readonly cluster?: Cluster;
   /**
-   * Records from memory where nothing has changed since they were read, for questions that each call asks. What another process has changed
-   * shows after a second at the latest, also where this process hears nothing of the others; changes of this process show at once. Changes
-   * of bookkeeping members (`touch`) may not show. Absent where all records are read from memory.
+   * Records from memory where nothing has changed since they were read, for questions that each call asks. What another process has
+   * changed shows after a second at the latest, also where this process hears nothing of the others; changes of this process show at once.
+   * Changes of bookkeeping members (`touch`) may not show. Absent if all records are read from memory.
    */
   readonly credentials?: Readers;
   /**
@@ -244,7 +244,7 @@ export interface AuditLog {
   find(query: AuditQuery): Promise<Page<AuditEntry>>;
   /** How many entries `find` would return without a limit. A store need not count further than `upTo`. */
   count(filter: AuditFilter, upTo?: number): Promise<number>;
-  /** Adds up calls where the entries are. Absent where reading them all is as quick. */
+  /** Adds up calls where the entries are. Absent if reading them all is as quick. */
   tally?(query: TallyQuery): Promise<readonly Tally[]>;
   /** Makes every appended entry durable and visible to `find`. */
   flush(): Promise<void>;

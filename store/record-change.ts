@@ -48,7 +48,7 @@ export function assertMutable({ name, definition }: Named): void {
   if (definition.appendOnly) throw new Error(`${name} is append-only`);
 }
 
-/** What a unique rule compares of the record, as a text. Undefined where the rule skips the record. */
+/** What a unique rule compares of the record, as a text. Undefined if the rule skips the record. */
 export function uniqueKey({ fields, ignoreCase, except }: UniqueRule<Row>, row: Row): string | undefined {
   if (except && row[except.field] === except.value) return undefined;
   const values: unknown[] = [];

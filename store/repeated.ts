@@ -1,16 +1,16 @@
 import type { Jobs } from './jobs-port.ts';
 
-export interface Repeated {
+export interface PeriodicTask {
   /** Stops once the work under way has ended. */
   close(): Promise<void>;
 }
 
 /** Does the work now and then in regular intervals, never twice at the same time. */
-export function startRepeated(
+export function startPeriodicTask(
   work: () => Promise<void>,
   onFailure: (cause: unknown) => void,
   everyMs: number,
-): Repeated {
+): PeriodicTask {
   let running = Promise.resolve();
   const run = () => {
     running = running.then(work).catch(onFailure);
@@ -30,11 +30,11 @@ export function startRepeated(
 const LEAD_MS = 60_000;
 
 /** The same for work that one process does for all that share the store: now, and in regular intervals. */
-export function startOnce(
+export function startLeaderTask(
   jobs: Pick<Jobs, 'leads'>,
   work: () => Promise<void>,
   { onFailure, everyMs }: { readonly everyMs: number; onFailure(cause: unknown): void },
-): Repeated {
+): PeriodicTask {
   let next = 0;
   const workIfDue = async () => {
     const now = performance.now();
@@ -43,5 +43,5 @@ export function startOnce(
     next = now + everyMs;
     await work();
   };
-  return startRepeated(workIfDue, onFailure, Math.min(everyMs, LEAD_MS));
+  return startPeriodicTask(workIfDue, onFailure, Math.min(everyMs, LEAD_MS));
 }

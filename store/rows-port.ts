@@ -27,14 +27,14 @@ export interface RowStore {
    * Writes rows as a table of another store holds them, for moving over to this one. They replace those that are there under their keys.
    * Derived tables are wrong until `rebuild` has made them anew. @throws StoreUnavailable
    */
-  restore(rows: KeptRows): Promise<StagedRows>;
-  /** Answers one query that takes no time to speak of. It waits for no other questions but such. */
+  restore(rows: RawRows): Promise<StagedRows>;
+  /** Answers one quick query. It waits only for other quick queries. */
   query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions): Promise<readonly Row[]>;
   /** Makes the derived tables anew, or those that are named, and says whether they were right before. */
   rebuild(tables?: readonly string[]): Promise<readonly Rebuilt[]>;
   /** Reads every row. @throws StoreDamaged */
   check(): Promise<void>;
-  /** Several queries about the same state of the rows. Nothing may be asked of the store itself meanwhile. */
+  /** Several queries on one state of the rows. Nothing may be asked of the store itself during this. */
   read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result>;
 }
 
@@ -78,7 +78,7 @@ export interface RowBatch {
  * Rows of a table, without the columns that follow from others (`rows/kept-rows.ts`). In a table of statements, either all rows of a record
  * or none.
  */
-export interface KeptRows {
+export interface RawRows {
   readonly table: RawTable;
   readonly rows: readonly TableRow[];
 }

@@ -1,5 +1,5 @@
 /** Lets callers run one at a time, in the order they came. */
-export class Turns {
+export class Mutex {
   #last: Promise<void> = Promise.resolve();
 
   /** Resolves when it is the caller's turn. The caller ends its turn with the function it gets. */

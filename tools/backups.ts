@@ -9,7 +9,7 @@ import { listPage, readerOf } from './core/registry/paging.ts';
 export interface Backups {
   /** Those of its own data folder and of others in the folder, newest first. */
   list(): Promise<readonly Backup[]>;
-  /** Makes one now. @throws StoreBusy, where the message says why it could not be made */
+  /** Makes one now. @throws StoreBusy, if the message says why it could not be made */
   make(): Promise<Backup>;
   /** What is known without asking the disk. */
   state(): BackupState;
@@ -28,7 +28,7 @@ export interface BackupState {
 
 declare module './core/registry/context.ts' {
   interface ServerFacts {
-    /** Absent where this server makes none. */
+    /** Absent if this server makes none. */
     readonly backups?: Backups | undefined;
   }
 }

@@ -12,7 +12,7 @@ export interface WrongClock {
 
 declare module './core/registry/context.ts' {
   interface ServerFacts {
-    /** Absent where this process has its store for itself. */
+    /** Absent if this process has its store for itself. */
     readonly clocks?: Clocks | undefined;
   }
 }

@@ -98,7 +98,7 @@ async function explainKey(id: string, tool: Tool, given: object | undefined, con
   };
 }
 
-/** The arguments as the handler would get them. Undefined where they do not fit, or do not say which record is meant. */
+/** The arguments as the handler would get them. Undefined if they do not fit, or do not say which record is meant. */
 async function inputOf(
   principal: Principal,
   tool: Tool,
@@ -127,7 +127,7 @@ async function handing(
     await tool.handsOut(input, { store, principal, server });
     return [];
   } catch (thrown) {
-    if (!(thrown instanceof ToolError) || thrown.code !== 'forbidden') return []; // what else is wrong is no matter of access
+    if (!(thrown instanceof ToolError) || thrown.code !== 'forbidden') return []; // what else is wrong is not a matter of access
     const { required, issues } = thrown.detail;
     return [{ check: 'delegation', verdict: 'denied', rule: issues?.[0]?.message ?? thrown.message, required }];
   }
@@ -164,9 +164,7 @@ async function explainCapsule(id: string, tool: Tool, given: object | undefined,
   }
 }
 
-/**
- * How the fixed arguments of the capsule's other tools narrow the call. `input` is parsed, and undefined where it does not fit the schema.
- */
+/** How the fixed arguments of the capsule's other tools narrow the call. `input` is parsed, and undefined if it does not fit the schema. */
 async function narrowing(principal: Principal, tool: GuardedTool, input: object | undefined, subjects: Subjects) {
   const rule = principal.tools?.narrowed?.(tool);
   if (rule === undefined) return [];

@@ -1,6 +1,6 @@
 import { SETTINGS_ID, type Settings } from '../resources/settings.ts';
 import type { Position, Reader, Store, Writers } from '../store/port.ts';
-import { type Repeated, startOnce } from '../store/repeated.ts';
+import { type PeriodicTask, startLeaderTask } from '../store/repeated.ts';
 import { isUnused, removeThread } from './threads/threads.ts';
 import { rollUp } from './usage/roll-ups.ts';
 
@@ -11,8 +11,8 @@ const BATCH = 100;
 export const RUN_DAYS = 30;
 
 /** Deletes audit entries, runs and threads that are older than the settings allow, now and once a day. */
-export function startRetention(store: Store, onFailure: (cause: unknown) => void, everyMs: number = DAY_MS): Repeated {
-  return startOnce(store.jobs, () => deleteOld(store, new Date()), { onFailure, everyMs });
+export function startRetention(store: Store, onFailure: (cause: unknown) => void, everyMs: number = DAY_MS): PeriodicTask {
+  return startLeaderTask(store.jobs, () => deleteOld(store, new Date()), { onFailure, everyMs });
 }
 
 async function deleteOld(store: Store, now: Date): Promise<void> {

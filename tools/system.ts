@@ -105,7 +105,7 @@ export const checkSetup = defineTool({
   },
 });
 
-/** Undefined where the store does not say; its own health tells why. */
+/** Undefined if the store does not say; its own health tells why. */
 async function storageState({ storage }: Pick<ServerFacts, 'storage'>): Promise<StorageState | undefined> {
   return storage?.state().catch(() => undefined);
 }

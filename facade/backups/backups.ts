@@ -5,7 +5,7 @@ import type { Backup } from '../../resources/backup.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import { StoreBusy } from '../../store/errors.ts';
 import { listBackups, makeBackup, pruneBackups } from '../../store/lowdb/retained-backups.ts';
-import { type Repeated, startRepeated } from '../../store/repeated.ts';
+import { type PeriodicTask, startPeriodicTask } from '../../store/repeated.ts';
 import type { BackupState, Backups } from '../../tools/backups.ts';
 import type { Dependency } from '../../tools/core/registry/context.ts';
 import type { BackupSettings } from '../config/backup-config.ts';
@@ -41,7 +41,7 @@ export class ServerBackups implements Backups, Dependency {
   #refusal: string | undefined;
   #makingSince: Date | undefined;
   #making: Promise<unknown> = Promise.resolve();
-  #looking: Repeated | undefined;
+  #looking: PeriodicTask | undefined;
 
   constructor(parts: BackupsParts) {
     this.#parts = { ...parts, folder: resolve(parts.folder), dataDir: resolve(parts.dataDir) };
@@ -49,7 +49,7 @@ export class ServerBackups implements Backups, Dependency {
   }
 
   start(): void {
-    this.#looking = startRepeated(() => this.look(), this.#parts.onFailure, LOOK_MS);
+    this.#looking = startPeriodicTask(() => this.look(), this.#parts.onFailure, LOOK_MS);
   }
 
   async close(): Promise<void> {
@@ -69,7 +69,7 @@ export class ServerBackups implements Backups, Dependency {
     }
   }
 
-  /** Looks at the folder, and makes a backup if one is due: one that was missed while no server ran is, too. */
+  /** Makes a backup if one is due, including one missed while no server ran. */
   async look(): Promise<void> {
     await this.#inspect();
     if (this.#isDue()) await this.make().catch(() => {}); // the state says what failed
@@ -163,7 +163,7 @@ function failureText(folder: string, reason: string): string {
   return `No backup could be made in ${folder} (${reason}). Make room there and let the server write to it, then call create_backup.`;
 }
 
-/** Undefined where BACKUP_FOLDER is not set, or the data is not in a folder: PostgreSQL has tools of its own for that. */
+/** Undefined if BACKUP_FOLDER is not set, or the data is not in a folder: PostgreSQL has tools of its own for that. */
 export function createBackups(
   { backups, dataDir }: { readonly backups: BackupSettings | undefined; readonly dataDir: string },
   { store, now, onFailure }: Pick<BackupsParts, 'now' | 'onFailure'> & { readonly store: { readonly kind: string } },

@@ -34,7 +34,7 @@ async function main([file, ...rest]: readonly string[]): Promise<void> {
     console.log(`Its secrets are sealed with the key ${secretsKeys.join(', ')} (SECRETS_KEY).`);
 }
 
-/** Opens a copy as a backup makes it: the server goes on, and the copy is of one moment. */
+/** Opens a copy as a backup makes it: the server continues, and the copy is of one moment. */
 async function withCopy<Result>(
   config: Config,
   folder: string,

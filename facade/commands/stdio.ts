@@ -85,7 +85,7 @@ function parse(line: string): JSONRPCMessage | undefined {
   if (line.trim() === '') return undefined;
   try {
     const message: unknown = JSON.parse(line);
-    // The server says what is wrong with an object that is no message.
+    // The server says what is wrong with an object that is not a message.
     if (typeof message === 'object' && message !== null && !Array.isArray(message)) return message as JSONRPCMessage;
     write({
       jsonrpc: '2.0',

@@ -11,7 +11,7 @@ const WORDS: Readonly<Record<string, string>> = {
 /** No backup is made by schedule. */
 export const NEVER = 'never';
 
-/** Why the text is no schedule. Undefined where it is one. */
+/** Why the text is not a schedule. Undefined if it is one. */
 export function backupScheduleProblem(text: string): string | undefined {
   if (text === NEVER) return undefined;
   const problem = scheduleProblem(WORDS[text] ?? text, Intl.DateTimeFormat().resolvedOptions().timeZone);
@@ -19,7 +19,7 @@ export function backupScheduleProblem(text: string): string | undefined {
   return problem && `must be ${words}, or five fields of cron like "30 2 * * *" (${problem})`;
 }
 
-/** The first time of the schedule after this one, in the time zone of this machine. Undefined where there is none. */
+/** The first time of the schedule after this one, in the time zone of this machine. Undefined if there is none. */
 export function nextTime(schedule: string, after: Date): Date | undefined {
   if (schedule === NEVER) return undefined;
   return new Cron(WORDS[schedule] ?? schedule, { paused: true, mode: '5-part' }).nextRun(after) ?? undefined;

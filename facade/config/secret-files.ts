@@ -30,14 +30,14 @@ const SIGNING_KEYS = 'signing-keys.json';
 export const SHORTEST_SECRET = 32;
 
 /**
- * The secrets that sign session cookies, one on each line. The first one signs; all are accepted. Made where there are none. @throws
- * OperatorError
+ * The secrets that sign session cookies, one on each line. The first one signs; all are accepted. Made if there are none.
+ * @throws OperatorError
  */
 export function readSessionSecrets(folder: string): readonly string[] {
   return readLines(join(folder, SESSION_SECRETS), 'one secret of', 'which signs everybody out');
 }
 
-/** The secret in the hashes by which repeats of a call are known. Made where there is none. @throws OperatorError */
+/** The secret that fingerprints idempotent calls. Created if missing. @throws OperatorError */
 export function readRepeatsSecret(folder: string): string {
   const [secret = ''] = readLines(
     join(folder, REPEATS_SECRET),
@@ -60,7 +60,7 @@ function readLines(path: string, wanted: string, consequence: string): readonly 
   );
 }
 
-/** The keys of the built-in issuer. A new key is made where there is none or the newest one is old. @throws OperatorError */
+/** The signing keys of the built-in issuer. Adds a key if there is none or the newest is old. @throws OperatorError */
 export function readSigningKeys(folder: string, now: Date): SigningKeys {
   const path = join(folder, SIGNING_KEYS);
   const text = existsSync(path) ? readPrivately(path) : undefined;

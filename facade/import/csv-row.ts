@@ -1,7 +1,7 @@
 /** A row as the file has it: texts of a CSV file, values of the others. */
 export type CsvRow = Readonly<Record<string, unknown>>;
 
-/** Undefined where the text is no JSON. */
+/** Undefined if the text is no JSON. */
 export function tryJson(text: string): unknown {
   try {
     return JSON.parse(text);

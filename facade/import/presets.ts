@@ -3,7 +3,7 @@ import type { RowType } from '../../resources/imported-rows.ts';
 import { unitsIn } from '../../resources/minor-units.ts';
 import { type CsvRow, withoutEmpty } from './csv-row.ts';
 
-/** The row to import, or why the row of the file is none. */
+/** The row to import, or why the row of the file is skipped. */
 export type MappedRow = { readonly row: CsvRow } | { readonly leftOut: string };
 
 /** How rows of another system become rows of ours. */
@@ -12,7 +12,7 @@ export interface Preset {
   readonly about: string;
   /** The columns without which the file is another one. */
   readonly needs: readonly string[];
-  /** The row of ours, or why there is none. */
+  /** Our row, or why there is none. */
   row(cells: CsvRow): CsvRow | { readonly leftOut: string };
 }
 

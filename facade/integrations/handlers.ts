@@ -6,7 +6,7 @@ import { BrowserSessions } from '../sign-in/browser-sessions.ts';
 import { sendPage } from '../sign-in/layout.ts';
 import type { HandlerOptions, Handlers, PageRequest } from '../sign-in/page-request.ts';
 import { returnPath } from '../sign-in/return-path.ts';
-import { connectedPage, connectPage, leavePage, notConnectedPage, signInFirstPage } from './views.ts';
+import { connectedPage, connectPage, toProviderPage, notConnectedPage, signInFirstPage } from './views.ts';
 
 /** The pages on which people connect accounts to integrations, and the document by which providers know this server. */
 export function createAccountHandlers(
@@ -42,7 +42,7 @@ export function createAccountHandlers(
   const openLink = (context: PageRequest) =>
     asPerson(context, async (person) => {
       const { response, around, form } = context;
-      sendPage(response, 200, leavePage(around, await accounts.open(form.get('link') ?? '', person)));
+      sendPage(response, 200, toProviderPage(around, await accounts.open(form.get('link') ?? '', person)));
     });
 
   const hearProvider = (context: PageRequest) =>

@@ -30,7 +30,7 @@ export function connectPage({ workspace, at, formToken }: PageContext, asked: Co
 }
 
 /** Sends the browser on by itself: the policy of the pages lets no form end at another origin. */
-export function leavePage({ workspace }: PageContext, url: URL): HtmlPage {
+export function toProviderPage({ workspace }: PageContext, url: URL): HtmlPage {
   return {
     title: `To ${url.host} – ${workspace}`,
     refresh: url.href,

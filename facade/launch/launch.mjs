@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { showSourcePlaces } from './source-maps.mjs';
+import { mapSourcePositions } from './source-maps.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const SOURCES = ['facade', 'resources', 'store', 'tools'];
@@ -22,7 +22,7 @@ const bundled = join(folder, 'facade', `${program}.mjs`);
 
 if (!existsSync(bundled)) makeBundle();
 if (existsSync(bundled)) {
-  showSourcePlaces();
+  mapSourcePositions();
   noteUse();
 } else {
   // No bundle can be made, for example because the folder cannot be written: tsx runs the sources, with esbuild beside it.

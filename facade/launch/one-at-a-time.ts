@@ -1,11 +1,11 @@
-import type { Opening } from '../../store/opening.ts';
+import type { OpenProgress } from '../../store/opening.ts';
 import type { Store } from '../../store/port.ts';
 
 /** Runs what prepares the store, while no other process that starts does the same. */
 export function oneAtATime<Result>(
   { cluster }: Pick<Store, 'cluster'>,
   work: () => Promise<Result>,
-  opening: Opening,
+  opening: OpenProgress,
 ): Promise<Result> {
   const { signal } = opening;
   const onWait = () => opening.step('waiting for another process that starts, or died while it did');

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
-import type { Opening } from '../../store/opening.ts';
+import type { OpenProgress } from '../../store/opening.ts';
 import type { Store } from '../../store/port.ts';
 import type { Config } from '../config/config.ts';
 
 type StoreConfig = Pick<Config, 'dataDir' | 'metricsMemoryMb' | 'databaseUrl' | 'databaseConnections'>;
 
 /** Opens the store that the configuration names: the database, whose code is loaded only then, else the data folder. */
-export async function openStore(config: StoreConfig, opening?: Opening): Promise<Store> {
+export async function openStore(config: StoreConfig, opening?: OpenProgress): Promise<Store> {
   const { dataDir, metricsMemoryMb, databaseUrl, databaseConnections } = config;
   if (databaseUrl === undefined) return openLowdbStore({ folder: dataDir, metricsMemoryMb, opening });
   const { openPostgresStore } = await import('../../store/postgres/open.ts');

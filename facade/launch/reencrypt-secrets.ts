@@ -67,7 +67,7 @@ function reencrypted(box: SecretBox, before: string | undefined, place: string):
   return sealed ? { sealed } : undefined;
 }
 
-/** The members in which something was sealed anew. Undefined where there is none. */
+/** The members whose secrets were re-encrypted. Undefined if there are none. */
 function reencryptedIntegration(record: IntegrationRecord, box: SecretBox): Change<IntegrationRecord> | undefined {
   const { id, oauth } = record;
   const change: { -readonly [Name in 'env' | 'headers' | 'oauth']?: IntegrationRecord[Name] } = {};

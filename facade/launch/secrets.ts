@@ -14,7 +14,7 @@ export interface ServerSecrets {
   /** In the hashes by which repeats of a call are known. */
   readonly repeats: string;
   readonly signingKeys: SigningKeys;
-  /** Reads the signing keys again. Absent where no other process could have made a new one. */
+  /** Reads the signing keys again. Absent if no other process could have made a new one. */
   renewedKeys?(): Promise<SigningKeys>;
 }
 
@@ -102,7 +102,7 @@ class SealedSecrets {
     return this.#open(name, await this.#sealed(name, make));
   }
 
-  /** Replaces the secret, unless another process has done so meanwhile. Returns the one that is kept. */
+  /** Replaces the secret, unless another process has done so. Returns the stored one. */
   async replace(name: string, secret: string): Promise<string> {
     const before = await this.#sealed(name, () => secret);
     return this.#open(name, await this.#cluster.replaceSecret(name, before, this.#box.seal(secret, place(name))));

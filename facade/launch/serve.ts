@@ -12,7 +12,7 @@ import { oneAtATime } from './one-at-a-time.ts';
 import type { Start } from './start.ts';
 import { welcome } from './welcome.ts';
 
-/** For so long a server that has started does nothing but answer. A list that is asked for meanwhile is made at once. */
+/** For this long, a server that has just started only answers requests. A list requested in this time is made at once. */
 const FIRST_CALLS_MS = 5000;
 
 interface ServeOptions {

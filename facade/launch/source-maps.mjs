@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const maps = new Map();
 
-export function showSourcePlaces() {
+export function mapSourcePositions() {
   Error.prepareStackTrace = (error, frames) =>
     [headOf(error), ...frames.map((frame) => `    at ${shown(frame)}`)].join('\n');
 }
@@ -39,7 +39,7 @@ function mapOf(file) {
   return maps.get(file);
 }
 
-/** Nothing where there is no map: the launcher itself has none. */
+/** Nothing if there is no map: the launcher itself has none. */
 function readMap(file) {
   const path = `${fileURLToPath(file)}.map`;
   return existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, 'utf8'))) : undefined;

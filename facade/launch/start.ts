@@ -1,4 +1,4 @@
-import type { Opening } from '../../store/opening.ts';
+import type { OpenProgress } from '../../store/opening.ts';
 
 const QUIET_MS = 2000;
 const EVERY_MS = 5000;
@@ -18,7 +18,7 @@ interface StartOptions {
  * A start of the server, from its first moment: its operator reads what it does where it takes long, and can end it by SIGTERM or Ctrl-C at any
  * time.
  */
-export class Start implements Opening {
+export class Start implements OpenProgress {
   readonly #options: StartOptions;
   readonly #stopping = new AbortController();
   readonly #begunAt = performance.now();

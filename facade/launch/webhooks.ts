@@ -20,7 +20,7 @@ interface Surroundings {
   readonly store: Store;
   readonly storage: StorageQuotas;
   readonly upstreams: Upstreams;
-  /** Undefined where this server makes none. */
+  /** Undefined if this server makes none. */
   readonly backups: Backups | undefined;
   readonly mailer: Mailer;
   readonly version: string;

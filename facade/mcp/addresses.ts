@@ -10,7 +10,7 @@ export interface Address {
   readonly uriTemplate: string;
   readonly title: string;
   readonly description: string;
-  /** Undefined where each record names its own type in `mimeType`. */
+  /** Undefined if each record names its own type in `mimeType`. */
   readonly mimeType: string | undefined;
   /** The store's collection that holds the records. */
   readonly collection: string;
@@ -18,7 +18,7 @@ export interface Address {
   readonly text?: string;
   readonly blob?: string;
   readonly readTool: string;
-  /** Undefined where the records are only read by an address known from elsewhere. */
+  /** Undefined if the records are only read by an address known from elsewhere. */
   readonly listTool: string | undefined;
   /** Member that a list shows as the name of the record. */
   readonly label: string;
@@ -51,7 +51,7 @@ function addressOf(kind: Kind, get: Tool, given: Exclude<Kind['address'], 'none'
     mimeType: 'application/json',
     collection,
     readTool: get.name,
-    // A list within an owner is none of all records.
+    // A list within an owner is not a list of all records.
     listTool: list && variables.some((name) => name in list.input.shape) ? undefined : list?.name,
     label: labelOf(kind),
     completions: Object.fromEntries(completions),

@@ -40,8 +40,8 @@ export function argumentsIn(message: unknown): object | undefined {
 }
 
 /**
- * @throws RpcError where the message has more members than any message needs. The arguments of a tool do not count; the tool's schema
- * checks them.
+ * @throws RpcError if the message has more members than any message needs. The arguments of a tool do not count; the tool's schema checks
+ * them.
  */
 export function requireLight(message: unknown): void {
   const given = argumentsIn(message);

@@ -8,7 +8,7 @@ interface Named {
 
 const byScheme = new Map(addresses.map((address) => [schemeOf(address.uriTemplate), address]));
 
-/** Undefined where no address has this form. Whether the record exists is for the read tool to find out. */
+/** Undefined if no address has this form. Whether the record exists is for the read tool to find out. */
 export function parseUri(uri: string): Named | undefined {
   const address = byScheme.get(schemeOf(uri));
   if (!address) return undefined;
@@ -32,7 +32,7 @@ export function uriOf({ uriTemplate }: Address, members: Readonly<Record<string,
 
 /**
  * The form in which `collectionsOf` gives a URI that stands for all records below it: `agent://`, or `database-record://<databaseId>/`.
- * Undefined where it stands for none.
+ * Undefined if it stands for none.
  */
 export function canonicalCollection(uri: string): string | undefined {
   const address = byScheme.get(schemeOf(uri));

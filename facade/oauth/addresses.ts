@@ -16,7 +16,7 @@ const CAPSULE = /^\/api\/capsules\/(cap_[0-9a-z]{26})\/mcp$/;
 /** An endpoint that access tokens are made for. */
 export interface Resource {
   readonly path: string;
-  /** The capsule of the endpoint; undefined at the unified one. It is not checked whether there is such a capsule. */
+  /** The capsule of the endpoint; undefined at the unified one. Its existence is not checked. */
   readonly capsuleId: string | undefined;
   /** The address below BASE_URL, without a query: the audience of the tokens. */
   readonly url: string;

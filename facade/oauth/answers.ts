@@ -13,7 +13,7 @@ const allow = cors({
   maxAge: 3600,
 });
 
-/** Adds the headers of CORS. False where the request only asked for them and is answered. */
+/** Adds the headers of CORS. False if the request only asked for them and is answered. */
 export function openToPages(request: IncomingMessage, response: ServerResponse): boolean {
   let goesOn = false;
   // The package is made for Express and uses Node's members alone.

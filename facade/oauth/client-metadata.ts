@@ -69,7 +69,7 @@ function requireMember(member: string, values: readonly string[] | undefined, ne
   }
 }
 
-/** The name in one line, without marks that hide or turn letters. Undefined where nothing is left. */
+/** The name in one line, without marks that hide or turn letters. Undefined if nothing is left. */
 function plainName(name = ''): string | undefined {
   const plain = name.replace(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
   return plain === '' ? undefined : [...plain].slice(0, LONGEST_NAME).join('');

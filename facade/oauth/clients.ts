@@ -43,7 +43,7 @@ export class Clients {
     this.#now = now;
   }
 
-  /** @throws OAuthError where its metadata document cannot be had */
+  /** @throws OAuthError if its metadata document cannot be had */
   async find(clientId: string): Promise<ClientProperties | undefined> {
     const kept = await findClient(this.#store, clientId);
     const client = kept && kept.kind !== 'metadata' ? kept : await this.#documents.find(clientId, kept);

@@ -6,12 +6,12 @@ import type { Handlers, PageRequest } from '../sign-in/page-request.ts';
 import { type Addresses, paths } from './addresses.ts';
 import { problemOf } from './answers.ts';
 import type { AskingClient, Clients } from './clients.ts';
-import { leavePage } from './leave-page.ts';
+import { redirectPage } from './leave-page.ts';
 import { CAPSULE_SCOPE } from './metadata.ts';
-import { restated } from './restated.ts';
+import { rewriteRequest } from './restated.ts';
 
 /** What the person is asked. */
-export interface Asked {
+export interface ConsentRequest {
   readonly interactionId: string;
   readonly client: AskingClient;
   /** The address of the endpoint. */
@@ -29,9 +29,9 @@ export type Decision =
 /** The page on which people agree. */
 export interface Consent {
   /** Undefined where the page was shown. The person may have decided before confirming that it is them. */
-  show(context: PageRequest, asked: Asked): Promise<Decision | undefined>;
+  show(context: PageRequest, asked: ConsentRequest): Promise<Decision | undefined>;
   /** Undefined where another page was shown instead. */
-  decide(context: PageRequest, asked: Asked): Promise<Decision | undefined>;
+  decide(context: PageRequest, asked: ConsentRequest): Promise<Decision | undefined>;
 }
 
 interface Options {
@@ -55,7 +55,7 @@ export function createConsentHandlers(options: Options): Handlers {
       interaction.result = { error: 'access_denied', error_description: 'The person did not agree.' };
     } else await grant(options, { interaction, asked, decision });
     await interaction.persist();
-    sendPage(context.response, 200, leavePage(context.around, asked, interaction.returnTo));
+    sendPage(context.response, 200, redirectPage(context.around, asked, interaction.returnTo));
   }
 
   return {
@@ -65,13 +65,13 @@ export function createConsentHandlers(options: Options): Handlers {
 }
 
 async function openInteraction({ provider, addresses, clients }: Options, { request, response }: PageRequest) {
-  const interaction = await findInteraction(await provider(), restated(request, addresses, {}), response);
+  const interaction = await findInteraction(await provider(), rewriteRequest(request, addresses, {}), response);
   const { client_id, redirect_uri, resource: url, scope } = interaction.params as Record<string, string>; // checked by the library
   const client = await clients.asking(client_id ?? '', redirect_uri ?? '');
   const resource = addresses.resourceNamed(url ?? '');
   if (!client || !resource) throw new ToolError('not_found', ENDED);
   const { capsuleId } = resource;
-  const asked: Asked = {
+  const asked: ConsentRequest = {
     interactionId: interaction.uid,
     client,
     resource: resource.url,
@@ -97,7 +97,7 @@ async function findInteraction(
 
 interface Granted {
   readonly interaction: Interaction;
-  readonly asked: Asked;
+  readonly asked: ConsentRequest;
   readonly decision: { readonly app: ConnectedAppRecord; readonly scopes: readonly string[] };
 }
 

@@ -3,11 +3,11 @@ import { type Html, html } from '../sign-in/html.ts';
 import type { HtmlPage } from '../sign-in/layout.ts';
 import type { PageContext } from '../sign-in/views.ts';
 import { THIS_COMPUTER } from './client-metadata.ts';
-import type { Asked } from './consent-handlers.ts';
+import type { ConsentRequest } from './consent-handlers.ts';
 import type { CapsuleOffer, Offer, ScopeOffer } from './offers.ts';
 
 export interface PageOptions {
-  readonly asked: Asked;
+  readonly asked: ConsentRequest;
   readonly around: PageContext;
   /** Where the form goes. */
   readonly action: string;
@@ -71,7 +71,7 @@ ${allow(person ?? offer.name)}`,
   });
 }
 
-/** At a capsule's endpoint, for everybody else. It says the same whether or not there is such a capsule. */
+/** Shown at a capsule's endpoint to everybody else. The text does not reveal whether the capsule exists. */
 export function tokenPage(
   page: PageOptions,
   { person, isServed }: { readonly person: string | undefined; readonly isServed: boolean },
@@ -132,13 +132,13 @@ ${after}`,
 }
 
 /** A name that nobody checked is not in the heading. */
-function headingOf({ name, host, verified }: Asked['client']): string {
+function headingOf({ name, host, verified }: ConsentRequest['client']): string {
   if (verified) return `Connect ${name}?`;
   if (host === THIS_COMPUTER) return `Connect an app on ${host}?`;
   return host.startsWith('the app for ') ? `Connect ${host}?` : `Connect an app of ${host}?`;
 }
 
-function unverified({ name, host }: Asked['client']): Html {
+function unverified({ name, host }: ConsentRequest['client']): Html {
   return html`<p class="warning"><strong>Unverified.</strong> It calls itself “${name}”, and nobody checked that. What you allow goes to <strong>${host}</strong>. Go on only if you have just started this yourself.</p>`;
 }
 

@@ -14,7 +14,7 @@ import { BrowserSessions } from '../sign-in/browser-sessions.ts';
 import { sendOn, sendPage } from '../sign-in/layout.ts';
 import type { PageRequest } from '../sign-in/page-request.ts';
 import { returnPath } from '../sign-in/return-path.ts';
-import type { Asked, Consent, Decision } from './consent-handlers.ts';
+import type { ConsentRequest, Consent, Decision } from './consent-handlers.ts';
 import { capsulePage, choicePage, type PageOptions, type Problem, tokenPage } from './consent-views.ts';
 import { Offers } from './offers.ts';
 import { TokenProofs } from './token-proofs.ts';
@@ -50,7 +50,7 @@ class ConsentPage implements Consent {
   }
 
   /** Shows what is asked. A person who is not signed in, or must confirm a decision, signs in first and comes back. */
-  async show(context: PageRequest, asked: Asked): Promise<Decision | undefined> {
+  async show(context: PageRequest, asked: ConsentRequest): Promise<Decision | undefined> {
     const confirmed = await this.#confirmed(context, asked);
     if (!confirmed) return this.#show(context, asked).then(() => undefined);
     const decision = await this.#allow(context, asked, confirmed);
@@ -58,7 +58,7 @@ class ConsentPage implements Consent {
     return decision;
   }
 
-  async #show(context: PageRequest, asked: Asked, problem?: Problem): Promise<void> {
+  async #show(context: PageRequest, asked: ConsentRequest, problem?: Problem): Promise<void> {
     const person = await this.#sessions.of(context);
     // Also for a person who goes on as somebody else.
     returnPath.keep(context.response, context.url.pathname);
@@ -79,13 +79,13 @@ class ConsentPage implements Consent {
   }
 
   /** What came of the form. Undefined where the page is shown again. */
-  async decide(context: PageRequest, asked: Asked): Promise<Decision | undefined> {
+  async decide(context: PageRequest, asked: ConsentRequest): Promise<Decision | undefined> {
     const decision = await this.#decide(context, asked);
     if (decision) returnPath.take(context.request, context.response);
     return decision;
   }
 
-  async #decide(context: PageRequest, asked: Asked): Promise<Decision | undefined> {
+  async #decide(context: PageRequest, asked: ConsentRequest): Promise<Decision | undefined> {
     const { form } = context;
     if (form.get('decision') === 'token') return this.#takeToken(context, asked);
     const by = await this.#by(context, asked);
@@ -101,7 +101,7 @@ class ConsentPage implements Consent {
     return this.#allow(context, asked, { by, given });
   }
 
-  async #allow(context: PageRequest, asked: Asked, { by, given }: Allowed): Promise<Decision | undefined> {
+  async #allow(context: PageRequest, asked: ConsentRequest, { by, given }: Allowed): Promise<Decision | undefined> {
     if (asked.capsuleId === undefined && !(await this.#offers.holds(asked, by.principal, given)))
       return this.#again(context, asked, 'The app did not ask for so much, or you may not do it yourself.');
     const answer = await this.#call(context, asked, by, { decision: 'allow', ...given });
@@ -114,7 +114,7 @@ class ConsentPage implements Consent {
   }
 
   /** What the person decided in this browser before they confirmed that it is them. */
-  async #confirmed(context: PageRequest, asked: Asked): Promise<Allowed | undefined> {
+  async #confirmed(context: PageRequest, asked: ConsentRequest): Promise<Allowed | undefined> {
     const { searchParams } = context.url;
     const given = givenBy(searchParams, asked);
     const principal = given && (await this.#sessions.of(context));
@@ -146,7 +146,7 @@ class ConsentPage implements Consent {
   }
 
   /** Wrong tokens are counted; no token is logged or audited. */
-  async #takeToken(context: PageRequest, asked: Asked): Promise<undefined> {
+  async #takeToken(context: PageRequest, asked: ConsentRequest): Promise<undefined> {
     const { interactionId, capsuleId } = asked;
     const { browser, address, form } = context;
     if (capsuleId === undefined) return this.#again(context, asked, 'Choose what the app may do.');
@@ -162,11 +162,11 @@ class ConsentPage implements Consent {
     return this.#again(context, asked, 'This is not a token of this address. Copy the whole token, from cpt_ on.');
   }
 
-  async #again(context: PageRequest, asked: Asked, text?: string, status = 400): Promise<undefined> {
+  async #again(context: PageRequest, asked: ConsentRequest, text?: string, status = 400): Promise<undefined> {
     await this.#show(context, asked, text === undefined ? undefined : { text, status });
   }
 
-  async #by(context: PageRequest, { interactionId, capsuleId }: Asked): Promise<By | undefined> {
+  async #by(context: PageRequest, { interactionId, capsuleId }: ConsentRequest): Promise<By | undefined> {
     const proof =
       capsuleId === undefined ? undefined : await this.#proofs.find(interactionId, capsuleId, context.browser);
     const principal = proof ? undefined : await this.#sessions.of(context);
@@ -178,7 +178,7 @@ class ConsentPage implements Consent {
     return { principal: agreeing(capsulePrincipal(capsule, catalog, owner)), tokenPrefix: proof.tokenPrefix };
   }
 
-  #call(context: PageRequest, asked: Asked, { principal, tokenPrefix }: By, decided: Decided) {
+  #call(context: PageRequest, asked: ConsentRequest, { principal, tokenPrefix }: By, decided: Decided) {
     const { id: clientId, name, host, verified } = asked.client;
     return this.#options.registry.call({
       principal,
@@ -201,7 +201,7 @@ class ConsentPage implements Consent {
    * What is chosen when the page opens: reading, but where the person has let the same app in here before, what it asks for now. So an app
    * that needs more can ask for it, and a new one begins with little.
    */
-  async #chosenBefore({ client, resource, scopes }: Asked, person: Principal): Promise<AppScope> {
+  async #chosenBefore({ client, resource, scopes }: ConsentRequest, person: Principal): Promise<AppScope> {
     const where = { userId: person.ownerId, clientId: client.id, resource };
     const known = await this.#options.store.connectedApps.first({ where });
     const wanted = known ? APP_SCOPES.findLast((scope) => scopes.includes(scope)) : undefined;
@@ -215,13 +215,13 @@ interface Allowed {
 }
 
 /** Has the person confirm that it is them, and come back with what they decided. */
-function confirmFirst({ response, around, url, browser }: PageRequest, asked: Asked, allowed: Allowed): undefined {
+function confirmFirst({ response, around, url, browser }: PageRequest, asked: ConsentRequest, allowed: Allowed): undefined {
   const mark = markFor(browser, decidedText(asked, allowed));
   const then = `${url.pathname}?${new URLSearchParams({ give: allowed.given.scopes?.at(-1) ?? '', mark })}`;
   sendOn(response, around.at(`/sign-in/again?${new URLSearchParams({ then })}`));
 }
 
-function decidedText({ interactionId }: Asked, { by, given }: Allowed): string {
+function decidedText({ interactionId }: ConsentRequest, { by, given }: Allowed): string {
   return JSON.stringify([interactionId, by.principal.ownerId, given]);
 }
 
@@ -238,7 +238,7 @@ interface Form {
 }
 
 /** What the form hands out. Undefined where nothing was chosen. */
-function givenBy(form: Form, { capsuleId }: Asked): DecisionTerms | undefined {
+function givenBy(form: Form, { capsuleId }: ConsentRequest): DecisionTerms | undefined {
   if (capsuleId !== undefined) return { capsuleId };
   const chosen = form.get('give') ?? '';
   if (chosen === 'capsule') {

@@ -20,11 +20,11 @@ const FAILED_KEPT_MS = 60 * 1000;
 const MOST_REMEMBERED = 1000;
 /** Each look-up makes the server send a request. */
 export const FETCHES_FOR_ONE_ADDRESS = 10;
-/** Only a flood from many networks comes so far. Clients that are known go on. */
+/** Only a flood from many networks comes so far. Clients that are known continue. */
 export const FETCHES_PER_MINUTE = 1200;
 
 /** The address of the request for which clients are looked up. The library does not pass it on. */
-export const lookedUpFor = new AsyncLocalStorage<string>();
+export const forAddress = new AsyncLocalStorage<string>();
 
 interface Options {
   readonly store: Store;
@@ -59,7 +59,7 @@ export class ClientDocuments {
     this.#now = now;
   }
 
-  /** `kept`: what was read earlier. Undefined for an id that is no such address. @throws OAuthError (invalid_client) */
+  /** `kept`: the document read earlier. Undefined if the id is not a document address. @throws OAuthError (invalid_client) */
   async find(clientId: string, kept: OAuthClientRecord | undefined): Promise<OAuthClientRecord | undefined> {
     if (!isDocumentAddress(clientId)) return undefined;
     const known = this.#known.get(clientId);
@@ -101,7 +101,7 @@ export class ClientDocuments {
   }
 
   async #count(): Promise<void> {
-    const address = lookedUpFor.getStore();
+    const address = forAddress.getStore();
     if (address !== undefined) await this.#limitForAddress(networkOf(address));
     await this.#limit('all');
   }
@@ -134,7 +134,7 @@ export class ClientDocuments {
     return this.#store.transaction(async (tx) => {
       const known = await tx.oauthClients.first({ where: { clientId } });
       if (known) return tx.oauthClients.update(known.id, member);
-      const address = lookedUpFor.getStore();
+      const address = forAddress.getStore();
       const networkHash = address === undefined ? undefined : hashSecret(networkOf(address));
       return tx.oauthClients.insert({ clientId, kind: 'metadata', ...member, ...(networkHash && { networkHash }) });
     });

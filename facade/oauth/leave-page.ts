@@ -7,10 +7,10 @@ interface RedirectTarget {
 }
 
 /**
- * Takes the browser back to the app by itself. The answer to the form is a page and no redirect: browsers hold all addresses that a form leads to
- * against its policy, and some apps send people on from the one that they gave.
+ * Sends the browser back to the app by itself. The form is answered by a page, not by a redirect: browsers check all addresses that a form
+ * leads to against the policy, and some apps redirect further.
  */
-export function leavePage({ workspace }: PageContext, { client: { host } }: RedirectTarget, address: string): HtmlPage {
+export function redirectPage({ workspace }: PageContext, { client: { host } }: RedirectTarget, address: string): HtmlPage {
   return {
     title: `Back to the app – ${workspace}`,
     refresh: address,

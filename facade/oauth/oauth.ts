@@ -1,7 +1,7 @@
 import type { Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
 import type { Store } from '../../store/port.ts';
-import { startOnce } from '../../store/repeated.ts';
+import { startLeaderTask } from '../../store/repeated.ts';
 import { appPrincipal } from '../../tools/core/access/app-principal.ts';
 import { createFetch } from '../../tools/core/outbound/fetch.ts';
 import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
@@ -20,8 +20,8 @@ import { createShowProblem, errorRenderer } from './problem-page.ts';
 import { createProvider } from './provider.ts';
 import { Requests } from './requests.ts';
 import { StepUps } from './step-ups.ts';
-import { forgetUnused } from './unused-clients.ts';
-import { forgetEnded } from './upkeep.ts';
+import { removeUnusedClients } from './unused-clients.ts';
+import { removeEndedConnections } from './upkeep.ts';
 
 const UPKEEP_MS = 60 * 60 * 1000;
 const LARGEST_KEYS = 64 * 1024;
@@ -70,10 +70,10 @@ export function createOAuth(options: OAuthOptions) {
   );
   const requests = new Requests({ store, addresses, clients, stepUps, provider });
   const forget = async () => {
-    await forgetEnded(store, now());
-    await forgetUnused(store, now());
+    await removeEndedConnections(store, now());
+    await removeUnusedClients(store, now());
   };
-  const upkeep = startOnce(store.jobs, forget, { onFailure, everyMs: UPKEEP_MS });
+  const upkeep = startLeaderTask(store.jobs, forget, { onFailure, everyMs: UPKEEP_MS });
   return {
     accessTokens: createAccessTokens({ ...options, store: store.credentials ?? store, addresses }),
     stepUps,

@@ -35,7 +35,7 @@ export interface CapsuleOffer extends Offer {
 
 type Asking = Pick<Connection, 'client' | 'resource'> & { readonly scopes?: readonly string[] };
 
-/** Works out what can be handed out, by asking what an app would reach. */
+/** Works out what can be handed out, from what an app would reach. */
 export class Offers {
   readonly #store: Readers;
   readonly #registry: Registry;

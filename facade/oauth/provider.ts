@@ -41,7 +41,7 @@ interface ProviderOptions extends StateOptions {
   isConnected(grantId: string): Promise<boolean>;
   renderError: NonNullable<Configuration['renderError']>;
   readonly earlyErrors: ReturnType<typeof earlyErrors>;
-  /** A request failed in a way that is no answer of the protocol. */
+  /** A request failed in a way that is not an answer of the protocol. */
   onError(cause: unknown, response: ServerResponse): void;
   /** A client ended a connection, by revoking it or by showing again what was used. */
   onEnded(ended: { readonly app: string; readonly client: string | undefined; readonly by: string }): void;

@@ -12,7 +12,7 @@ export function describeReach(baseUrl: string, isOn: boolean): string {
     : `MCP clients in reach connect by signing in at ${here}. Hosted ones (Claude, ChatGPT) cannot: ${problem}; set BASE_URL to a public https address.`;
 }
 
-/** Why hosted clients cannot reach the address. Undefined where they may. */
+/** Why hosted clients cannot reach the address. Undefined if they may. */
 function reachProblem(url: URL): string | undefined {
   const host = hostOf(url);
   const isPrivate =

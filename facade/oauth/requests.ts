@@ -8,11 +8,11 @@ import type { RequestContext } from '../http/request-context.ts';
 import { sendJson } from '../http/respond.ts';
 import { type Addresses, paths } from './addresses.ts';
 import type { ClientProperties, Clients } from './clients.ts';
-import { lookedUpFor } from './documents.ts';
+import { forAddress } from './documents.ts';
 import { OAuthError } from './oauth-error.ts';
 import { authorizationQuery, requireResource, tokenForm } from './parameters.ts';
 import { createRegistration } from './registration.ts';
-import { type Changes, restated } from './restated.ts';
+import { type Changes, rewriteRequest } from './restated.ts';
 import { findState } from './states.ts';
 import type { StepUps } from './step-ups.ts';
 
@@ -85,8 +85,8 @@ export class Requests {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('X-Frame-Options', 'DENY');
     const answer = provider.callback();
-    const restatedRequest = restated(request, this.#options.addresses, changes);
-    await lookedUpFor.run(address, () => answer(restatedRequest, response));
+    const restatedRequest = rewriteRequest(request, this.#options.addresses, changes);
+    await forAddress.run(address, () => answer(restatedRequest, response));
   }
 
   async #validate(properties: ClientProperties): Promise<void> {

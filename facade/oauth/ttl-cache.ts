@@ -23,7 +23,7 @@ export function createTtlCache<Value extends object>(name: string, keeping: TtlC
 
 function shared<Value extends object>(name: string, cluster: Cluster, periodMs: number): TtlCache<Value> {
   const named = (key: string) => `${name} ${key}`;
-  // Under such a name there are values of this kind alone.
+  // Keys of this form hold values of this type only.
   const known = (value: object | undefined) => value as Value | undefined;
   return {
     put: (key, value) => cluster.put(named(key), value, periodMs),

@@ -10,7 +10,7 @@ export const LAPSED_MS = 180 * DAY_MS;
 export const MOST_UNUSED = 1000;
 
 /** Removes clients that nobody uses and no administrator made. */
-export async function forgetUnused(store: Store, now: Date): Promise<void> {
+export async function removeUnusedClients(store: Store, now: Date): Promise<void> {
   for (const client of await clientsOf(store, ['registered', 'metadata'])) {
     const since = now.getTime() - Date.parse(client.lastUsedAt ?? client.createdAt);
     if (since < (client.lastUsedAt === undefined ? UNUSED_MS : LAPSED_MS)) continue;

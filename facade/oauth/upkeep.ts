@@ -8,7 +8,7 @@ const SETTLED_MS = 60 * 60 * 1000;
  * Removes the tokens of connections that ended, and connections without any token: their client did not come for it, or did not use it for
  * so long that the last one expired.
  */
-export async function forgetEnded(store: Store, now: Date): Promise<void> {
+export async function removeEndedConnections(store: Store, now: Date): Promise<void> {
   const settled = new Date(now.getTime() - SETTLED_MS).toISOString();
   await forEach(
     (page) => store.connectedApps.find({ to: settled, ...page }),

@@ -7,11 +7,11 @@ import { cookiesNamed } from '../http/session-cookie.ts';
 export interface Browsers {
   /** The secret of the browser. A browser without one gets one. */
   meet(request: IncomingMessage, response: ServerResponse): string;
-  /** The secret of a browser that sent one of our forms. @throws ToolError (forbidden) where another browser got the form */
+  /** The secret of a browser that sent one of our forms. @throws ToolError (forbidden) if another browser got the form */
   recognise(request: IncomingMessage, form: ReadonlyMap<string, string>): string;
   /** Stores a signed text in the browser for a while. Undefined removes it. */
   keep(response: ServerResponse, secret: string, text: string | undefined): void;
-  /** The stored text. Undefined where there is none, or it was not signed for this browser. */
+  /** The stored text. Undefined if there is none, or it was not signed for this browser. */
   kept(request: IncomingMessage): string | undefined;
 }
 
@@ -19,7 +19,7 @@ const SECRET = /^[\w-]{43}$/;
 const LIFETIME_SECONDS = 24 * 60 * 60;
 const KEPT_SECONDS = 10 * 60;
 
-/** `secure`: browsers use https. The name of the cookie then makes them refuse one that another host set. */
+/** `secure`: browsers use https. The cookie name then makes them refuse a cookie set by another host. */
 export function createBrowsers(secure: boolean): Browsers {
   const prefix = secure ? '__Host-' : '';
   const [own, kept] = [`${prefix}admin-browser`, `${prefix}admin-flow`];

@@ -25,7 +25,7 @@ export interface Mailer extends Dependency {
   readonly kind: 'smtp' | 'console';
   /** Takes the mail and returns at once. A failure is logged and shown by `health`. */
   send(mail: Mail): void;
-  /** Resolves when the mail server has taken the mail. Rejects where it does not. */
+  /** Resolves when the mail server has taken the mail. Rejects if it does not. */
   deliver(mail: Mail): Promise<void>;
   /** Waits a while for mails that are being sent. */
   close(): Promise<void>;
@@ -46,7 +46,7 @@ export function createMailer({ smtpUrl, ...options }: MailerOptions): Mailer {
 const TIME_LIMITS = { dnsTimeout: 5000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 const CLOSE_MS = 5000;
 
-/** The connection to the mail server. Its code is loaded where there is one. */
+/** The connection to the mail server. Its code is loaded if there is one. */
 export async function createSmtpTransport(smtpUrl: string, mailFrom: string) {
   const { createTransport } = await import('nodemailer');
   return createTransport(

@@ -108,7 +108,7 @@ function keySet(uri: string): JWTVerifyGetKey {
   return createRemoteJWKSet(new URL(uri), { cooldownDuration: 0 });
 }
 
-/** The public key for a token. Undefined where the provider has none for it. @throws ToolError (unavailable) */
+/** The public key for a token. Undefined if the provider has none for it. @throws ToolError (unavailable) */
 export async function findSigningKey(keys: JWTVerifyGetKey, header: TokenHeader): Promise<KeyObject | undefined> {
   try {
     const { alg, kid } = header;

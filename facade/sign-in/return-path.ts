@@ -14,7 +14,7 @@ const OF_APP = '/oauth/consent/';
 /** Where signing in again ends. */
 export const CONFIRMED = '/sign-in/confirmed';
 
-/** The page that somebody asked for before signing in, kept in the browser meanwhile. */
+/** The page requested before signing in, stored in the browser. */
 export const returnPath = {
   keep(response: ServerResponse, path: string): void {
     if (path === '/' || path.length > LONGEST) return;
@@ -25,7 +25,7 @@ export const returnPath = {
     response.appendHeader('Set-Cookie', `${NAME}=; Max-Age=0; ${ATTRIBUTES}`);
   },
 
-  /** The kept path, which is forgotten. `/` where there is none of ours. */
+  /** Returns the stored path and removes it. `/` if there is none of ours. */
   take(request: IncomingMessage, response: ServerResponse): string {
     const path = keptIn(request);
     if (path !== undefined) this.forget(response);
@@ -48,7 +48,9 @@ export const returnPath = {
     return search === undefined ? undefined : `/sign-in/again${search}`;
   },
 
-  /** The page of a query that goes on once the person has confirmed that it is them. Undefined: another page of the browser waits for it. */
+  /**
+   * The page of a query that continues once the person has confirmed that it is them. Undefined: another page of the browser waits for it.
+   */
   goesOn(query: URLSearchParams): string | undefined {
     const path = query.get('then') ?? '';
     return OURS.test(path) && path.startsWith(OF_APP) ? path : undefined;

@@ -11,11 +11,11 @@ export interface PageContext {
 }
 
 interface SignInPageOptions {
-  /** The name of the external provider, where there is one. */
+  /** The name of the external provider, if there is one. */
   readonly provider: string | undefined;
   /** The path of the script that uses passkeys. Undefined: none are offered. */
   readonly passkeyScript: string | undefined;
-  /** The text that was entered before, if it was no e-mail address. */
+  /** The text that was entered before, if it was not an e-mail address. */
   readonly wrong?: string | undefined;
   readonly signedOut?: boolean;
   /** Whether an app waits to be let in. */

@@ -48,7 +48,7 @@ export interface CheckedLine {
   readonly json: string;
 }
 
-/** The lines of such a file, one after the other. @throws OperatorError that names the first line that was changed or cut */
+/** The lines of such a file, in order. @throws OperatorError naming the first line that was changed or cut */
 export async function* checkedLines(path: string): AsyncGenerator<CheckedLine> {
   let sum = '';
   let line = 0;

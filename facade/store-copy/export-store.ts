@@ -14,7 +14,7 @@ interface ExportOptions {
   /** Version of the product. */
   readonly version: string;
   readonly now: Date;
-  /** Others may write to the store meanwhile: it is read again afterwards, and all must be as it was. */
+  /** Others may write during the export, so the store is read again afterwards and must be unchanged. */
   readonly isShared: boolean;
   /** Called from time to time with the number of lines that were written. */
   onProgress?(lines: number): void;

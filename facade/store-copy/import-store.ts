@@ -17,7 +17,7 @@ interface ImportOptions {
 const TOLD_EVERY = 200;
 
 /**
- * Puts all that a file holds into an empty store, line by line, and compares both. One that was interrupted goes on when it is begun
+ * Puts all that a file holds into an empty store, line by line, and compares both. One that was interrupted continues when it is begun
  * again. The store is not to be used before all is equal; until then it says that itself.
  */
 export async function importAll(store: Store, path: string, options: ImportOptions): Promise<readonly Comparison[]> {

@@ -15,7 +15,7 @@ export async function refuseUnfinishedMove(store: Store): Promise<void> {
   );
 }
 
-/** The last line that is in the store: 0 where nothing is. Notes that the import begins. @throws OperatorError where it may not */
+/** The last line that is in the store: 0 where nothing is. Notes that the import begins. @throws OperatorError if it may not */
 export async function beginMove(store: Store, exportId: string): Promise<number> {
   const move = await store.moves.get(MOVE_ID);
   if (move && move.exportId !== exportId) {

@@ -76,7 +76,7 @@ const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f
 /** Longer ones may be dropped, says the same text. */
 const LONGEST_STATE = 512;
 
-/** Undefined where it is malformed: the caller's trace is then not continued. */
+/** Undefined if it is malformed: the caller's trace is then not continued. */
 function remoteSpan(api: typeof Api, { traceparent, tracestate }: TraceContext): Api.SpanContext | undefined {
   const [, version, traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(traceparent.trim()) ?? [];
   if (version === undefined || (version === '00' && more !== undefined)) return undefined;

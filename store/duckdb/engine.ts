@@ -24,7 +24,7 @@ export class Engine {
     const instance = await DuckDBInstance.create(path ?? ':memory:', {
       threads: path === undefined ? '1' : '2',
       memory_limit: `${memoryMb}MB`,
-      // `DuckRowStore` says when, since nobody may commit meanwhile.
+      // `DuckRowStore` decides when, because nobody may commit during this.
       checkpoint_threshold: '1TB',
       integer_division: 'true',
       default_null_order: 'nulls_last_on_asc_first_on_desc',

@@ -14,7 +14,7 @@ export function currentRowsFile(folder: string): number {
   return Math.max(0, ...numbersIn(folder).flatMap(({ number, isDraft }) => (isDraft ? [] : number)));
 }
 
-/** Removes all files of imported rows but the one that counts, and what did not fit into memory once. */
+/** Removes all files of imported rows except the current one, and spilled temporary data. */
 export function removeOthers(folder: string, current: number): void {
   for (const { name, number, isDraft } of numbersIn(folder)) {
     if (isDraft || number !== current) rmSync(join(folder, name), { force: true });

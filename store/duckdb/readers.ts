@@ -1,13 +1,13 @@
-import { Lending } from '../lending.ts';
+import { ResourcePool } from '../lending.ts';
 import type { ReadOptions, RowSnapshot } from '../rows-port.ts';
 import type { Connection } from './connection.ts';
 
 /** Connections that answer questions, one question at a time each. Other questions wait in the order in which they came. */
 export class Readers {
-  readonly #connections: Lending<Connection>;
+  readonly #connections: ResourcePool<Connection>;
 
   constructor(connections: readonly Connection[]) {
-    this.#connections = new Lending(connections);
+    this.#connections = new ResourcePool(connections);
   }
 
   /** Runs the work on one state of the rows. @throws the reason of the signal when it is aborted */

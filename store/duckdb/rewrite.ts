@@ -5,8 +5,8 @@ import type { Connection } from './connection.ts';
 import { text } from './engine.ts';
 
 /**
- * Copies all tables into a new file, which appears complete or not at all. The engine keeps the bytes of deleted rows until it uses their
- * place again; the copy has none of them. Nobody may write meanwhile.
+ * Copies all tables into a new file, which appears complete or not at all. The engine keeps the bytes of deleted rows until it reuses
+ * their place; the copy does not have them. Nobody may write during this.
  */
 export async function copyTables(writer: Connection, target: string): Promise<void> {
   const draft = `${target}.tmp`;

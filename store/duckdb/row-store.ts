@@ -5,7 +5,7 @@ import type { StoreDamaged } from '../errors.ts';
 import { nextSeqAfter } from '../rows/kept-rows.ts';
 import type {
   ExchangeRate,
-  KeptRows,
+  RawRows,
   NamedQuery,
   Parameter,
   ReadOptions,
@@ -24,7 +24,7 @@ import { type LoadedPart, loadRows } from '../sql/writing/load.ts';
 import { putRows } from '../sql/writing/put.ts';
 import { restoreRows } from '../sql/writing/restore.ts';
 import { TouchedTables } from '../sql/writing/touched.ts';
-import { Turns } from '../turns.ts';
+import { Mutex } from '../turns.ts';
 import { DelayedRewrite } from './delayed-rewrite.ts';
 import { digestOfTable } from './derived.ts';
 import { currentRowsFile, rowsFile } from './files.ts';
@@ -48,7 +48,7 @@ export class DuckRowStore implements RowStore {
   version = 0;
   readonly #options: RowsOptions;
   readonly #rows: RowsFile;
-  readonly #turns = new Turns();
+  readonly #turns = new Mutex();
   readonly #rewriting = new DelayedRewrite(() => this.#rewrite());
   #nextSeq = 0;
   /** Audit entries of the rows that may not be in the audit log yet. */
@@ -96,7 +96,7 @@ export class DuckRowStore implements RowStore {
     };
   }
 
-  async restore(kept: KeptRows): Promise<StagedWrite> {
+  async restore(kept: RawRows): Promise<StagedWrite> {
     const turn = await this.#write();
     const counts = await turn.work((writer) => restoreRows(writer, kept));
     // Rows that are imported later come after these.

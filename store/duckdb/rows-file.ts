@@ -21,7 +21,7 @@ export class RowsFile {
     return this.#opening;
   }
 
-  /** Runs the work, which may call others. @throws StoreUnavailable where the engine has failed, which is opened again then */
+  /** Runs the work, which may call others. @throws StoreUnavailable if the engine has failed, which is opened again then */
   async use<Result>(work: (opened: OpenedRows) => Promise<Result>): Promise<Result> {
     const opened = await this.get();
     try {

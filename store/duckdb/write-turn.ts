@@ -3,7 +3,7 @@ import { refusalOf } from '../disk-full.ts';
 import type { Connection } from './connection.ts';
 import { writeFact } from './schema.ts';
 
-/** Audit entries are kept this long beside their rows, so that a copy of the folder made meanwhile has them. */
+/** Audit entries are kept this long beside their rows, so that a folder copied in this time has them. */
 const KEPT_MS = 60 * 60 * 1000;
 
 interface WriteTurnOptions {

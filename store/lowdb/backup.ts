@@ -86,8 +86,8 @@ async function copyOnce(source: string, target: string): Promise<void> {
 }
 
 /**
- * Copies the file of imported rows, with its log of later writes. The engine changes the file itself only now and then, so it is copied
- * again where that happened meanwhile. It comes after the journals: rows without their transaction bring its audit entries with them.
+ * Copies the file of imported rows with its log of later writes. If the engine changed the file during the copy, it is copied again. It is
+ * copied after the journals: rows without their transaction bring its audit entries with them.
  */
 async function copyRows(source: string, target: string): Promise<void> {
   for (let attempt = 1; attempt <= ROWS_ATTEMPTS; attempt += 1) {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Low } from 'lowdb';
 import { startErrorOf } from '../disk-full.ts';
-import { type Opening, unwatched } from '../opening.ts';
+import { type OpenProgress, noProgress } from '../opening.ts';
 import type { Readers, Store } from '../port.ts';
 import { SegmentedAudit } from './audit/log.ts';
 import { type Files, realFiles } from './files/files.ts';
@@ -36,12 +36,12 @@ export interface LowdbOptions {
   readonly metricsMemoryMb?: number;
   readonly format?: Format;
   readonly files?: Files;
-  readonly opening?: Opening | undefined;
+  readonly opening?: OpenProgress | undefined;
 }
 
 /**
  * Opens the embedded store: everything in memory, durable in a folder.
- * @throws StoreLocked, StoreDamaged, OperatorError where there is no room
+ * @throws StoreLocked, StoreDamaged, OperatorError if there is no room
  */
 export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
   const { folder, opening } = options;
@@ -57,7 +57,7 @@ export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
 }
 
 async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store> {
-  const { folder, files = realFiles, format = currentFormat, now = () => new Date(), opening = unwatched } = options;
+  const { folder, files = realFiles, format = currentFormat, now = () => new Date(), opening = noProgress } = options;
   const collections = emptyCollections();
   const unwritten = new UndoLog();
   const snapshots = new SnapshotAdapter(join(folder, SNAPSHOT), {
@@ -111,7 +111,7 @@ interface RecoverOptions {
   readonly low: Low<Snapshot>;
   readonly format: Format;
   readonly manifest: Manifest;
-  readonly opening: Opening;
+  readonly opening: OpenProgress;
 }
 
 /** Loads the records as they were when the last write was answered. */

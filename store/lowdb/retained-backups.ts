@@ -95,7 +95,7 @@ function unfinishedOf(source: string): string {
 }
 
 function remove(path: string): Promise<void> {
-  // Whoever was killed while writing there may take a moment to end.
+  // A process killed while writing there may take a moment to end.
   return rm(path, { recursive: true, force: true, maxRetries: 3 });
 }
 
@@ -110,7 +110,7 @@ function readFolder(folder: string): string[] {
   }
 }
 
-/** Undefined where the file is not there or damaged. */
+/** Undefined if the file is not there or damaged. */
 async function factsOf(path: string): Promise<BackupFacts | undefined> {
   try {
     return backupFacts.parse(JSON.parse(await readFile(join(path, BACKUP_FACTS), 'utf8')));

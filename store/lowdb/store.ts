@@ -18,7 +18,7 @@ import { changeOf } from '../record-change.ts';
 import type { Row } from '../row.ts';
 import type { RowStore } from '../rows-port.ts';
 import type { Size } from '../sizes.ts';
-import { Turns } from '../turns.ts';
+import { Mutex } from '../turns.ts';
 import type { SegmentedAudit } from './audit/log.ts';
 import type { FolderLock } from './files/lock.ts';
 import type { Manifest } from './files/manifest.ts';
@@ -55,7 +55,7 @@ export class LowdbStore implements StoreCore {
   readonly rows: RowStore;
   readonly jobs = new OwnJobs();
   readonly #parts: StoreParts;
-  readonly #turns = new Turns();
+  readonly #turns = new Mutex();
   readonly #listeners = new CommitListeners();
   readonly #additions = new CommitAdditions();
   #closing: Promise<void> | undefined;

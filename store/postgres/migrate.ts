@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../errors.ts';
-import { type Opening, unwatched } from '../opening.ts';
+import { type OpenProgress, noProgress } from '../opening.ts';
 import type { Database } from './database.ts';
 import { migrateJobs } from './jobs/migrate-jobs.ts';
 import type { ClientSession, Session } from './session.ts';
@@ -17,7 +17,7 @@ interface Migration {
 }
 
 /** A last step of the migration, for tables that are made from definitions. It runs under the lock, in the transaction. */
-export type Finish = (session: ClientSession, opening: Opening) => Promise<void>;
+export type Finish = (session: ClientSession, opening: OpenProgress) => Promise<void>;
 
 /**
  * Runs the migrations that this database has not had, in the order of their names, each once whatever the number of processes that start
@@ -27,7 +27,7 @@ export type Finish = (session: ClientSession, opening: Opening) => Promise<void>
 export async function migrate(
   database: Database,
   finish: Finish = async () => {},
-  opening: Opening = unwatched,
+  opening: OpenProgress = noProgress,
 ): Promise<void> {
   await database.patiently(async (session) => {
     opening.step('waiting for another process that changes the tables');

@@ -1,5 +1,5 @@
 import { OperatorError } from '../errors.ts';
-import { type Opening, unwatched } from '../opening.ts';
+import { type OpenProgress, noProgress } from '../opening.ts';
 import type { Store } from '../port.ts';
 import { createShared, type Shared } from './cluster/shared.ts';
 import { Database, type DatabaseOptions } from './database.ts';
@@ -15,7 +15,7 @@ export interface PostgresOptions extends DatabaseOptions {
   readonly now?: (() => Date) | undefined;
   /** Milliseconds of a clock that never goes back. Default: the machine's. */
   readonly clock?: (() => number) | undefined;
-  readonly opening?: Opening | undefined;
+  readonly opening?: OpenProgress | undefined;
 }
 
 /**
@@ -25,7 +25,7 @@ export interface PostgresOptions extends DatabaseOptions {
 export async function openPostgresStore({
   now = () => new Date(),
   clock,
-  opening = unwatched,
+  opening = noProgress,
   ...options
 }: PostgresOptions): Promise<Store> {
   const database = new Database(options);

@@ -1,5 +1,5 @@
 import { importedRows, type RowType } from '../../resources/imported-rows.ts';
-import type { KeptRows } from '../rows-port.ts';
+import type { RawRows } from '../rows-port.ts';
 import { quoted, type RawTable, rawTables } from '../sql/raw-tables.ts';
 import { plainTypes, recordOf, rowOf, statedTables, type TableRow } from './records.ts';
 
@@ -29,13 +29,13 @@ export function storedColumns(table: RawTable): string[] {
 }
 
 /** The rows as the table holds them, with the columns that follow from others. */
-export function withDerivedColumns({ table, rows }: KeptRows): TableRow[] {
+export function withDerivedColumns({ table, rows }: RawRows): TableRow[] {
   const type = typeOf(table);
   return rows.map((row) => ({ ...recordOf(type, rowOf(type, row)), ...row }));
 }
 
 /** The first place in the order of arrival after those of the rows. */
-export function nextSeqAfter({ rows }: KeptRows): number {
+export function nextSeqAfter({ rows }: RawRows): number {
   return rows.reduce((next, { seq }) => Math.max(next, Number(seq ?? -1) + 1), 0);
 }
 

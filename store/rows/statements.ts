@@ -14,7 +14,7 @@ export interface Statement {
 
 /** What imports said about one record over time. Each statement counts from its own time until the next one. */
 export class Statements {
-  /** Sorted by the time from which they count. Of equal times, one that gives its time counts; otherwise the later import. */
+  /** Sorted by the time from which they count. Among equal times, an explicit time wins; otherwise the later import. */
   readonly list: Statement[];
   isChanged = false;
 
@@ -28,7 +28,7 @@ export class Statements {
     return uid === undefined || uid === null ? undefined : String(uid);
   }
 
-  /** Whether an import says only what is already known. `time` is the one that it gives. */
+  /** Whether an import repeats what is known. `time` is the time it gives. */
   holds(terms: TableRow, time: number | undefined): boolean {
     const text = textOf(terms);
     if (time !== undefined)

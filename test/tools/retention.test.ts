@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import type { Store } from '../../store/port.ts';
-import { startRepeated } from '../../store/repeated.ts';
+import { startPeriodicTask } from '../../store/repeated.ts';
 import { startRetention } from '../../tools/retention.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { rest } from '../support/calls.ts';
@@ -78,7 +78,7 @@ function looksAtSettings({ settings }: Store): () => number {
 /** Waits until a timer of the same interval has fired three times: each that began before it has fired twice by then. */
 async function passIntervals(everyMs: number): Promise<void> {
   let fired = 0;
-  const later = startRepeated(
+  const later = startPeriodicTask(
     async () => {
       fired += 1;
     },

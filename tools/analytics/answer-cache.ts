@@ -5,8 +5,8 @@ export class AnswerCache<Answer> {
   #state: string | undefined;
 
   /**
-   * The kept answer, or one that `make` works out. Whoever asks the same meanwhile waits for the same answer. The signal given to `make` is
-   * aborted when nobody waits any more. No answer is kept longer than its state lasts.
+   * The cached answer, or the result of `make`. Concurrent callers with the same question share one computation. The signal given to
+   * `make` is aborted when nobody waits any more. No answer outlives its state.
    */
   async get(
     { state, question }: { readonly state: string; readonly question: string },

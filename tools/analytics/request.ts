@@ -209,7 +209,7 @@ export function limitsOf(periods: readonly Pick<Period, 'start' | 'end'>[]): str
   return listOf(first ? [first.start, ...periods.map(({ end }) => end)] : []);
 }
 
-/** Null where the divisor is 0. */
+/** Null if the divisor is 0. */
 export function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
 }

@@ -66,7 +66,7 @@ export async function rewordInsights<Insight extends FoundInsight>(
   });
 }
 
-/** Acceptable words for each finding, undefined where there are none. @throws where the model gives no answer */
+/** Acceptable words for each finding, undefined if there are none. @throws where the model gives no answer */
 async function wordsFor(found: readonly FoundInsight[], models: Models, id: string): Promise<(string | undefined)[]> {
   const model = models.find(id);
   if (!model) throw new Error(`There is no model ${id}.`);

@@ -15,8 +15,8 @@ const NAME = 'authorize_app';
 const line = (longest: number) => plainLine(z.string().min(1).max(longest));
 
 /**
- * Whether a person, or whoever holds a capsule's token, lets an app in. Only the consent page calls it, with what the protocol checked
- * before: the client and the address are not the caller's words.
+ * Whether a person, or the holder of a capsule's token, lets an app in. Only the consent page calls it, with the client and the address
+ * that the protocol has checked.
  */
 export const authorizeApp = defineTool({
   name: NAME,

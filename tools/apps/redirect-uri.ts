@@ -8,7 +8,7 @@ const NO_APP = /^(?:x-apple|ms-[a-z\d-]+|chrome[a-z-]*|moz-[a-z-]+)\./;
 /** Schemes without a dot at which well-known MCP clients publish their addresses. */
 const WELL_KNOWN: readonly string[] = ['cursor:', 'vscode:', 'vscode-insiders:'];
 
-/** Why answers of the authorization server may not be sent to the address. Undefined where they may. */
+/** Why answers of the authorization server may not be sent to the address. Undefined if they may. */
 export function redirectProblem(uri: string): string | undefined {
   if (!URL.canParse(uri) || /[\s\p{Cc}\\]/u.test(uri)) return 'must be a whole address.';
   const { protocol, hostname } = new URL(uri);

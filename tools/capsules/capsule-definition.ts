@@ -13,7 +13,7 @@ import { formatPath, isAtOrIn, parseInput } from '../core/registry/validate.ts';
 /** The members of a capsule that a call writes. */
 type Written = Partial<Pick<CapsuleDefinition, 'allowedTools' | 'constraints'>>;
 
-/** Checks what is written. An entry for a tool that is away is no error. @throws ToolError that names all problems */
+/** Checks what is written. An entry for a tool that is away is not an error. @throws ToolError that names all problems */
 export function requireDefinition({ allowedTools = [], constraints }: Written, catalog: Catalog): void {
   const issues = allowedTools.flatMap((entry, index): Issue[] => {
     const tool = catalog.get(entry)?.tool;

@@ -9,7 +9,7 @@ import { readBotConfig } from '../settings/bot-config.ts';
 
 type Refuse = Fail<'not_found' | 'conflict'>;
 
-/** The agent, if it can work. @throws not_found, conflict where it is paused or deleted */
+/** The agent, if it can work. @throws not_found, conflict if it is paused or deleted */
 export async function findAgentToRun(store: Pick<Readers, 'agents'>, id: string, fail: Refuse): Promise<Agent> {
   const agent = await store.agents.read(id);
   if (agent.status === 'active') return agent;
@@ -30,7 +30,7 @@ export interface ChosenModel {
   readonly model: LanguageModel;
 }
 
-/** The model of the call, or the one that the agent prefers, or that of the bot config. */
+/** The model of the call, else the agent's preference, else that of the bot config. */
 export async function chooseModel(
   { store, models, fail }: { store: Pick<Readers, 'botConfigs'>; models: Models; fail: Fail<'conflict'> },
   asked: string | undefined,

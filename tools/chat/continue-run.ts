@@ -16,7 +16,7 @@ interface TurnInput {
 export const CONTINUE_PROMPT =
   'Your turn was cut off before it was complete. Finish it from where it ended. Calls that are not shown above may have been made all the same: look before you make them again.';
 
-/** @throws ToolError (invalid_input) unless there is either a message, or a run to go on with and its thread */
+/** @throws ToolError (invalid_input) unless there is either a message, or a run to continue with and its thread */
 export function requireOneTurn(asked: TurnInput): void {
   const { message, continue: runId, threadId } = asked;
   if ((message === undefined) === (runId === undefined)) {
@@ -34,7 +34,7 @@ export function requireOneTurn(asked: TurnInput): void {
 
 /**
  * The run whose turn can be finished.
- * @throws not_found where the thread has no such run, conflict where it is under way, or was followed by another
+ * @throws not_found if the thread has no such run, conflict if it is in progress or was followed by another
  */
 export async function runToContinue(
   { agentRuns }: Pick<Readers, 'agentRuns'>,

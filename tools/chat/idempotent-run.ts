@@ -12,9 +12,9 @@ import { requireInvoke } from './choose-model.ts';
 type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict' | 'interrupted'>;
 
 /**
- * The run that an earlier call under the same key began, if it succeeded and its answer was not kept. Undefined where there was none, or
- * it failed for a reason that may pass: then the agent runs. Two such calls are never under way at once.
- * @throws ToolError the error with which the run ended; (interrupted) where it was cut off
+ * The run begun by an earlier call under the same key, if it succeeded and its answer was not stored. Undefined if there was none, or it
+ * failed for a transient reason: then the agent runs. Two such calls are never in flight at once.
+ * @throws ToolError the error that ended the run; (interrupted) if it was cut off
  */
 export async function earlierRun({ store, server, repeat, write }: Context): Promise<AgentRunRecord | undefined> {
   if (!repeat) return undefined;
@@ -47,7 +47,7 @@ function cutOff(run: AgentRunRecord): ToolError {
   return new ToolError('interrupted', message, runDetail(run));
 }
 
-/** More than a run says in all its turns, with what others add meanwhile. */
+/** More messages than a run writes in all its turns, with those of others in the same time. */
 const MOST_SAID = 2000;
 
 /** The answer to the call that began the run, from what the run said in its thread. */

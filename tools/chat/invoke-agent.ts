@@ -69,7 +69,7 @@ export const invokeAgent = defineTool({
   },
 });
 
-/** Only what the calls of such a run did is stored. */
+/** Only the calls of such a run are stored. */
 const ANSWER_LOST =
   'its answer was lost and is kept nowhere. get_agent_run shows what it did; use a new key to ask again.';
 

@@ -28,9 +28,9 @@ export interface RecordKind {
 export interface EventNames {
   /** The first part of its event types, before the dot and what happened. */
   readonly name: string;
-  /** The subject of sentences about such a record: "A skill". */
+  /** The subject of sentences about a record: "A skill". */
   readonly words: string;
-  /** What else can happen to such a record besides that it is made, changed and deleted, each with the rest of the sentence. */
+  /** Further events of a record besides created, changed and deleted, each with the rest of the sentence. */
   readonly also?: Readonly<Record<string, string>>;
   /** Which of these a change was. Undefined: just a change. Its parameter is a record of the kind's own collection. */
   whichOf?(record: never): string | undefined;

@@ -97,7 +97,7 @@ function withKey(column: NewColumn, key: string): Column {
   return key === column.name ? column : { ...column, key };
 }
 
-/** A free key, for a name that an older column already uses as its key. It is one that no column name can be. */
+/** A free key for a name that an older column already uses as its key. No column name can equal it. */
 function freeKey(name: string, columns: readonly Column[]): string {
   const taken = new Set(columns.map(keyOf));
   let key = name;

@@ -20,7 +20,7 @@ export interface RecordQuery {
 
 interface RecordOrder {
   readonly direction: 'asc' | 'desc';
-  /** The sort value of the record in a form that a cursor can hold. Null where the record has no value. */
+  /** The sort value of the record in a form that a cursor can hold. Null if the record has no value. */
   keyOf(values: Values): SortKey;
   compare(a: SortKey, b: SortKey): number;
 }

@@ -34,7 +34,7 @@ function referencesIn(value: unknown): Reference[] {
   return referencesIn(value.args);
 }
 
-/** The parts of `a.b["c"][d]`. Undefined if the node is no path. */
+/** The parts of `a.b["c"][d]`. Undefined if the node is not a path. */
 function pathOf(node: unknown): (string | undefined)[] | undefined {
   if (!isNode(node)) return undefined;
   if (node.op === 'id') return [String(node.args)];

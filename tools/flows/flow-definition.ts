@@ -108,7 +108,7 @@ async function agentIssues(id: string, store: Pick<Readers, 'agents'>): Promise<
   return [{ path: 'agentId', message }];
 }
 
-/** The tools of the steps before, by the ids of the steps. Undefined where there is no such tool. */
+/** The tools of the steps before, by step id. Undefined if the tool does not exist. */
 type EarlierSteps = Map<string, Tool | undefined>;
 
 interface StepDeps {

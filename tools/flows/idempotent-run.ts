@@ -19,7 +19,7 @@ export function runOriginOf({ principal, repeat }: RunTrigger): RunOrigin {
 
 /**
  * The run that the same attempt, or an earlier call under the same key, began while its answer was not kept.
- * @throws InputMismatch where that call had another input
+ * @throws InputMismatch if that call had another input
  */
 export async function earlierRun(
   { flowRuns }: Pick<Readers, 'flowRuns'>,

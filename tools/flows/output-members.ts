@@ -7,9 +7,9 @@ import { unwrap } from '../core/registry/validate.ts';
 const OF_LISTS = ['first', 'last'];
 const SIZE = 'size';
 
-/** Why a path below the output of a tool leads nowhere, whatever the tool answers. Undefined where it may lead somewhere. */
+/** Why a path below the output of a tool leads nowhere, whatever the tool answers. Undefined if it may lead somewhere. */
 export function outputProblem(tool: Tool, path: readonly (string | undefined)[], place: string): string | undefined {
-  // Such a tool answers what the one that it calls answers.
+  // Such a tool answers with the output of the tool it calls.
   if (tool.delegatesTo || tool.answersContent) return undefined;
   let schemas: readonly z.ZodType[] = [tool.output];
   let before = place;

@@ -10,8 +10,8 @@ import { missingRecords } from './step-arguments.ts';
 import { signatureOf, withCurrentSecret } from './webhook-secret.ts';
 
 /**
- * The record for an earlier state. The webhook keeps the secret that it has today: whoever does not act for the flow, and would have it do
- * something else with what the webhook brings, changes it with the secret instead. A flow that comes back for somebody else comes without.
+ * The record for an earlier state. The webhook keeps its current secret: a caller who does not act for the flow must change the webhook
+ * with update_flow and the secret. A deleted flow that is restored for somebody else loses its secret.
  */
 export async function prepareRestore(
   earlier: Flow,

@@ -50,7 +50,7 @@ export const retryFlowRun = defineTool({
   },
 });
 
-/** What the new run has of the earlier one: nothing but its input, or also the steps before the one to go on from. */
+/** What the new run has of the earlier one: nothing but its input, or also the steps before the one to continue from. */
 function takenOver(earlier: FlowRunRecord, fromStep: string | undefined, fail: Fail<'conflict'>): RetrySource {
   if (fromStep === undefined) return { retryOf: earlier.id };
   const at = earlier.steps.findIndex((step) => step.id === fromStep);

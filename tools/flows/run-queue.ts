@@ -24,7 +24,7 @@ export interface RunRequest {
   readonly retry?: RetrySource | undefined;
 }
 
-/** What a run takes over from the one that it does again. */
+/** What a run takes over from the run it retries. */
 export type RetrySource = Required<Pick<FlowRunRecord, 'retryOf'>> &
   Partial<Pick<FlowRunRecord, 'steps' | 'recordIds' | 'retriedRevision'>>;
 
@@ -33,14 +33,14 @@ type Owned = Runs & Owners;
 type Owners = Pick<Readers, 'apiKeys' | 'capsules' | 'connectedApps'>;
 export const OPEN = ['queued', 'running'];
 
-/** Why the flow cannot run now. Undefined where it can. */
+/** Why the flow cannot run now. Undefined if it can. */
 export function flowProblem({ enabled, steps, agentId, id }: Flow): string | undefined {
   if (!enabled) return `The flow is disabled; update_flow with {"id": "${id}", "enabled": true} lets it run.`;
   if (steps?.length || agentId) return undefined;
   return 'The flow is a draft without steps or agent; give it some with update_flow.';
 }
 
-/** Why a run cannot go on from what it took over of an earlier one. Undefined where it can. */
+/** Why a run cannot continue from what it took over of an earlier one. Undefined if it can. */
 export function retryProblem(
   { id, revision, runAs }: Flow,
   run: Pick<FlowRunRecord, 'runAs' | 'retryOf' | 'retriedRevision'>,
@@ -54,14 +54,14 @@ export function retryProblem(
   return `The flow was changed since the earlier run; trigger_flow {"id": "${id}"} runs it as it is now.`;
 }
 
-/** Why no run begins for this chain of flows. Undefined where one does. */
+/** Why no run begins for this chain of flows. Undefined if one does. */
 export function causeProblem({ id }: Pick<Flow, 'id'>, causes: readonly string[]): string | undefined {
   if (causes.includes(id)) return 'A run of this flow led here; a flow does not cause runs of its own.';
   if (causes.length < DEEPEST_CAUSES) return undefined;
   return `Runs of ${DEEPEST_CAUSES} flows led here one after the other (${causes.join(', ')}); it ends here.`;
 }
 
-/** Puts a run at the end of the flow's queue. @throws ToolError (conflict) where the flow cannot run */
+/** Puts a run at the end of the flow's queue. @throws ToolError (conflict) if the flow cannot run */
 export async function queueRun(store: Owned, flow: Flow, wish: RunRequest): Promise<FlowRunRecord> {
   const cause = flowProblem(flow) ?? causeProblem(flow, wish.causes);
   const { runs, problem } = cause ? { runs: [], problem: cause } : await queueRuns(store, flow, [wish]);

@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
 
-/** Why no run would ever start by this expression. Undefined where it is valid. */
+/** Why no run would ever start by this expression. Undefined if it is valid. */
 export function scheduleProblem(expression: string, timezone: string): string | undefined {
   const fields = expression.trim().split(/\s+/).length;
   if (fields !== 5 && !expression.startsWith('@')) return `it has ${fields} fields, and five are needed`;

@@ -63,13 +63,13 @@ function hintOf(schema: unknown): string | undefined {
   return schemas.map((one) => formHints.get(one)?.ref ?? typeNamedBy(one)).find((type) => type !== undefined);
 }
 
-/** Undefined where another member decides. */
+/** Undefined if another member decides. */
 function typeNamedBy(schema: z.ZodType): string | undefined {
   const { names, beside } = recordNames.get(schema) ?? {};
   return beside === undefined && names?.length === 1 ? names[0] : undefined;
 }
 
-/** @throws Error where a template gave nothing, and the tool requires a value there */
+/** @throws Error if a template gave nothing, and the tool requires a value there */
 export function requireFilled({ input }: Tool, step: FlowStep, filled: object): void {
   for (const { path, text } of templatesIn(step.arguments)) {
     const value = valueAt(filled, path);

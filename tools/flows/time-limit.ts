@@ -12,8 +12,8 @@ export class TimeLimitExceeded extends Error {
 }
 
 /**
- * Runs work that somebody else wrote and that might never end. It is stopped after `mostMs`, and nothing else runs meanwhile. This is
- * no sandbox.
+ * Runs work that somebody else wrote and that might never end. It is stopped after `mostMs`, and nothing else runs meanwhile. This is not
+ * a sandbox.
  * @throws TimeLimitExceeded, and whatever the work throws
  */
 export function withTimeLimit<Result>(work: () => Result, mostMs = MOST_MS): Result {

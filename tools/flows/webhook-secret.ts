@@ -32,7 +32,7 @@ interface Written {
   readonly given?: SecretInput;
 }
 
-/** The trigger of a webhook as it is stored: with the mask in the place of the secret. @throws ToolError (invalid_input) */
+/** The trigger of a webhook as it is stored: with the mask in place of the secret. @throws ToolError (invalid_input) */
 export function writtenWebhook(
   { signature }: Extract<FlowTriggerInput, { kind: 'webhook' }>,
   current: Pick<Flow, 'trigger'> | undefined,
@@ -75,8 +75,8 @@ function requireUsable(given: SecretInput): void {
 }
 
 /**
- * The secret was given to whom the runs act for, so that what comes with it is done by those rights and seen by no one else. Whoever has the
- * flow act for them and do something else shows that they know it. @throws ToolError (invalid_input)
+ * The secret belongs to the principal the runs act for. Changing what this webhook runs requires its secret.
+ * @throws ToolError (invalid_input)
  */
 export function requireKnownSecret(
   principal: Principal,

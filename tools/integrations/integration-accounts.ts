@@ -140,7 +140,7 @@ function requirePerson(principal: Principal, fail: Fail<never>): void {
   throw fail('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
 }
 
-/** @throws ToolError where the caller may not manage the accounts of others at the integration */
+/** @throws ToolError if the caller may not manage the accounts of others at the integration */
 function requireOthers({ rights }: Principal, integrationId: string, op: 'read' | 'write', fail: Fail<never>): void {
   const needs = [{ resource: 'integration', op, ids: [integrationId] }];
   if (!rights.allows({ scope: 'admin', needs })) throw notAllowed(`integration:${op}:${integrationId}`, fail);

@@ -38,7 +38,7 @@ export function requireOperator(principal: Principal, fail: Fail<never>): void {
 /** The members that say which program runs. */
 const PROGRAM = ['command', 'args', 'env'] as const;
 
-/** A program that a credential sets up would go on running after the credential has ended. @throws ToolError (forbidden) */
+/** A program that a credential sets up would continue running after the credential has ended. @throws ToolError (forbidden) */
 export function requireLasting(principal: Principal, { transport, ...given }: TargetInput): void {
   const isProgram = transport === 'stdio' && PROGRAM.some((member) => given[member] !== undefined);
   if (isProgram) requireWithin(principal, { lifetime: 'never' });
@@ -55,7 +55,7 @@ export function requireMembers(input: TargetInput, fail: Fail<never>): void {
   if (issues[0]) throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
 }
 
-/** @throws ToolError where the member that names the server is missing */
+/** @throws ToolError if the member that names the server is missing */
 export function requireTarget(input: TargetInput, fail: Fail<never>): void {
   const [member] = OF[input.transport];
   if (input[member] !== undefined) return;
@@ -128,7 +128,7 @@ export async function requireFreeNames(
 
 export const MOST_INTEGRATIONS = 50;
 
-/** @throws ToolError where the name has no characters for a prefix */
+/** @throws ToolError if the name has no characters for a prefix */
 export function prefixFrom(name: string, fail: Fail<never>): string {
   const words =
     name

@@ -173,7 +173,7 @@ async function findWritable(
   throw fail('not_found', `There is no API key ${id}; list_api_keys shows the ones you can see.`);
 }
 
-/** Whoever gives it a new secret can use it from now on, and what made it stays. */
+/** The caller who rotates it can use it from now on; its creator does not change. */
 function subjectsWith(key: ApiKeyRecord, principal: Principal): string[] {
   const subjects = new Set([...madeBy(key), ...budgetSubjectsIn(principal)]);
   subjects.delete(keySubject(key.id));

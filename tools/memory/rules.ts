@@ -18,7 +18,7 @@ export async function findMemory({ store, principal, fail }: Caller<'not_found'>
   throw fail('not_found', `There is no memory ${id}; list_memories shows the ones you can see.`);
 }
 
-/** @throws where the caller sees no such memory, or none that can be replaced. */
+/** @throws if the caller sees no such memory, or it cannot be superseded. */
 export async function findReplaced({ store, principal, fail }: Caller<never>, id: string): Promise<MemoryRecord> {
   const found = await store.memories.get(id);
   if (found && isSeen(found, principal) && !isHiddenByLimit(principal, 'memory', 'write', found)) return found;

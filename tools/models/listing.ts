@@ -13,7 +13,7 @@ const listed = z.object({ data: z.array(z.object({ id: z.string().min(1) })) });
 
 interface Listed {
   readonly names: readonly string[];
-  /** False where the provider could not be reached or refused the key. A provider that answers without a list is up. */
+  /** False if the provider could not be reached or refused the key. A provider that answers without a list is up. */
   readonly up: boolean;
   readonly latencyMs: number;
   /** What is wrong, in words that are safe to show. */

@@ -31,7 +31,7 @@ export interface Models extends Dependency {
   known(): readonly string[];
   /** Whether the model may exist, as far as is known without asking: a provider may have models that it did not list (yet). */
   has(id: string): boolean;
-  /** Undefined where no provider has the name that the id begins with. Whether the provider has the model shows when it is used. */
+  /** Undefined if no provider has the name that the id begins with. Whether the provider has the model shows when it is used. */
   find(id: string): LanguageModel | undefined;
 }
 

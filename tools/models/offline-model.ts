@@ -40,7 +40,7 @@ export const offlineModel: LanguageModel = {
 
 type Content = ModelAnswer['content'];
 
-/** The current turn of the conversation: what was said, and what the tools called since then have answered. */
+/** The current turn of the conversation: what was said, and the tool results since then. */
 interface Turn {
   readonly message: string;
   readonly given: readonly Fenced[];

@@ -41,7 +41,7 @@ function traced(headers: RequestInit['headers']): Headers {
   return all;
 }
 
-/** Milliseconds to wait before the next attempt. Undefined where the answer is final. */
+/** Milliseconds to wait before the next attempt. Undefined if the answer is final. */
 function waitFor({ status, headers }: Response, attempt: number): number | undefined {
   if (status !== 408 && status !== 429 && status < 500) return undefined;
   const asked = headers.get('retry-after');

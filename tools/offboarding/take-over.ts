@@ -97,7 +97,7 @@ async function takeCapsule(
   const { ownerId } = principal;
   const { endsWith = null } = endsWithKey(principal);
   const next = token === 'rotate' ? newToken(server.now(), []) : undefined;
-  // Who may know the token does not get at the accounts of whoever takes over.
+  // Knowing the token gives no access to the accounts of the new owner.
   const drops = current.integrationAccounts === 'owner' && current.ownerId !== ownerId;
   const budgetSubjects = budgetSubjectsIn(principal);
   const change = {

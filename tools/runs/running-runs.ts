@@ -8,7 +8,7 @@ interface AgentRuns {
 
 declare module '../core/registry/context.ts' {
   interface ServerFacts {
-    /** Absent where nobody can end runs, as in a registry of tests. */
+    /** Absent if nobody can end runs, as in a registry of tests. */
     readonly agentRuns?: AgentRuns;
   }
 }

@@ -2,7 +2,7 @@ import type { Agent } from '../../resources/agent.ts';
 import type { AgentRun } from '../../resources/agent-run.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
 import type { Position, Store, Writers } from '../../store/port.ts';
-import { type Repeated, startOnce } from '../../store/repeated.ts';
+import { type PeriodicTask, startLeaderTask } from '../../store/repeated.ts';
 import { RunEnded, type RunOutcome, type RunTrace } from '../agents/exports.ts';
 import { authorOf, capsuleIn, chainOf } from '../core/access/principal.ts';
 import { makerKeyOf, ownAccessKeys } from '../core/access/visibility.ts';
@@ -26,7 +26,7 @@ interface RunOrigin {
 
 type Asking = Pick<SteppingContext<unknown, never>, 'principal' | 'door' | 'requestId' | 'server' | 'repeat'>;
 
-/** Stores that a run begins. Whoever sees its thread sees it; without a thread, whoever asked for it. */
+/** Stores that a run begins. It is visible to those who see its thread, or without a thread to its caller. */
 export function beginRun({ agentRuns }: Runs, { kind, agent, model, thread, continues }: RunOrigin, asking: Asking) {
   const { principal, door, requestId, server, repeat } = asking;
   const behind = chainOf(principal);
@@ -107,13 +107,13 @@ export async function endRun({ agentRuns }: Runs, id: string, change: Ending): P
 const LOOK_EVERY_MS = 5_000;
 
 /**
- * Marks runs as failed whose process is gone: before a server begins to serve, and where several share the store, while it does. Only one
- * that has the store for itself may be sure that no run is its own.
+ * Marks runs of dead processes as failed: before a server begins to serve and, if several share the store, while it does. Only a process
+ * that has the store to itself can be sure that no run is its own.
  */
-export async function startSettling(store: Store, onFailure: (cause: unknown) => void): Promise<Repeated | undefined> {
+export async function startSettling(store: Store, onFailure: (cause: unknown) => void): Promise<PeriodicTask | undefined> {
   await settleRuns(store);
   if (store.jobs.worker === undefined) return undefined;
-  return startOnce(store.jobs, () => settleRuns(store), { onFailure, everyMs: LOOK_EVERY_MS });
+  return startLeaderTask(store.jobs, () => settleRuns(store), { onFailure, everyMs: LOOK_EVERY_MS });
 }
 
 async function settleRuns(store: Store): Promise<void> {

@@ -24,7 +24,7 @@ export async function runsSeenBy(
   };
 }
 
-/** @throws ToolError (not_found) where there is no such run, or the caller may not see it */
+/** @throws ToolError (not_found) if the run does not exist or the caller may not see it */
 export async function openRun(
   { store, principal, fail }: { store: Readers; principal: Principal; fail: Fail<'not_found'> },
   id: string,

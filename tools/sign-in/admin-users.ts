@@ -25,7 +25,7 @@ import { filteredReader, listPage } from '../core/registry/paging.ts';
 
 const adminUserId = refTo('admin-user', recordId).describe('Admin user id (`usr_…`), see list_admin_users.');
 
-/** Whoever signs in may do everything, and stays. */
+/** Its sessions have full access, permanently. */
 const SIGN_IN = { way: 'sign-in', rights: { fullAccess: true, lifetime: 'never' } } as const;
 
 const listAdminUsers = defineTool({
@@ -179,7 +179,7 @@ export const adminUserTools = [
   reactivateAdminUser,
 ];
 
-/** @throws ToolError where the admin user is the last active owner who may do everything */
+/** @throws ToolError if the admin user is the last active owner who may do everything */
 async function requireOtherOwner(
   store: Pick<Readers, 'adminUsers'>,
   { id, role, isActive, access }: AdminUser,

@@ -15,7 +15,7 @@ export interface Purpose {
 }
 
 /**
- * Challenges for passkeys. They are signed instead of stored, so that showing a sign-in page stores nothing; whoever accepts one marks it as
+ * Challenges for passkeys. They are signed instead of stored, so that showing a sign-in page writes nothing; accepting one marks it as
  * used.
  */
 export class Challenges {
@@ -36,7 +36,7 @@ export class Challenges {
     return Buffer.concat([stated, sign(signer, purpose, stated)]).toString('base64url');
   }
 
-  /** When the challenge expires. Undefined where it has, or where it was not made for this purpose. */
+  /** When the challenge expires. Undefined if it has, or if it was not made for this purpose. */
   expiryOf(challenge: string, purpose: Purpose): Date | undefined {
     const bytes = Buffer.from(challenge, 'base64url');
     const [stated, signature] = [bytes.subarray(0, STATED_BYTES), bytes.subarray(STATED_BYTES)];

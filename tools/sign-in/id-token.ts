@@ -18,7 +18,7 @@ export interface TokenRules {
   /** The client id that the issuer gave this server. */
   readonly audience: string;
   readonly algorithms: readonly Algorithm[];
-  /** The issuer's public key for the header of a token. Undefined where the issuer has no such key. May throw a ToolError (unavailable). */
+  /** The issuer's public key for the header of a token. Undefined if the issuer has no such key. May throw a ToolError (unavailable). */
   keys(header: TokenHeader): Promise<KeyObject | undefined>;
   /** The nonce that was sent with the request for the token. Without it, a token that contains a nonce is refused. */
   readonly nonce?: string | undefined;

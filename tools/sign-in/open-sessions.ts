@@ -35,7 +35,7 @@ interface OpenedSession {
 
 /**
  * Begins a session for the person in the token and marks the token as used, in the same transaction.
- * @throws ToolError (unauthenticated) where the token was used before, its link has ended, or nobody may sign in with its e-mail
+ * @throws ToolError (unauthenticated) if the token was used before, its link has ended, or nobody may sign in with its e-mail
  */
 export async function openSession(
   store: HistoryWriters,
@@ -62,7 +62,7 @@ export async function openSession(
   };
 }
 
-/** The link of the token. A token of a provider has none. @throws ToolError (unauthenticated) where the link has ended */
+/** The link of the token. A token of a provider has none. @throws ToolError (unauthenticated) if the link has ended */
 async function linkOf(
   { signInLinks }: Pick<Readers, 'signInLinks'>,
   { link: id }: VerifiedIdentity,
@@ -74,7 +74,7 @@ async function linkOf(
   return link;
 }
 
-/** The key that made the link. @throws ToolError (unauthenticated) where the key no longer works */
+/** The key that made the link. @throws ToolError (unauthenticated) if the key no longer works */
 async function keyOfLink(store: KeyReaders, { keyId }: SignInLinkRecord, now: Date): Promise<ApiKeyRecord | undefined> {
   if (keyId === undefined) return undefined;
   const key = await liveKey(store, keyId, now);
@@ -92,7 +92,7 @@ export function earlier(time: string, other: string | undefined): string {
   return other !== undefined && other < time ? other : time;
 }
 
-/** @throws ToolError (unauthenticated) where the token was used before */
+/** @throws ToolError (unauthenticated) if the token was used before */
 export async function useToken(
   { usedTokens }: Pick<HistoryWriters, 'usedTokens'>,
   { issuer, jti, expiresAt }: Pick<VerifiedIdentity, 'issuer' | 'jti' | 'expiresAt'>,
@@ -106,7 +106,7 @@ export async function useToken(
   await usedTokens.insert({ key, expiresAt: new Date(forgetAt).toISOString() });
 }
 
-/** The principal of a session. Undefined where the session has ended or expired, or its user or the key behind it no longer works. */
+/** The principal of a session. Undefined if the session has ended or expired, or its user or the key behind it no longer works. */
 export async function authenticateSession(
   store: KeyReaders & Pick<Readers, 'sessions'>,
   id: string,
@@ -122,8 +122,9 @@ export async function authenticateSession(
 }
 
 /**
- * The person of the session has shown again who they are, by a token that no link made: what a link makes ends with whoever made that.
- * @throws ToolError (unauthenticated) where the token was used before or is of somebody else
+ * The person of the session has confirmed their identity by a token that no link made: a session begun by a link ends with the link's
+ * maker.
+ * @throws ToolError (unauthenticated) if the token was used before or belongs to somebody else
  */
 export async function confirmSession(
   store: HistoryWriters,

@@ -69,7 +69,7 @@ interface CeremonyOptions {
 
 /** What browser and server say to each other about passkeys. The library that checks signatures is loaded when it is first needed. */
 export class PasskeyCeremonies {
-  /** Why browsers make no passkeys for this server. Undefined where they do. */
+  /** Why browsers make no passkeys for this server. Undefined if they do. */
   readonly problem: string | undefined;
   readonly #store: Readers;
   readonly #challenges: Challenges;

@@ -20,7 +20,7 @@ import { refuseSignIn, SignInRefused } from './refusal.ts';
 
 declare module '../core/registry/context.ts' {
   interface ServerFacts {
-    /** Absent where nobody signs in, as in a registry without doors. */
+    /** Absent if nobody signs in, as in a registry without doors. */
     readonly signIn?: SignIn;
   }
 }
@@ -67,8 +67,8 @@ export class SignIn {
 
   /**
    * Makes a link for the person with this e-mail. It works once, for 10 minutes, and in one browser, which keeps a secret to show that it
-   * is the same. Returns the secret of the link for the mail, or undefined where nobody may sign in with the e-mail. Both cases take
-   * equally long and store the same, and the caller must answer both in the same way.
+   * is the same. Returns the secret of the link for the mail, or undefined if nobody may sign in with the e-mail. Both cases take equally
+   * long and store the same, and the caller must answer both in the same way.
    * @throws ToolError (invalid_input, rate_limited)
    */
   requestLink(email: string, browser: string, visitor: Visitor): Promise<string | undefined> {
@@ -119,10 +119,7 @@ export class SignIn {
     });
   }
 
-  /**
-   * An ID token for whoever used a passkey, if that person may sign in.
-   * @throws ToolError (unauthenticated, rate_limited)
-   */
+  /** An ID token for the person who used a passkey, if they may sign in. @throws ToolError (unauthenticated, rate_limited) */
   redeemPasskey(answer: string, purpose: Purpose, visitor: Visitor): Promise<string> {
     const args: Record<string, unknown> = {};
     return this.attempt('passkey', visitor, args, async () => {
@@ -167,8 +164,8 @@ export class SignIn {
   }
 
   /**
-   * Runs a step of signing in that is no tool call. Counts the attempt, writes an audit entry with `args` as the work leaves them, and logs
-   * the cause of a refusal. Work that returns undefined has refused without showing it.
+   * Runs a step of signing in that is not a tool call. Counts the attempt, writes an audit entry with `args` as the work leaves them, and
+   * logs the cause of a refusal. Work that returns undefined has refused without showing it.
    * @throws ToolError (rate_limited) and whatever the work throws
    */
   async attempt<Result>(

@@ -34,7 +34,7 @@ const ROTATED_AFTER_MS = 90 * 24 * 60 * 60 * 1000;
 /** Much longer than a token is valid, and than other servers cache the key set. */
 const PUBLISHED_AFTER_ROTATION_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** The keys to use from now on. A new key is added where there is none or the newest one is old. */
+/** The keys to use from now on. Adds a key if there is none or the newest is old. */
 export function currentKeys(kept: KeptSigningKeys | undefined, now: Date): KeptSigningKeys {
   const isOlder = ({ createdAt }: KeptKey, ms: number) => now.getTime() - Date.parse(createdAt) >= ms;
   const [newest, ...older] = kept?.keys ?? [];
@@ -67,7 +67,7 @@ export interface SigningKeys {
   readonly jwks: { readonly keys: readonly JsonWebKey[] };
 }
 
-/** @throws Error where the first key is not a private one */
+/** @throws Error if the first key is not a private one */
 export function openKeys({ keys }: KeptSigningKeys): SigningKeys {
   const [signer] = keys;
   const d = signer?.jwk.d;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { TokenUsage } from '../../resources/agent-run.ts';
 import type { BudgetMeasure, BudgetRecord } from '../../resources/budget.ts';
 import type { Store } from '../../store/port.ts';
-import { type Repeated, startOnce } from '../../store/repeated.ts';
+import { type PeriodicTask, startLeaderTask } from '../../store/repeated.ts';
 import { type Budgets, budgetSubjectsIn, type ModelUse, subjectKey } from '../core/access/budgets.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { ToolError } from '../core/errors.ts';
@@ -38,7 +38,7 @@ export class BudgetMeter implements Budgets {
   readonly #settlements: Settlements;
   readonly #left: LeftReservations;
   readonly #onFailure: (cause: unknown) => void;
-  #looking: Repeated | undefined;
+  #looking: PeriodicTask | undefined;
   readonly #following: EnabledRecords<'budgets'>;
   /** The enabled ones. */
   readonly #budgets = new Map<string, BudgetRecord>();
@@ -75,7 +75,7 @@ export class BudgetMeter implements Budgets {
     await this.#following.start();
     await this.#left.settle();
     if (jobs.worker === undefined) return;
-    this.#looking = startOnce(jobs, () => this.#left.settle(), { onFailure: this.#onFailure, everyMs: LOOK_EVERY_MS });
+    this.#looking = startLeaderTask(jobs, () => this.#left.settle(), { onFailure: this.#onFailure, everyMs: LOOK_EVERY_MS });
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { UsageHour } from '../../resources/usage.ts';
 import type { Position, Readers, Store } from '../../store/port.ts';
-import { type Repeated, startOnce } from '../../store/repeated.ts';
+import { type PeriodicTask, startLeaderTask } from '../../store/repeated.ts';
 import { firstHour, hourOf, type Source, type Span, sourcesOf } from './sources.ts';
 
 const MINUTE_MS = 60_000;
@@ -23,9 +23,9 @@ const closing = new WeakSet<Store>();
 const underWay = new WeakMap<Store, Promise<boolean>>();
 
 /** Keeps the figures of hours that are over, in one process for all: now and every few minutes. It closes between two hours. */
-export function startRollUps(store: Store, now: () => Date, onFailure: (cause: unknown) => void): Repeated {
+export function startRollUps(store: Store, now: () => Date, onFailure: (cause: unknown) => void): PeriodicTask {
   const work = async () => void (await rollUp(store, now()));
-  const repeated = startOnce(store.jobs, work, { onFailure, everyMs: EVERY_MS });
+  const repeated = startLeaderTask(store.jobs, work, { onFailure, everyMs: EVERY_MS });
   return {
     close() {
       closing.add(store);

@@ -1,4 +1,4 @@
-import { type Repeated, startRepeated } from '../../store/repeated.ts';
+import { type PeriodicTask, startPeriodicTask } from '../../store/repeated.ts';
 import type { BudgetBook, Settlement } from './budget-book.ts';
 
 /** How long until the store is asked again where it refused. */
@@ -12,7 +12,7 @@ export class Settlements {
   readonly #book: BudgetBook;
   readonly #onFailure: (cause: unknown) => void;
   readonly #owed = new Set<Settlement>();
-  #repeated: Repeated | undefined;
+  #repeated: PeriodicTask | undefined;
 
   constructor(book: BudgetBook, onFailure: (cause: unknown) => void) {
     this.#book = book;
@@ -26,7 +26,7 @@ export class Settlements {
     } catch (cause) {
       this.#onFailure(cause);
       this.#owed.add(settlement);
-      this.#repeated ??= startRepeated(() => this.#pay(), this.#onFailure, AGAIN_MS);
+      this.#repeated ??= startPeriodicTask(() => this.#pay(), this.#onFailure, AGAIN_MS);
     }
   }
 

@@ -54,7 +54,7 @@ function paymentMethodOf({ paymentBrand: brand, paymentLast4: last4 }: UserRow) 
   return brand === undefined || last4 === undefined ? null : { brand, last4 };
 }
 
-/** Of subscriptions that bring the same, the one that is most alive comes first, then the latest. */
+/** Among subscriptions with equal revenue, the most active comes first, then the latest. */
 function rank(phase: SubscriptionNow['phase']): number {
   return ['none', 'canceled', 'trialing', 'past_due', 'active'].indexOf(phase);
 }
@@ -76,7 +76,7 @@ function periodEnd(row: SubscriptionNow, now: number): string {
   if (anchor.getTime() > now) return anchor.toISOString();
   const { interval, interval_count: intervalCount } = row;
   const days = { day: 1, week: 7, month: 30, year: 365 }[interval] * intervalCount;
-  // Starts with a count that may be too low, and goes on to the first period that has not ended.
+  // Starts with a count that may be too low, and continues to the first period that has not ended.
   let count = Math.max(0, Math.floor((now - anchor.getTime()) / 86_400_000 / (days * 1.04)) - 1);
   let end = anchor;
   while (end.getTime() <= now) {

@@ -105,7 +105,7 @@ function mapped(value: object, change: (item: unknown) => unknown): object {
 function walk(delta: Delta, path: string): Change[] {
   if (delta === undefined) return [];
   if (Array.isArray(delta)) return [leaf(delta, path)];
-  // An object that has such a member is a delta of an array.
+  // An object with this member is an array delta.
   const isArray = '_t' in delta && delta._t === 'a';
   return Object.entries(delta).flatMap(([key, inner]) => {
     if (isArray && key === '_t') return [];

@@ -6,7 +6,7 @@ import { type Alert, raiseAlert } from './alerts.ts';
 /** Where alerts about what goes on for a while come from. */
 export interface AlertSource {
   readonly name: string;
-  /** All that goes on now. */
+  /** All that continues now. */
   look(now: Date): Promise<readonly Ongoing[]>;
 }
 
@@ -15,7 +15,7 @@ export interface Ongoing extends Alert {
   readonly occasion?: string;
 }
 
-/** Tells once of what goes on, also after a restart, and anew when it comes again. */
+/** Tells once of what continues, also after a restart, and anew when it comes again. */
 export async function lookForAlerts(store: Store, source: AlertSource, now: Date): Promise<void> {
   const ongoing = new Map((await source.look(now)).map((alert) => [keyOf(alert), alert]));
   const known = await allOf(store.alerts, { where: { source: source.name } });

@@ -42,8 +42,8 @@ export interface AlertWriters {
 export const MOST_WEBHOOKS = 20;
 
 /**
- * Tells every webhook that asked for such alerts. It is sent if and only if the transaction commits, once. For what goes on for a while, see
- * `AlertWatch`, which tells it once.
+ * Notifies every webhook subscribed to these alerts. Sent once, if and only if the transaction commits. For ongoing conditions see
+ * `AlertWatch`.
  */
 export async function raiseAlert(store: AlertWriters, alert: Alert, now: Date): Promise<void> {
   const { records } = await store.webhooks.find({ where: { enabled: true }, limit: MOST_WEBHOOKS });

@@ -14,7 +14,7 @@ interface RefusalDeps {
   now(): Date;
 }
 
-/** Why the owner of the webhook may not hear of the event now. Undefined where it may. */
+/** Why the owner of the webhook may not hear of the event now. Undefined if it may. */
 export async function deliveryRefusal(
   { owner }: Pick<WebhookRecord, 'owner'>,
   { event, facts = {} }: Pick<WebhookDeliveryRecord, 'event' | 'facts'>,

@@ -3,7 +3,7 @@ import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webho
 import { ELSEWHERE } from '../../store/cluster-port.ts';
 import type { JobTable } from '../../store/jobs-port.ts';
 import type { Commit, Store } from '../../store/port.ts';
-import { type Repeated, startOnce, startRepeated } from '../../store/repeated.ts';
+import { type PeriodicTask, startLeaderTask, startPeriodicTask } from '../../store/repeated.ts';
 import type { RecordKind } from '../core/kind.ts';
 import { createFetch } from '../core/outbound/fetch.ts';
 import { AddressRefused, requirePublic } from '../core/outbound/ip-addresses.ts';
@@ -21,7 +21,7 @@ import { deleteOldDeliveries, trimWaiting } from './trim-deliveries.ts';
 
 declare module '../core/registry/context.ts' {
   interface ServerFacts {
-    /** What sends for webhooks. Absent where nothing is sent, as in a registry of tests. */
+    /** What sends for webhooks. Absent if nothing is sent, as in a registry of tests. */
     readonly webhooks?: Webhooks | undefined;
   }
 }
@@ -29,7 +29,7 @@ declare module '../core/registry/context.ts' {
 /** What tools need of sending. */
 export interface Webhooks {
   readonly box: SecretBox;
-  /** Why nothing is sent to this address. Undefined where it is allowed. */
+  /** Why nothing is sent to this address. Undefined if it is allowed. */
   refusal(url: string): Promise<string | undefined>;
   /** Sends once, and keeps nothing about it. */
   attempt(webhook: WebhookRecord, delivery: Pick<WebhookDeliveryRecord, 'id' | 'event'>): Promise<Attempt>;
@@ -72,7 +72,7 @@ export class WebhookEngine implements Webhooks, Dependency {
   readonly #closeFetch: () => void;
   readonly #wanted = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
-  #repeated: Repeated[] = [];
+  #repeated: PeriodicTask[] = [];
   #stopHearing = () => {};
 
   constructor(options: WebhookEngineOptions) {
@@ -100,9 +100,9 @@ export class WebhookEngine implements Webhooks, Dependency {
     await this.#outbox.start();
     this.#stopHearing = store.onCommit((commit) => this.#committed(commit), ['webhookDeliveries']);
     this.#repeated = [
-      startOnce(store.jobs, () => this.look(), { onFailure, everyMs: LOOK_MS }),
-      startOnce(store.jobs, () => this.watch(), { onFailure, everyMs: WATCH_MS }),
-      startRepeated(() => this.lookAtStore(), onFailure, LOOK_MS),
+      startLeaderTask(store.jobs, () => this.look(), { onFailure, everyMs: LOOK_MS }),
+      startLeaderTask(store.jobs, () => this.watch(), { onFailure, everyMs: WATCH_MS }),
+      startPeriodicTask(() => this.lookAtStore(), onFailure, LOOK_MS),
     ];
   }
 
@@ -140,7 +140,7 @@ export class WebhookEngine implements Webhooks, Dependency {
     if (asked.size > 0) for (const source of alerts) await lookForAlerts(store, source, now());
   }
 
-  /** Tells that the store takes no writes, where that goes on. */
+  /** Tells that the store takes no writes, where that continues. */
   lookAtStore(): Promise<void> {
     return this.#alarm.look();
   }

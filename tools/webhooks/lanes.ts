@@ -15,7 +15,7 @@ interface LanesInput {
   readonly without: ReadonlySet<string>;
 }
 
-/** Lanes whose first event is due, by record, the one that is due longest first. */
+/** Lanes whose first event is due, by record, the longest due first. */
 export async function dueLanes(
   { webhookDeliveries }: Pick<Readers, 'webhookDeliveries'>,
   webhookId: string,

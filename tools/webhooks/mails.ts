@@ -1,7 +1,7 @@
 import { ALERTS, type WebhookDeliveryRecord, type WebhookRecord } from '../../resources/webhook.ts';
 import { OWN_EVENTS } from './delivery-refusal.ts';
 
-/** Sends a mail. Rejects where the mail server does not take it. */
+/** Sends a mail. Rejects if the mail server does not take it. */
 export type SendMail = (mail: {
   readonly to: string;
   readonly subject: string;

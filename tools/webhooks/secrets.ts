@@ -18,7 +18,7 @@ export function signingSecrets({ id, secret, former }: WebhookRecord, box: Secre
   return sealed.flatMap((text) => (text === undefined ? [] : [box.open(text, placeOf(id))]));
 }
 
-/** The members in which a secret was sealed with the first key. Undefined where there is none. */
+/** The members whose secret was re-encrypted. Undefined if there are none. */
 export function reencryptedSecrets(
   { id, secret, former }: WebhookRecord,
   box: SecretBox,

@@ -156,8 +156,8 @@ export class WebhookSender {
   }
 
   /**
-   * Keeps what came of an attempt, with what it says of the receiver. Of a delivery that another process, or a wish to repeat it, changed
-   * meanwhile, nothing is kept.
+   * Stores the outcome of an attempt and the state of the receiver. Nothing is stored for a delivery that another process or a retry
+   * changed in the meantime.
    */
   async #keep(
     webhookId: string,

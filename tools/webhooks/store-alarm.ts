@@ -63,7 +63,7 @@ export class StoreAlarm {
     if ((await attempt(webhook, told)).ok) told.deliveredAt = now().toISOString();
   }
 
-  /** What could not be sent meanwhile is sent now. */
+  /** What could not be sent before is sent now. */
   async #enter(): Promise<void> {
     if (this.#told.size === 0) return;
     await this.#parts.store.transaction(async (tx) => {

@@ -34,7 +34,7 @@ export async function deleteOldDeliveries(store: Store, now: Date): Promise<void
   const before = new Date(now.getTime() - KEPT_MS).toISOString();
   const webhooks = await allOf(store.webhooks, {});
   for (const { id, enabled } of webhooks) {
-    const status = enabled ? ENDED : undefined; // what waits for one that is switched off does not wait for ever
+    const status = enabled ? ENDED : undefined; // events of a disabled webhook do not wait forever
     await deleteAll(store, (limit) =>
       oldest(store, { where: { webhookId: id, ...(status && { status }) }, to: before, limit }),
     );

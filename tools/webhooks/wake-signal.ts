@@ -1,4 +1,4 @@
-/** Wakes one that waits, or will soon. */
+/** Wakes a waiter, now or at its next wait. */
 export class WakeSignal {
   #rang = false;
   #ring = () => {};

@@ -216,7 +216,7 @@ export async function findWebhook(
 const FRESH = { failures: null, failingSince: null, restsUntil: null, lastError: null, stopped: null } as const;
 const OWNERS: readonly string[] = ['session', 'api-key'];
 
-/** A webhook goes on hearing for whoever made it, so it is made by people and their keys. @throws ToolError (forbidden) */
+/** A webhook acts for its creator, so only people and their keys create it. @throws ToolError (forbidden) */
 function requirePerson({ type }: Principal, fail: Fail<never>): void {
   if (OWNERS.includes(type)) return;
   throw fail('forbidden', 'Insufficient permissions', {
@@ -226,7 +226,7 @@ function requirePerson({ type }: Principal, fail: Fail<never>): void {
 
 type Chosen = Pick<WebhookRecord, 'events' | 'alerts'>;
 
-/** @throws ToolError where there is nothing to tell, or a type that nothing has */
+/** @throws ToolError if there is nothing to tell, or a type that nothing has */
 function requireTypes({ events, alerts }: Chosen, { kinds }: Pick<ServerFacts, 'kinds'>, fail: Fail<never>): void {
   const known = new Set(eventTypesOf(kinds).map(({ type }) => type));
   const issues = events.flatMap((type, at) =>

@@ -6,7 +6,7 @@ import { OperatorError } from '../../../store/errors.ts';
 import { type CsvRow, tryJson } from '../../import/csv-row.ts';
 import { parquetRows } from './parquet.ts';
 
-/** One line of an import file: a row, or why it is no row. `bytes` says how far the file was read. A line of Parquet is a row. */
+/** One line of an import file: a row, or why it is not a row. `bytes` says how far the file was read. A line of Parquet is a row. */
 export type ReadLine = { readonly line: number; readonly bytes: number } & (
   | { readonly row: CsvRow }
   | { readonly problem: string }

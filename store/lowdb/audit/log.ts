@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { type AuditEntry, recordsOf, withoutContent } from '../../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../../errors.ts';
-import { type Opening, unwatched } from '../../opening.ts';
+import { type OpenProgress, noProgress } from '../../opening.ts';
 import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
 import type { Files } from '../files/files.ts';
 import { AUDIT, damaged, MANIFEST } from '../files/folder.ts';
@@ -62,7 +62,7 @@ export class SegmentedAudit {
   /** Reads the segments, and adds the entries that are in the remaining journals but not in a segment. */
   async load(
     { auditEntries, firstSequence, prunedBefore, erasures }: JournaledAudit,
-    opening: Opening = unwatched,
+    opening: OpenProgress = noProgress,
   ): Promise<void> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     await this.#options.files.syncFolder(this.#options.folder);

@@ -28,7 +28,7 @@ type StretchVisitor = (stretch: Stretch, start: number, bytes: Buffer) => void;
 /**
  * A file beside each segment with what the index needs of its entries, so that a start need not read them one by one. It has one line for
  * each stretch of the segment, with the checksum of the segment's bytes. Where a checksum differs, the entries are read again. An outline
- * can always be made again, so it is not synced, and a disk that refuses it is no error.
+ * can always be made again, so it is not synced, and a disk that refuses it is not an error.
  */
 export class AuditOutline {
   readonly path: string;

@@ -151,7 +151,7 @@ export class AuditSegment {
     await this.#outline.save();
   }
 
-  /** Reads the entries at the places. Entries of a segment that was removed meanwhile are left out. */
+  /** Reads the entries at these positions. Entries of a segment removed during this are skipped. */
   async read(places: readonly { offset: number; length: number }[]): Promise<AuditEntry[]> {
     const waiting = places.map(({ offset }) => this.#pendingAt(offset));
     const found = waiting.every((json) => json !== undefined) ? waiting : await this.#readFile(places, waiting);
@@ -181,7 +181,7 @@ export class AuditSegment {
     return found;
   }
 
-  /** Writes a copy of the file with these lines, which then replaces the file. No flush may run meanwhile. */
+  /** Writes a copy of the file with these lines, which then replaces the file. No flush may run during this. */
   async replace(lines: readonly Replacement[]): Promise<void> {
     const draft = `${this.path}${DRAFT}`;
     await copyFile(this.path, draft);

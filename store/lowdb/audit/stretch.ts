@@ -8,7 +8,7 @@ export type Label = (typeof LABELS)[number];
 
 /**
  * Members whose texts rarely repeat are kept as marks. Equal texts have equal marks; different texts rarely do. `id` is that of the entry.
- * `record` is the first record that it is about, and `other` the second: 0 where there is none, `MORE` where there are three or more.
+ * `record` is the first record that it is about, and `other` the second: 0 if there is none, `MORE` where there are three or more.
  */
 export const MARKS = ['id', 'request', 'record', 'other'] as const;
 type Mark = (typeof MARKS)[number];

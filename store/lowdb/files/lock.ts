@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { isDiskFull } from '../../disk-full.ts';
 import { StoreLocked } from '../../errors.ts';
-import { type Opening, unwatched } from '../../opening.ts';
+import { type OpenProgress, noProgress } from '../../opening.ts';
 import { LOCK } from './folder.ts';
 
 const HEARTBEAT_MS = 1000;
@@ -31,7 +31,7 @@ export class FolderLock {
   }
 
   /** @throws StoreLocked */
-  static async take(folder: string, opening: Opening = unwatched): Promise<FolderLock> {
+  static async take(folder: string, opening: OpenProgress = noProgress): Promise<FolderLock> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, LOCK);
     const socket = process.platform === 'linux' ? await bind(folder, path) : undefined;
@@ -58,7 +58,7 @@ export class FolderLock {
     try {
       utimesSync(this.#path, now, now);
     } catch {
-      // The next heartbeat tries again. The socket holds the lock meanwhile.
+      // The next heartbeat tries again. Until then the socket holds the lock.
     }
   }
 }
@@ -86,7 +86,7 @@ async function bind(folder: string, path: string): Promise<Server> {
 }
 
 /** Removes the lock file of a holder that is gone: its process has ended, or its heartbeat has stopped. */
-async function awaitDeadHolder(folder: string, path: string, opening: Opening): Promise<void> {
+async function awaitDeadHolder(folder: string, path: string, opening: OpenProgress): Promise<void> {
   if (!existsSync(path)) return;
   const found = readHolder(path);
   const ended = found?.host === hostname() && found.pid !== process.pid && !isAlive(found.pid);

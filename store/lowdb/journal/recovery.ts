@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
-import { type Opening, ReadProgress } from '../../opening.ts';
+import { type OpenProgress, ReadProgress } from '../../opening.ts';
 import { damaged, journalPath, journalsIn, MANIFEST, SNAPSHOT } from '../files/folder.ts';
 import { acceptLoss, type JournalMark } from '../files/manifest.ts';
 import type { Collection } from '../records/collection.ts';
@@ -71,7 +71,7 @@ interface RecoveryOptions {
   readonly start: ChainEnd;
   /** How far the journals must reach. */
   readonly mark: JournalMark | undefined;
-  readonly opening: Opening;
+  readonly opening: OpenProgress;
 }
 
 export function journalHeaderLine(format: number, generation: number, { sequence, crc }: ChainEnd) {
@@ -80,7 +80,7 @@ export function journalHeaderLine(format: number, generation: number, { sequence
 
 /** Applies the journals after a snapshot, strictly in order. */
 export class Recovery {
-  readonly #opening: Opening;
+  readonly #opening: OpenProgress;
   readonly #folder: string;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #format: Format;

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Adapter } from 'lowdb';
 import { z } from 'zod';
-import { type Opening, ReadProgress } from '../../opening.ts';
+import { type OpenProgress, ReadProgress } from '../../opening.ts';
 import type { Row } from '../../row.ts';
 import { type Files, type WritableFile, writeAll } from '../files/files.ts';
 import { damaged, SNAPSHOT_DRAFT } from '../files/folder.ts';
@@ -32,7 +32,7 @@ const CHUNK = 256 * 1024;
 interface SnapshotOptions {
   readonly files: Files;
   readonly format: Format;
-  readonly opening: Opening;
+  readonly opening: OpenProgress;
   /** Called before each chunk is written. Throwing ends the writing. */
   onChunk(): void;
 }

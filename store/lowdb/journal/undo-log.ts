@@ -1,7 +1,7 @@
 import type { Row } from '../../row.ts';
 import type { Collection } from '../records/collection.ts';
 
-/** A record of a collection before or after a change. `row` is undefined where the record does not exist. */
+/** A record of a collection before or after a change. `row` is undefined if the record does not exist. */
 export interface StoredChange {
   readonly collection: string;
   readonly id: string;

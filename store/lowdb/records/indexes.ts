@@ -77,7 +77,7 @@ export class UniqueIndex {
     return this.#holders.get(key);
   }
 
-  /** The record's key, or undefined where the rule skips the record. */
+  /** The record's key, or undefined if the rule skips the record. */
   key(row: Row): string | undefined {
     return uniqueKey(this.rule, row);
   }

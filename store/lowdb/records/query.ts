@@ -11,7 +11,7 @@ interface Condition {
   readonly values: readonly Scalar[];
 }
 
-/** Entries that include all matches. Those that `accepts` rejects are no matches. */
+/** Entries that include all matches. Those that `accepts` rejects are not matches. */
 interface Stream {
   readonly set: OrderedSet<Entry>;
   readonly accepts?: (row: Row) => boolean;
@@ -19,7 +19,7 @@ interface Stream {
 
 interface Plan {
   readonly streams: readonly Stream[];
-  /** True where no entry is in two streams. */
+  /** True if no entry is in two streams. */
   readonly disjoint: boolean;
 }
 
@@ -27,7 +27,7 @@ export type RowQuery = Query<Row>;
 export type RowFilter = Omit<RowQuery, 'limit' | 'after' | 'order'>;
 export type RowCount = CountQuery<Row>;
 
-/** Uncommitted changes over a collection: rows by id, undefined where the record was deleted. */
+/** Uncommitted changes over a collection: rows by id, undefined if the record was deleted. */
 type Overlay = ReadonlyMap<string, Row | undefined>;
 
 export function find(collection: Collection, query: RowQuery, overlay?: Overlay): Page<Row> {
@@ -46,7 +46,7 @@ export function find(collection: Collection, query: RowQuery, overlay?: Overlay)
 /** Reads a collection. */
 export type FindIn = (collection: string, query: RowQuery) => Promise<Page<Row>>;
 
-/** The filter with the ids of owners in the place of what it says of their members. */
+/** The filter with the ids of owners in place of what it says of their members. */
 export async function withOwners(
   { definition, name }: Collection,
   { owner, ...filter }: RowCount,
@@ -164,7 +164,7 @@ function isList(wanted: Scalar | readonly Scalar[]): wanted is readonly Scalar[]
 function holds({ member, values }: Condition, row: Row): boolean {
   const value = row[member];
   if (Array.isArray(value)) return value.some((item) => values.includes(item));
-  // A value that is no scalar is in no list of scalars.
+  // A value that is not a scalar is in no list of scalars.
   return values.includes(value as Scalar);
 }
 

@@ -20,7 +20,7 @@ export class Staging implements Writer<Row> {
   readonly #now: () => string;
   readonly #assertLive: () => void;
   readonly #find: FindIn;
-  /** Changed rows by id, undefined where the record was deleted. */
+  /** Changed rows by id, undefined if the record was deleted. */
   readonly changes = new Map<string, Row | undefined>();
   /** For each unique rule, the changed record that holds a value. */
   readonly #holders: Map<string, string>[];

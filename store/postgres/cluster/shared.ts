@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Readers } from '../../port.ts';
-import type { Repeated } from '../../repeated.ts';
+import type { PeriodicTask } from '../../repeated.ts';
 import { Changes } from '../changes/changes.ts';
 import { keepCounts } from '../counts/kept-counts.ts';
 import type { Database } from '../database.ts';
@@ -48,7 +48,7 @@ export function createShared(options: SharedOptions): Shared {
   });
   const cluster = new PostgresCluster({ ...options, process, changes, messages, onFailure });
   const jobs = new PostgresJobs({ ...options, process, onFailure: noted('work that one process does') });
-  let counts: Repeated | undefined;
+  let counts: PeriodicTask | undefined;
   return {
     changes,
     cluster,

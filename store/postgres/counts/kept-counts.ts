@@ -1,5 +1,5 @@
 import type { Jobs } from '../../jobs-port.ts';
-import { type Repeated, startOnce } from '../../repeated.ts';
+import { type PeriodicTask, startLeaderTask } from '../../repeated.ts';
 import type { Size } from '../../sizes.ts';
 import type { Database } from '../database.ts';
 import { type AnyCount, allOf, conditions, Values } from '../records/filters.ts';
@@ -58,11 +58,11 @@ export function keepCounts(
   database: Database,
   jobs: Pick<Jobs, 'leads'>,
   onFailure: (cause: unknown) => void,
-): Repeated {
+): PeriodicTask {
   const work = async () => {
     for (const counts of countTables.values()) await addUp(counts, database);
   };
-  return startOnce(jobs, work, { onFailure, everyMs: ADD_UP_EVERY_MS });
+  return startLeaderTask(jobs, work, { onFailure, everyMs: ADD_UP_EVERY_MS });
 }
 
 /** It may run in several processes at once: each change is taken by one of them. */

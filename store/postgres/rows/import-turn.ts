@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreBusy, StoreUnavailable } from '../../errors.ts';
-import { Turns } from '../../turns.ts';
+import { Mutex } from '../../turns.ts';
 import type { Database } from '../database.ts';
 import type { ClientSession } from '../session.ts';
 
@@ -20,7 +20,7 @@ export interface ImportTurn {
 /** Lets imports run one at a time. Those of this process wait in the order in which they came. */
 export class ImportTurns {
   readonly #database: Database;
-  readonly #turns = new Turns();
+  readonly #turns = new Mutex();
 
   constructor(database: Database) {
     this.#database = database;

@@ -1,4 +1,4 @@
-import { Lending } from '../../lending.ts';
+import { ResourcePool } from '../../lending.ts';
 import type { ReadOptions, RowSnapshot } from '../../rows-port.ts';
 import { withRetries } from '../attempts.ts';
 import type { Database } from '../database.ts';
@@ -8,11 +8,11 @@ import { beginReading, RowConnection } from './connection.ts';
 /** Answers so many questions at a time, each on one state of the rows. Others wait in the order in which they came. */
 export class Questions {
   readonly #database: Database;
-  readonly #places: Lending<number>;
+  readonly #places: ResourcePool<number>;
 
   constructor(database: Database, atOnce: number) {
     this.#database = database;
-    this.#places = new Lending(Array.from({ length: atOnce }, (_, place) => place));
+    this.#places = new ResourcePool(Array.from({ length: atOnce }, (_, place) => place));
   }
 
   /** @throws the reason of the signal when it is aborted */

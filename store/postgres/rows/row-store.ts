@@ -1,7 +1,7 @@
 import { nextSeqAfter } from '../../rows/kept-rows.ts';
 import type {
   ExchangeRate,
-  KeptRows,
+  RawRows,
   NamedQuery,
   Parameter,
   ReadOptions,
@@ -16,7 +16,7 @@ import { rebuildTable } from '../../sql/rebuild.ts';
 import type { Counts } from '../../sql/writing/counts.ts';
 import { eraseUsers } from '../../sql/writing/erase-users.ts';
 import { countRows, putRows } from '../../sql/writing/put.ts';
-import { countKept, restoreRows } from '../../sql/writing/restore.ts';
+import { countStored, restoreRows } from '../../sql/writing/restore.ts';
 import { TouchedTables } from '../../sql/writing/touched.ts';
 import { withRetries } from '../attempts.ts';
 import type { Database } from '../database.ts';
@@ -88,9 +88,9 @@ export class PostgresRowStore implements PostgresRows {
     );
   }
 
-  restore(kept: KeptRows): Promise<StagedWrite> {
+  restore(kept: RawRows): Promise<StagedWrite> {
     return this.#stage(
-      (reader) => countKept(reader, kept),
+      (reader) => countStored(reader, kept),
       async (writer, state) => {
         state.seqFrom(nextSeqAfter(kept));
         return restoreRows(writer, kept);

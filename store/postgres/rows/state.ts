@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { StoreBusy } from '../../errors.ts';
-import type { Opening } from '../../opening.ts';
+import type { OpenProgress } from '../../opening.ts';
 import type { SqlConnection } from '../../sql/connection.ts';
 import { derivedTables } from '../../sql/derived-tables.ts';
 import { rebuildTable } from '../../sql/rebuild.ts';
@@ -54,12 +54,12 @@ export class LockedState {
 }
 
 /** A last step of the migrations: makes the derived tables anew where another version of the program derived them in another way. */
-export async function prepareRows(session: ClientSession, opening: Opening): Promise<void> {
+export async function prepareRows(session: ClientSession, opening: OpenProgress): Promise<void> {
   await renewDerivation(await enterRows(session), opening);
   await leaveRows(session);
 }
 
-async function renewDerivation(connection: RowConnection, opening: Opening): Promise<void> {
+async function renewDerivation(connection: RowConnection, opening: OpenProgress): Promise<void> {
   // An import holds the lock for as long as it takes, so it is asked for only where there is something to do.
   if ((await derivationOf(connection)) === DERIVATION) return;
   opening.step('waiting for an import of another process');

@@ -1,7 +1,7 @@
 import type { DerivedTable } from '../derived-table.ts';
 import { createTable } from '../raw-tables.ts';
 
-/** A session ends when its visitor makes no visit for this long. A page view with an event in so long after it is no bounce. */
+/** A session ends when its visitor makes no visit for this long. A page view with an event in so long after it is not a bounce. */
 const GAP_MS = 1_800_000;
 const labels = ['channel', 'country', 'device', 'browser', 'os'];
 
@@ -79,7 +79,7 @@ const columns = {
   browser: 'text',
   os: 'text',
   /**
-   * The end of the visitor's session before, then of the one before that has the same channel, country and so on. Before all times where
+   * The end of the visitor's session before, then of the one before that has the same channel, country and so on. Before all times if
    * there is none.
    */
   before_ms: 'bigint',

@@ -34,7 +34,7 @@ export async function loadRows(
   const touched = new TouchedTables(writer);
   const known = new Set<RowType>();
   for await (const part of parts) {
-    // Erasing takes what it finds touched. All derived tables are made anew, so what earlier parts touched does not matter.
+    // Erasing removes rows and what they touched. All derived tables are rebuilt, so what earlier parts touched does not matter.
     await touched.forget();
     if ('erased' in part) await eraseUsers(writer, part.erased, touched);
     else if (known.has(part.type)) await putRows(writer, part, { touched, nextSeq });

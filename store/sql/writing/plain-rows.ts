@@ -29,7 +29,10 @@ function recordsOf(type: PlainType, nextSeq: () => number) {
     'seq' in rawTables[type] ? { ...recordOf(type, row), seq: nextSeq() } : recordOf(type, row);
 }
 
-/** Writes rows, each in place of the one with its key; where several have one key, the last counts. The batch's tables then hold what came and what it replaced. */
+/**
+ * Writes rows, each replacing the row with its key; among equal keys the last wins. The batch tables then hold the new and the replaced
+ * rows.
+ */
 export async function writePlain(
   connection: SqlConnection,
   type: PlainType,
@@ -42,7 +45,7 @@ export async function writePlain(
   return counts;
 }
 
-/** Says what writing the rows would change. `lasts`: what is to be written, where the tables of the batch do not hold it already. */
+/** Reports what writing the rows would change. `lasts`: the rows to write, if the batch tables do not hold them yet. */
 export async function comparePlain(
   connection: SqlConnection,
   type: PlainType,

@@ -1,5 +1,5 @@
 import { keyOf, withDerivedColumns } from '../../rows/kept-rows.ts';
-import type { KeptRows } from '../../rows-port.ts';
+import type { RawRows } from '../../rows-port.ts';
 import type { SqlConnection } from '../connection.ts';
 import { itemsOf, listOf } from '../lists.ts';
 import { rawTables } from '../raw-tables.ts';
@@ -7,7 +7,7 @@ import { insertRows } from './batch.ts';
 import type { Counts } from './counts.ts';
 
 /** Says what restoring the rows would change. */
-export async function countKept(connection: SqlConnection, { table, rows }: KeptRows): Promise<Counts> {
+export async function countStored(connection: SqlConnection, { table, rows }: RawRows): Promise<Counts> {
   const key = keyOf(table);
   const sql = `select count(*) as known from ${table} where ${key} in (select item from ${itemsOf('$1')} as items)`;
   const keys = new Set(rows.map((row) => String(row[key])));
@@ -17,7 +17,7 @@ export async function countKept(connection: SqlConnection, { table, rows }: Kept
 }
 
 /** Puts the rows in place of those with their keys. */
-export async function restoreRows(writer: SqlConnection, kept: KeptRows): Promise<Counts> {
+export async function restoreRows(writer: SqlConnection, kept: RawRows): Promise<Counts> {
   const { table, rows } = kept;
   const key = keyOf(table);
   const keys = new Set(rows.map((row) => String(row[key])));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { forgetUnused, makeRoom } from '../../../facade/oauth/unused-clients.ts';
-import { forgetEnded } from '../../../facade/oauth/upkeep.ts';
+import { removeUnusedClients, makeRoom } from '../../../facade/oauth/unused-clients.ts';
+import { removeEndedConnections } from '../../../facade/oauth/upkeep.ts';
 import { mustCall } from '../../support/calls.ts';
 import { OAuthClient } from '../../support/oauth.ts';
 import { serverForTests } from '../../support/server.ts';
@@ -22,10 +22,10 @@ describe('what is left of connections', () => {
       const { records } = await tx.oauthStates.find({ where: { grantId: unused ?? '' }, limit: 10 });
       for (const { id, kind } of records) if (kind !== 'Grant') await tx.oauthStates.delete(id);
     });
-    await forgetEnded(store, clock.now());
+    await removeEndedConnections(store, clock.now());
     assert.ok(await store.connectedApps.get(unused ?? ''), 'the client may still come for its tokens');
     clock.pass(HOUR);
-    await forgetEnded(store, clock.now());
+    await removeEndedConnections(store, clock.now());
     assert.equal(await store.connectedApps.get(unused ?? ''), undefined);
     assert.deepEqual([await states(ended), await states(unused)], [0, 0]);
     assert.ok((await states(kept)) > 0 && (await store.connectedApps.get(kept ?? '')));
@@ -46,20 +46,20 @@ describe('a client that made itself known', () => {
     const [app] = (await store.connectedApps.find({ where: { clientId: used.clientId }, limit: 1 })).records;
     const isThere = async ({ clientId }: OAuthClient) =>
       (await store.oauthClients.count({ where: { clientId } })) === 1;
-    await forgetUnused(store, clock.now());
+    await removeUnusedClients(store, clock.now());
     assert.deepEqual([await isThere(used), await isThere(unused)], [true, false]);
-    await forgetUnused(store, at(181));
+    await removeUnusedClients(store, at(181));
     assert.ok(await isThere(used), 'it is connected');
     await mustCall(server, server.adminKey, 'disconnect_app', { id: app?.id });
-    await forgetUnused(store, at(179));
+    await removeUnusedClients(store, at(179));
     assert.ok(await isThere(used), 'registered 279 days ago, and connected 179 days ago');
-    await forgetUnused(store, at(181));
+    await removeUnusedClients(store, at(181));
     assert.ok(!(await isThere(used)));
   });
 
   it('stays 7 days where nobody has let it in yet', async () => {
     const client = await OAuthClient.registered(server);
-    await forgetUnused(server.store, at(6.9));
+    await removeUnusedClients(server.store, at(6.9));
     assert.equal(await server.store.oauthClients.count({ where: { clientId: client.clientId } }), 1);
   });
 

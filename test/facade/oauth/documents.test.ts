@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { findClient } from '../../../facade/oauth/clients.ts';
-import { ClientDocuments, isDocumentAddress, LARGEST_DOCUMENT, lookedUpFor } from '../../../facade/oauth/documents.ts';
+import { ClientDocuments, isDocumentAddress, LARGEST_DOCUMENT, forAddress } from '../../../facade/oauth/documents.ts';
 import { createFetch } from '../../../tools/core/outbound/fetch.ts';
 import { stoppedAtEnd } from '../../support/at-end.ts';
 import { CALLBACK } from '../../support/oauth.ts';
@@ -205,7 +205,7 @@ describe('client ID metadata documents', () => {
 
   it('are looked up 10 times a minute for one address, so that it leaves others their share', async () => {
     const { find } = documents();
-    const lookUp = (from: string, at: number) => lookedUpFor.run(from, () => find(`${address}?of=${from}&at=${at}`));
+    const lookUp = (from: string, at: number) => forAddress.run(from, () => find(`${address}?of=${from}&at=${at}`));
     const answers = await Promise.allSettled(Array.from({ length: 15 }, (_, at) => lookUp('2001:db8::1', at)));
     assert.equal(answers.filter(({ status }) => status === 'rejected').length, 15);
     const refused = answers.filter((each) => /temporarily/.test(String('reason' in each && each.reason)));

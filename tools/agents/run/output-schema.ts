@@ -44,7 +44,7 @@ const part = z.strictObject({
   maximum: z.number().optional(),
 });
 
-/** @throws ToolError (invalid_input) where it is no schema, or uses something that is not supported */
+/** @throws ToolError (invalid_input) if it is not a schema, or uses something that is not supported */
 export function readOutputSchema(json: JsonSchema): OutputSchema {
   const issues = JSON.stringify(json).length > MOST_CHARACTERS ? [tooLarge()] : problemsIn(json);
   if (json.type !== 'object')
@@ -108,7 +108,7 @@ function partsOf({ properties = {}, items, anyOf = [], additionalProperties }: z
 
 /**
  * Runs the model until its answer has the form. Before each new try the model reads what was wrong with its answer.
- * @throws ToolError (unavailable) where no try has the form
+ * @throws ToolError (unavailable) if no try has the form
  */
 export async function answerIn(
   schema: OutputSchema | undefined,

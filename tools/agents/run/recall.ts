@@ -40,7 +40,7 @@ export async function recall(store: Readers & TextSearch, asked: RecallInput): P
   return [...new Map(found.map((memory) => [memory.id, memory])).values()].slice(0, most);
 }
 
-/** The filters that match where both match. Empty where nothing can. */
+/** The filters that match where both match. Empty if nothing can. */
 function both(one: Where<MemoryRecord>, other: Where<MemoryRecord>): Where<MemoryRecord>[] {
   const members = Object.keys(one) as (keyof MemoryRecord)[]; // the names of the filter's members
   const isOther = (member: keyof MemoryRecord) => JSON.stringify(other[member]) !== JSON.stringify(one[member]);

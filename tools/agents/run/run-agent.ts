@@ -130,7 +130,7 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
   }
 }
 
-/** Takes turns within the budgets of whoever asks, and of the agent. */
+/** Takes turns within the budgets of the caller and of the agent. */
 function metered({ run, trace, agent }: AgentTask, { principal, server }: RunContext): LoopOptions['metered'] {
   const use = { principal, agentId: agent?.id, model: run.model };
   return (estimate, take) =>

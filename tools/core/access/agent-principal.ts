@@ -12,9 +12,9 @@ import { intersectToolLimits, type ToolLimit } from './tool-limit.ts';
 export const DEEPEST = 3;
 
 /**
- * The principal of an agent that runs for the caller. It may do what its allowlist names, what those tools need, and no more than the
- * caller. So tools that look across records, such as `search`, find no kind of record for which the agent has no tool. An agent never gets
- * tools whose answers hold a secret, because what it sees goes to a provider and into conversations.
+ * The principal of an agent that runs for the caller. It may use its allowlist and what those tools need, and no more than the caller. So
+ * tools such as `search` find no kind of record for which the agent has no tool. An agent never gets tools that answer a secret, because
+ * what it sees goes to a provider and into conversations.
  */
 export function actingFor(
   caller: Principal,
@@ -41,7 +41,7 @@ export function actingFor(
 /** Answers where no agent is named. It has no tools. */
 export const ASSISTANT = { id: 'assistant', name: 'assistant', tools: [] };
 
-/** @throws ToolError where the run would be nested too deep */
+/** @throws ToolError if the run would be nested too deep */
 export function requireShallow(caller: Principal): void {
   const running = [caller, ...chainOf(caller)].filter(({ type }) => type === 'agent' || type === 'flow');
   if (running.length < DEEPEST) return;

@@ -63,7 +63,7 @@ export async function appPrincipal(
   return principal;
 }
 
-/** Whether the tool is one that connected apps can have. They make nothing that acts with rights of its own, and see no secret. */
+/** Whether connected apps can have the tool. They cannot create anything with rights of its own, and see no secret. */
 export function canBeInApp(tool: GuardedTool): boolean {
   return !tool.answersSecret && !tool.session && canBeInCapsule(tool);
 }
@@ -113,7 +113,7 @@ function principalOf(
   { user, key, capsule: record, owner }: Behind,
   catalog: GuardedCatalog,
 ): Principal {
-  // Whoever was signed in by a key's link: what the app makes ends with that key too.
+  // If a key's link signed the person in, what the app makes ends with that key too.
   const madeWith = key && keyReference(key);
   const person = user && { ...personPrincipal(user), ...(madeWith && { madeWith }) };
   const capsule = record && capsulePrincipal(record, catalog, owner);

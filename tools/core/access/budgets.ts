@@ -4,11 +4,14 @@ import { chainOf, type Principal } from './principal.ts';
 
 /** Limits to how much is used. */
 export interface Budgets {
-  /** Counts one call, and no repeat that gets a kept answer. Undefined where no budget counts it. @throws ToolError (rate_limited) where one is used up */
+  /**
+   * Counts one call, and no repeat that gets a kept answer. Undefined if no budget counts it.
+   * @throws ToolError (rate_limited) if one is used up
+   */
   call(principal: Principal): Promise<void> | undefined;
   /**
    * Reserves what the turn may use, takes it, and counts what it used.
-   * @throws ToolError (rate_limited) where a budget is used up, (conflict) where a turn cannot be priced
+   * @throws ToolError (rate_limited) if a budget is used up, (conflict) where a turn cannot be priced
    */
   turn<Turn extends { readonly usage: TokenUsage }>(use: ModelUse, take: () => Promise<Turn>): Promise<Turn>;
   /** @throws ToolError, as a turn would */

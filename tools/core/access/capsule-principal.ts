@@ -96,13 +96,13 @@ function ownPrincipal(capsule: CapsuleRecord, catalog: GuardedCatalog): Principa
   return principal;
 }
 
-/** A token of a capsule; `until` is when one that was replaced stops being accepted. */
+/** A token of a capsule; `until` is when a replaced one stops being accepted. */
 export interface ShownToken {
   readonly capsule: CapsuleRecord;
   readonly until: string | undefined;
 }
 
-/** The capsule token that the secret is, whether or not it is still accepted. Undefined where it is none. */
+/** The capsule token for this secret, accepted or not. Undefined if the secret is not one. */
 export async function findToken(store: Pick<Readers, 'capsules'>, secret: string): Promise<ShownToken | undefined> {
   const prefix = prefixOf('capsule', secret);
   if (prefix === undefined) return undefined;
@@ -129,7 +129,7 @@ export function hasPassed(time: string | undefined, now: Date): boolean {
   return time !== undefined && Date.parse(time) <= now.getTime();
 }
 
-/** Why the capsule is not served now. Undefined where it is. */
+/** Why the capsule is not served now. Undefined if it is. */
 export async function capsuleProblem(
   store: KeyReaders,
   { status, ownerId, expiresAt, endsWith }: CapsuleRecord,
@@ -146,7 +146,7 @@ export async function capsuleProblem(
 }
 
 /**
- * Why a principal may not use a door. Undefined where it may. Each capsule has a door of its own: only its tokens open that door, and they
+ * Why a principal may not use a door. Undefined if it may. Each capsule has a door of its own: only its tokens open that door, and they
  * open no other. `capsuleId` is the capsule of the door, undefined for all other doors.
  */
 export async function doorProblem(

@@ -7,7 +7,7 @@ import { chainOf, isSession, type Principal } from './principal.ts';
 /** How long somebody counts as just signed in. */
 export const FRESH_MS = 10 * 60 * 1000;
 
-/** Until when somebody who showed at this time who they are counts as just signed in. Undefined where that is over. */
+/** Until when somebody who showed at this time who they are counts as just signed in. Undefined if that is over. */
 export function freshUntil(shownAt: string, now: Date): string | undefined {
   const until = Date.parse(shownAt) + FRESH_MS;
   return until > now.getTime() ? new Date(until).toISOString() : undefined;
@@ -16,8 +16,9 @@ export function freshUntil(shownAt: string, now: Date): string | undefined {
 type Call = Pick<GuardedTool, 'answersSecret' | 'lasting'>;
 
 /**
- * What answers a secret, or makes something that outlives the session, needs a fresh sign-in. Everything else is undone by ending the session.
- * @throws ToolError (forbidden) where the call needs it, and the session behind the call has none
+ * What answers a secret, or makes something that outlives the session, needs a fresh sign-in. Everything else is undone by ending the
+ * session.
+ * @throws ToolError (forbidden) if the call needs it, and the session behind the call has none
  */
 export async function requireFresh(principal: Principal, tool: Call, input: object, store: Readers): Promise<void> {
   if (!mayNeedFresh(tool) || !isStale(principal)) return;

@@ -35,7 +35,7 @@ export interface AccessByInput {
 /** Every authenticated principal may call the tool. */
 export const ANYONE: Access = { scope: '', grant: [] };
 
-/** What a call makes or changes that goes on after the session of its caller has ended. */
+/** What a call makes or changes that continues after the session of its caller has ended. */
 export interface Lasting {
   /**
    * `credential`: with which somebody gets in. `program`: it is started on the machine of the server. `actor`: it acts by itself, or when

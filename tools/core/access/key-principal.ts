@@ -31,7 +31,7 @@ export async function findKey({ apiKeys }: Pick<Readers, 'apiKeys'>, secret: str
   return undefined;
 }
 
-/** The principal of an API key. Undefined where the secret opens nothing, or no longer does. */
+/** The principal of an API key. Undefined if the secret opens nothing, or no longer does. */
 export async function keyHolder(
   store: KeyReaders,
   { key, until }: ShownKey,
@@ -47,7 +47,7 @@ export async function keyHolder(
 /** The collections that show whether a key still works. */
 export type KeyReaders = Pick<Readers, 'apiKeys' | 'adminUsers'>;
 
-/** Why the key no longer works, or undefined where it does. */
+/** Why the key no longer works, or undefined if it does. */
 export async function keyProblem(store: KeyReaders, key: ApiKeyRecord, now: Date): Promise<string | undefined> {
   const problem = ownProblem(key, await store.adminUsers.get(key.ownerId), now);
   return problem ?? (key.endsWith === undefined ? undefined : makerProblem(store, key.endsWith, now));
@@ -115,7 +115,7 @@ export function createUseNotes(store: Store, onFailure: (cause: unknown) => void
     store
       .transaction(async (tx) => {
         const used = isSession(principal) ? tx.sessions : principal.type === 'app' ? tx.connectedApps : tx.apiKeys;
-        // The session or connection may have ended meanwhile.
+        // The session or connection may have ended in the meantime.
         if (await used.get(id)) await used.touch(id, { lastUsedAt });
       })
       .catch(onFailure);

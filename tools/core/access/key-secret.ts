@@ -18,7 +18,7 @@ export function newSecret(kind: SecretKind): string {
   return `${FORMS[kind].mark}_${random(8)}_${random(43)}`;
 }
 
-/** The prefix of the secret, by which its holder is found. Undefined for a text that is no secret of this kind. */
+/** The prefix of the secret, by which its holder is found. Undefined for a text that is not a secret of this kind. */
 export function prefixOf(kind: SecretKind, secret: string): string | undefined {
   return FORMS[kind].form.exec(secret)?.[1];
 }

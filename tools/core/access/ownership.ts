@@ -2,7 +2,10 @@ import type { Filter, Where } from '../../../store/port.ts';
 import type { Principal } from './principal.ts';
 import { whereWithin } from './record-limit.ts';
 
-/** What the caller may list by its rights, and what is its own. Undefined: everything. For tools that are also for what is one's own. */
+/**
+ * The filter for records the caller may list by its rights or owns. Undefined: all records. For tools that also serve the caller's own
+ * records.
+ */
 export function listFilter<Record extends { readonly id: string }>(
   { rights }: Principal,
   resource: string,

@@ -9,7 +9,7 @@ type Reach = Pick<Principal, 'scopes' | 'grants' | 'rights'>;
 /** Of a person without a limit. */
 const EVERYTHING: Reach = { scopes: ['*'], rights: personRights(scopeRights(['*'])) };
 
-/** A person, with what they may do now: of a session, or of what acts for them without one. */
+/** A person with their current rights: of a session, or of what acts for them without one. */
 export function personPrincipal({ id, email, access }: Person): Principal & { readonly type: 'session' } {
   return { type: 'session', id, name: email, ownerId: id, ...(access ? reachOf(id, access) : EVERYTHING) };
 }

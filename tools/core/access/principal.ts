@@ -82,7 +82,7 @@ export interface SessionPrincipal extends Principal {
   readonly type: 'session';
   readonly sessionId: string;
   readonly expiresAt: string;
-  /** Until when the person counts as just signed in. Absent where that is over. */
+  /** Until when the person counts as just signed in. Absent if that is over. */
   readonly freshUntil?: string;
 }
 

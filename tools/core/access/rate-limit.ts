@@ -3,7 +3,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Cluster } from '../../../store/cluster-port.ts';
 import { ToolError } from '../errors.ts';
 
-/** Counts one call of a key. @throws ToolError (rate_limited) where the key has no calls left in this minute */
+/** Counts one call of a key. @throws ToolError (rate_limited) if the key has no calls left in this minute */
 export type RateLimit = (key: string) => Promise<void>;
 
 interface Counting {
@@ -28,7 +28,7 @@ export function createRateLimit(perMinute: number, what: string, counting: Count
   };
 }
 
-/** Takes one call. Answers for how many milliseconds there are no more, undefined where there was one. */
+/** Takes one call. Answers for how many milliseconds there are no more, undefined if there was one. */
 type Take = (key: string) => Promise<number | undefined>;
 
 const PERIOD_MS = 60_000;

@@ -76,7 +76,7 @@ export function inCallOf<Caller extends Pick<Principal, 'rights'>>(principal: Ca
   return rights === principal.rights ? principal : { ...principal, rights };
 }
 
-/** The input with the arguments that the limit fixes. @throws ToolError where the caller gave one of them. */
+/** The input with the arguments that the limit fixes. @throws ToolError if the caller gave one of them. */
 export function withFixed({ tools }: Reach, tool: GuardedTool, input: unknown): unknown {
   const fixed = tools?.fixed?.(tool);
   if (!tools || !fixed || typeof input !== 'object' || input === null || Array.isArray(input)) return input;

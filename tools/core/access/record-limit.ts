@@ -10,7 +10,7 @@ export interface RecordLimit {
   readonly members?: Readonly<Record<string, Value>> | undefined;
 }
 
-/** The limit for a resource and operation. Undefined where there is none. */
+/** The limit for a resource and operation. Undefined if there is none. */
 export type RecordLimits = (resource: string, op: string) => RecordLimit | undefined;
 
 export const NO_RECORD: RecordLimit = { names: [] };

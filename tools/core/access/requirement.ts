@@ -39,7 +39,7 @@ function lacking(rights: Rights, access: Access): readonly Need[] {
   return needs.filter((need) => !isWhole(need));
 }
 
-/** The grants that allow every call under the access. Empty where the input decides which resource the call is about. */
+/** The grants that allow every call under the access. Empty if the input decides which resource the call is about. */
 export function grantsFor(access: Access | AccessByInput): Grant[] {
   const whole = 'among' in access ? access.whole : access;
   if (!whole) return [];
@@ -56,12 +56,12 @@ export interface NeededRight {
   readonly op: string;
   /** The input that names the record. */
   readonly parameter?: string;
-  /** True where the call is about several records of the kind, and not about a single one. */
+  /** True if the call is about several records of the kind, and not about a single one. */
   readonly narrows: boolean;
   readonly selects: NonNullable<Access['selects']>;
 }
 
-/** The rights that calls under the access need. Empty where the input decides which resource the call is about. */
+/** The rights that calls under the access need. Empty if the input decides which resource the call is about. */
 export function neededRights(access: Access | AccessByInput): NeededRight[] {
   if ('among' in access && !access.whole) return [];
   const found = new Map<string, NeededRight>();

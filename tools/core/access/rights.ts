@@ -31,7 +31,7 @@ export interface Rights {
   /** Whether some call under the requirement could be allowed. A need that is open counts as met by any record. */
   mayTry(requirement: Requirement): boolean;
   allows(requirement: Requirement): boolean;
-  /** The records that the principal is limited to for the operation. Undefined where it is not limited. */
+  /** The records that the principal is limited to for the operation. Undefined if it is not limited. */
   limitedTo(resource: string, op: string): RecordLimit | undefined;
   /**
    * The part of these limits that comes from arguments fixed for other tools. It holds whatever the principal's grants and whichever tool

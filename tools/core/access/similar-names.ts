@@ -16,7 +16,7 @@ export function nearest(name: string, candidates: readonly string[], count: numb
 /** Names for which similar ones are looked for: each is compared with every name of the catalog. */
 const MOST_COMPARED = 20;
 
-/** Finds the listed tools that are called like a name that none has; of many such names, like the first ones. */
+/** Finds listed tools with a name similar to an unknown one, at most a few. */
 export function similarNames({ entries }: GuardedCatalog): (name: string) => readonly string[] {
   const names = entries.filter(({ tool }) => isListed(tool)).map(({ tool }) => tool.name);
   let compared = 0;

@@ -8,8 +8,8 @@ import type { GuardedCatalog } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 
 /**
- * The members that steer an agent: its instructions and its tools. Whoever changes them acts through the agent with the rights of everybody
- * who runs it, so they need the right to every tool of its allowlist. The agent's names and appearance steer nothing.
+ * The members that steer an agent: its instructions and its tools. The agent runs with the rights of its caller, so changing these members
+ * requires the right to every tool of its allowlist. Names and appearance steer nothing.
  */
 const STEERING = ['description', 'instructions', 'tools', 'skillIds', 'modelPreference'] as const;
 

@@ -15,8 +15,8 @@ export function refusalFor(principal: Principal, tool: GuardedTool, input: objec
 }
 
 /**
- * The scopes that a connected app must ask its person for, to be allowed a call that it is refused now: those it has and all that are missing.
- * Undefined where no scope would help, because the person may not make the call either, or because no app may.
+ * The scopes that a connected app must ask its person for, to be allowed a call that it is refused now: those it has and all that are
+ * missing. Undefined if no scope would help, because the person may not make the call either, or because no app may.
  */
 export function scopesToAskFor(principal: Principal, tool: GuardedTool, input: object): AppScope[] | undefined {
   const person = principal.type === 'app' && isOpenToMore(principal) ? chainOf(principal).at(-1) : undefined;

@@ -2,7 +2,7 @@ import { chainOf, type Principal } from './principal.ts';
 
 /** Limits to how much is kept of what callers write. */
 export interface StorageQuotas {
-  /** What the caller may still add, asked before each transaction. Undefined where nothing is limited. */
+  /** What the caller may still add, asked before each transaction. Undefined if nothing is limited. */
   roomFor(principal: Principal): Promise<StorageRoom> | undefined;
   /** How much is kept now. */
   state(): Promise<StorageState>;
@@ -10,7 +10,7 @@ export interface StorageQuotas {
 
 /** Room for what one transaction adds. */
 export interface StorageRoom {
-  /** @throws ToolError (too_large) where so many bytes more are too many */
+  /** @throws ToolError (too_large) if so many bytes more are too many */
   require(bytes: number): void;
   note(bytes: number): void;
   /** The transaction has ended: what it noted is in the store, or nothing of it. */
@@ -19,7 +19,7 @@ export interface StorageRoom {
 
 export interface StorageState {
   readonly usedBytes: number;
-  /** Null where there is none. */
+  /** Null if there is none. */
   readonly limitBytes: number | null;
   /** Of the limit that is used, 1 for all. */
   readonly share: number | null;

@@ -11,7 +11,7 @@ export interface ToolLimit {
   fixed?(tool: GuardedTool): FixedArguments | undefined;
   /** Whether the call is admitted where the tool is another way to a record (see `actsAs`). */
   admits?(tool: GuardedTool, input: object): boolean;
-  /** A sentence that says why calls of the tool reach fewer records than its rights allow. Undefined where they do not. */
+  /** A sentence that says why calls of the tool reach fewer records than its rights allow. Undefined if they do not. */
   narrowed?(tool: GuardedTool): string | undefined;
 }
 

@@ -193,7 +193,7 @@ export async function isThreadSeen(
   return isSeen((await threads.get(id)) ?? { accessKeys: [ADMINS] }, principal);
 }
 
-/** The role of the caller in the thread. Undefined where it may not know about the thread. */
+/** The role of the caller in the thread. Undefined if it may not know about the thread. */
 export function roleIn({ visibility, entries }: Shared, principal: Principal): ThreadRole | undefined {
   if (principal.rights.isAdmin) return 'owner';
   const own = entryPrincipalOf(principal);
@@ -202,8 +202,8 @@ export function roleIn({ visibility, entries }: Shared, principal: Principal): T
 }
 
 /**
- * Whoever gets a credential of another principal, or changes what that principal does, also gets its entries in restricted threads. So the
- * caller needs at least the same role in each of these threads.
+ * A caller who gets a credential of another principal, or changes what it does, also gets its entries in restricted threads. So the caller
+ * needs at least the same role in each of these threads.
  * @throws ToolError (forbidden)
  */
 export async function requireEntriesWithin(
@@ -236,7 +236,7 @@ function beyondEntries({ type, id }: AccessPrincipal): ToolError {
 /** The name of a caller in access entries. Agents, flows and apps have the name of the principal that they act for. */
 function entryPrincipalOf(principal: Principal): AccessPrincipal | undefined {
   if (principal.type === 'capsule' && principal.actsFor) {
-    // The app of a person with a capsule: it sees what both see. With full access that is what the capsule sees.
+    // An app of a person with a capsule sees what both see; with full access, what the capsule sees.
     return principal.actsFor.rights.isAdmin ? { type: 'capsule', id: principal.id } : undefined;
   }
   if (principal.actsFor) return entryPrincipalOf(principal.actsFor);
@@ -252,7 +252,7 @@ export function makerOf(principal: Principal): AccessPrincipal {
 
 /**
  * The thread, for a caller who has at least this role.
- * @throws not_found where the caller may not see it, as if it did not exist; forbidden where it may see the thread but has a lower role.
+ * @throws not_found if the caller may not see it, as if it did not exist; forbidden where it may see the thread but has a lower role.
  */
 export async function openThread(
   { store, principal, fail }: { store: Pick<Readers, 'threads'>; principal: Principal; fail: Fail<'not_found'> },

@@ -3,7 +3,7 @@ import type { Principal } from './principal.ts';
 import { grantRights } from './rights.ts';
 import type { ToolLimit } from './tool-limit.ts';
 
-/** The only tool that such a principal has. */
+/** The only tool of such a principal. */
 export const WEBHOOK_TOOL = 'receive_webhook';
 
 const RECEIVING: ToolLimit = {
@@ -12,7 +12,7 @@ const RECEIVING: ToolLimit = {
   allows: ({ name }) => name === WEBHOOK_TOOL,
 };
 
-/** Whoever signed a delivery with the secret of the flow's webhook. It may trigger that flow and nothing else. */
+/** The sender of a delivery signed with the secret of the flow's webhook. It may trigger that flow and nothing else. */
 export function webhookPrincipal(flowId: string, sender: string): Principal {
   const grants: readonly Grant[] = [{ resource: 'flow', op: 'trigger', id: flowId }];
   return {

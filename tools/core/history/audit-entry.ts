@@ -29,19 +29,19 @@ interface AuditedCall {
   readonly begun: CallStart;
   /** The input as it was read. It may be unchecked. */
   readonly given: unknown;
-  /** The checked input, with ids in the place of names. Undefined where the call was refused before. */
+  /** The checked input, with ids in place of names. Undefined if the call was refused before. */
   readonly input: object | undefined;
   /** The session that the call began. The entry names it as the caller. */
   readonly session?: SessionPrincipal | undefined;
 }
 
-/** The code of a call that failed, or the output of one that writes: the records it made are in there. */
+/** The error code of a failed call, or the output of a write, which holds the ids of the records it made. */
 interface CallResult {
   readonly code?: ErrorCode;
   readonly output?: object;
 }
 
-/** Stands for every name that no tool has, because callers can invent such names without end. */
+/** Replaces unknown tool names, because callers can invent any number of them. */
 const UNKNOWN_TOOL = '(unknown)';
 const LONGEST_NAME = 100;
 

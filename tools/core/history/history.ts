@@ -34,7 +34,7 @@ interface WrittenBy {
   readonly now?: () => Date;
   /** The principal in whose quota of storage the versions count. */
   readonly principalId?: string;
-  /** Absent where nothing is limited. */
+  /** Absent if nothing is limited. */
   readonly room?: StorageRoom | undefined;
 }
 

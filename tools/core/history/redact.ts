@@ -32,7 +32,7 @@ const NAMELESS: Redactor = {
   redact: (value, showing) =>
     typeof value === 'string' ? truncated(withoutUser(value), showing.room) : unfit(HIDDEN, value, showing),
 };
-/** In a text that is no address, all up to the last `@` could be a password. */
+/** In a text that is not an address, all up to the last `@` could be a password. */
 function withoutUser(text: string): string {
   if (URL.canParse(text)) return namesUser(text) ? text.replace(USER, `//${REDACTED}@`) : text;
   const end = text.lastIndexOf('@');
@@ -152,7 +152,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The secrets in the arguments of a tool, each with its place. Null is no secret. */
+/** The secrets in the arguments of a tool, each with its place. Null is not a secret. */
 export function secretsIn(tool: Pick<Tool, 'input'>, input: object, tools: ToolsByName): Secret[] {
   return differences(input, redacted(tool, input, tools), []);
 }

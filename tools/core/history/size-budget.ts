@@ -49,7 +49,7 @@ export function mapMembers(
   for (const name of Object.keys(value)) {
     if (room.left === 0) break;
     const item = given[name];
-    // JSON leaves out such members.
+    // JSON leaves out undefined members.
     if (item === undefined) continue;
     room.take(name.length + 3);
     shown.push([name, show(item, name)]);

@@ -102,8 +102,8 @@ function exchange(url: URL, options: RequestOptions, body: string): Promise<Inco
 }
 
 /**
- * A request that is given up as its answer ends destroys its socket with an error, but no longer listens for that: without a listener of
- * its own, the error would end the process. Whoever reads the answer gets it in any case.
+ * An aborted request destroys its socket with an error that nothing listens for any more. Without this listener the error would end the
+ * process. The reader of the answer gets it in any case.
  */
 function hearErrors(socket: Socket): void {
   if (heard.has(socket)) return;
@@ -134,7 +134,7 @@ function answerOf(response: IncomingMessage, mostBytes: number, instead: Replace
 
 /** The error message in place of the answer to this request. */
 function faultAnswer(body: RequestInit['body'], fault: Fault): string | undefined {
-  // A message of the SDK. What is sent to a provider of tokens is none.
+  // A message of the SDK, not a request to a token provider.
   const { id } = typeof body === 'string' && body.startsWith('{') ? (JSON.parse(body) as { id?: string | number }) : {};
   return id === undefined ? undefined : JSON.stringify(answerWith(fault, id));
 }

@@ -40,7 +40,7 @@ function listOf(networks: readonly string[], family: 'ipv4' | 'ipv6'): BlockList
   return list;
 }
 
-/** Whether the IP address belongs to the public Internet. False for a text that is no address. */
+/** Whether the IP address belongs to the public Internet. False for a text that is not an address. */
 export function isPublic(address: string): boolean {
   const version = isIP(address);
   if (version === 4) return !closed4.check(address, 'ipv4');
@@ -73,7 +73,7 @@ export function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }
 
-/** @throws AddressRefused where the URL names a closed address, or a name that now resolves to one */
+/** @throws AddressRefused if the URL names a closed address, or a name that now resolves to one */
 export async function requirePublic(url: URL): Promise<void> {
   const host = hostOf(url);
   if (isIP(host)) {

@@ -22,7 +22,7 @@ export function answerWith(fault: Fault, id: string | number) {
   return { jsonrpc: '2.0' as const, id, error: { code: FAULT_CODES[fault], message: FAULTS[fault] } };
 }
 
-/** The message to pass on in place of one with this fault. Undefined where the faulty message answers no request. */
+/** The message to pass on in place of one with this fault. Undefined if the faulty message answers no request. */
 export type Replacement = (fault: Fault) => string | undefined;
 
 /** Whether the message has too many members or nests too deeply. */

@@ -1,7 +1,7 @@
 import { ToolError } from '../errors.ts';
 import type { Tool } from './tool.ts';
 
-/** The input with the members under their own names that came under names which similar tools use. @throws ToolError where both came */
+/** The input with the members under their own names that came under names which similar tools use. @throws ToolError if both came */
 export function withoutAliases({ aliases }: Pick<Tool, 'aliases'>, given: unknown): unknown {
   if (!aliases || !isObject(given)) return given;
   const used = Object.keys(aliases).filter((alias) => Object.hasOwn(given, alias));

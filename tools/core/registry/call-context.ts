@@ -87,7 +87,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
     return this.#watch.signal;
   }
 
-  /** Does the work of the handler. @throws what the work throws; if the caller may not go on, the reason for that instead */
+  /** Does the work of the handler. @throws what the work throws; if the caller may not continue, the reason for that instead */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
@@ -139,7 +139,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   }
 }
 
-/** @throws ToolError if the caller may not go on, or if the calling tool may not call this one */
+/** @throws ToolError if the caller may not continue, or if the calling tool may not call this one */
 export function requireCallable(tool: Tool, { gone, from }: Pick<Call, 'gone' | 'from'>): void {
   if (gone) throw gone;
   if (!from) return;

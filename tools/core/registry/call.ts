@@ -23,9 +23,9 @@ export interface Call {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Only where the caller can ask a person. */
   readonly questions?: Questions | undefined;
-  /** Asks for the caller as it stands now: while the call goes on, and before each call that it makes. */
+  /** Asks for the caller as it stands now: while the call continues, and before each call that it makes. */
   readonly renewed?: CheckCredential | undefined;
-  /** Only in a call inside another one: why its caller may not go on. */
+  /** Only in a call inside another one: why its caller may not continue. */
   readonly gone?: ToolError | undefined;
   /** Only in a call that the handler of a tool makes: that tool, and the number of calls around this one. */
   readonly from?: { readonly tool: Tool; readonly depth: number } | undefined;
@@ -68,7 +68,7 @@ export type Answer =
       readonly ok: true;
       readonly output: object;
       readonly replayed?: true;
-      /** The output is a tool result of MCP itself: `content`, and `structuredContent` where there is any. */
+      /** The output is a tool result of MCP itself: `content`, and `structuredContent` if there is any. */
       readonly isContent?: true;
       /** The session that the call began. The door gives it to the caller in its own way, for example as a cookie. */
       readonly began?: SessionPrincipal;

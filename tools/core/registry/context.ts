@@ -28,7 +28,7 @@ export interface Context<Store, Code extends ErrorCode> {
   readonly client: string | undefined;
   /** The tools that `tools/list` shows the caller, in catalog order. */
   readonly tools: readonly CatalogEntry[];
-  /** Aborted when the caller goes away; with a ToolError as the reason when the caller may not go on with the call. */
+  /** Aborted when the caller goes away; with a ToolError as the reason when the caller may not continue with the call. */
   readonly signal: AbortSignal | undefined;
   /** Only where the caller can ask a person. */
   readonly questions: Questions | undefined;
@@ -39,11 +39,11 @@ export interface Context<Store, Code extends ErrorCode> {
 /** The same for a handler outside a transaction: it may call other tools. */
 export interface CallingContext<Store, Code extends ErrorCode> extends Context<Store, Code> {
   /**
-   * Calls a tool in the same request, as the same principal or as one that acts for it: access, validation and audit entry are
-   * those of a direct call. A tool that only reads can call only such. Never rejects.
+   * Calls a tool in the same request, as the same principal or one that acts for it: access, validation and audit entry are those of a
+   * direct call. A read-only tool can call read-only tools only. Never rejects.
    */
   readonly call: (tool: string, input: unknown, as?: InnerCallOptions) => Promise<Answer>;
-  /** Asks for the caller as it stands now, or why it may not go on. Absent if that cannot be asked. */
+  /** Asks for the caller as it stands now, or why it may not continue. Absent if that cannot be asked. */
   readonly standing: CheckCredential | undefined;
 }
 
@@ -88,7 +88,7 @@ export interface ServerFacts {
   /** Imported rows. */
   readonly rows: RowStore;
   readonly storeKind: string;
-  /** Names this process in what it works on. Absent where no other process can use the store. */
+  /** Names this process in what it works on. Absent if no other process can use the store. */
   readonly worker?: string | undefined;
   storeStatus(): StoreStatus;
   /** Checks what this process was set up with. Absent in a registry of tests. */
@@ -96,14 +96,14 @@ export interface ServerFacts {
   readonly telemetry: Telemetry;
   /** What the server depends on besides its store. */
   readonly dependencies?: readonly Dependency[];
-  /** Absent where nothing is limited, as in a registry of tests. */
+  /** Absent if nothing is limited, as in a registry of tests. */
   readonly budgets?: Budgets | undefined;
-  /** Absent where nothing is limited, as in a registry of tests. */
+  /** Absent if nothing is limited, as in a registry of tests. */
   readonly storage?: StorageQuotas | undefined;
   now(): Date;
 }
 
-/** Things outside this server that it depends on, such as a mail server or model providers. */
+/** External dependencies of this server, such as a mail server or model providers. */
 export interface Dependency {
   /** What is known of them; answers at once and never rejects. */
   health(): Promise<readonly IntegrationHealth[]>;

@@ -46,13 +46,13 @@ export interface History<Name extends CollectionName = CollectionName> extends H
   ): Promise<NewRecord<RecordOf<Name>>>;
 }
 
-/** Limits what search finds of the kind to less than a caller may see, and names further tools that show such records. */
+/** Limits what search finds of the kind to less than a caller may see, and names further tools that show these records. */
 interface Searched<Name extends CollectionName> {
   readonly where?: Filter<RecordOf<Name>>['where'];
   readonly shownBy?: readonly Tool[];
 }
 
-/** The parts of such a record's address as a resource that do not follow from type, tools and collection. */
+/** The parts of the record's resource URI that do not follow from type, tools and collection. */
 interface Addressed {
   readonly uriTemplate?: string;
   readonly title?: string;
@@ -79,7 +79,7 @@ type Definition<Name extends CollectionName> = Tools & {
   /** Default: the events have the name of the type. `none`: flows cannot wait for changes of such a record. */
   readonly event?: EventNames | 'none';
   readonly search?: Searched<Name>;
-  /** Default: whatever has a get tool is a resource, read as JSON. `none`: it is no resource. */
+  /** Default: whatever has a get tool is a resource, read as JSON. `none`: it is not a resource. */
   readonly address?: Addressed | 'none';
   readonly purge?: 'alone' | Purge;
   forget?(store: Transaction, id: string): Promise<void>;

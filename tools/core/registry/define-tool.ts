@@ -70,11 +70,11 @@ interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObject, Cod
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
   readonly inSteps: true;
-  /** When a step of a flow is tried again, the new call goes on with what the first one began, found by the `attempt` of its principal. */
+  /** When a step of a flow is tried again, the new call continues with what the first one began, found by the `attempt` of its principal. */
   readonly resumes?: true;
   /** A repeat under the same idempotency key finds what the first call began, and begins nothing twice. */
   readonly findsBegun?: true;
-  /** Whether the answer is about work that goes on. */
+  /** Whether the answer is about work that continues. */
   goesOn?(output: z.output<Output>): boolean;
   handler(input: z.output<Input>, context: SteppingContext<Readers & TextSearch, Code>): Promise<z.input<Output>>;
 }

@@ -6,8 +6,8 @@ import { type JsonSchema, jsonSchemaWith } from './json-schema.ts';
 const made = new WeakMap<z.ZodType, JsonSchema>();
 
 /**
- * The input schema as forms read it: the whole of it, with the type of record that an id refers to (`x-ref`), the control that fits
- * (`x-control`), and a title where the name of a member is none.
+ * The input schema as forms read it: complete, with the record type of an id (`x-ref`), the control (`x-control`), and a title if the
+ * member's name does not make a good one.
  */
 export function formSchema(schema: z.ZodType, kinds: readonly Pick<RecordKind, 'refersTo'>[]): JsonSchema {
   let found = made.get(schema);

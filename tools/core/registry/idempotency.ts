@@ -45,7 +45,7 @@ class InputMismatch extends ToolError {
 /** What a record keeps of the call that began it, so that a repeat finds it where the answer of the call was not kept. */
 export type CallFingerprint = Pick<IdempotentCall, 'key' | 'inputHash'>;
 
-/** @throws ToolError (conflict) where the call that began the record had another input */
+/** @throws ToolError (conflict) if the call that began the record had another input */
 export function requireSameInput({ inputHash }: CallFingerprint, first: string | undefined): void {
   if (first !== inputHash) throw new InputMismatch();
 }
@@ -142,7 +142,7 @@ export class IdempotentCalls {
 
   /**
    * The answer kept for an earlier call, or undefined for the first one.
-   * @throws ToolError (conflict) for another input; (not_found) where the call was about what the caller may not see any more.
+   * @throws ToolError (conflict) for another input; (not_found) if the call was about what the caller may not see any more.
    */
   async #find({ key, inputHash, limit, principal }: IdempotentCall): Promise<StoredAnswer | undefined> {
     const kept = await this.#store.idempotency.first({ where: { key }, from: this.#oldest() });
@@ -173,7 +173,7 @@ const NOT_KEPT =
 const OTHER_LIMIT =
   'This call was made before and was not repeated; since then your limit to some tools or fixed arguments has changed, so its answer is not shown. Use a new key for a new call.';
 
-/** Removes the kept answers that show the record. A repeat of such a call is refused: made again, it would bring the record back. */
+/** Removes the stored answers that show the record. A repeat of such a call is refused: run again, it would bring the record back. */
 export async function deleteAnswersAbout(tx: Pick<Transaction, 'idempotency'>, id: string): Promise<void> {
   for (;;) {
     const { records } = await tx.idempotency.find({ where: { recordIds: id }, limit: 100 });

@@ -64,7 +64,7 @@ export async function unknownNames(schema: z.ZodType, input: object, naming: Nam
 
 /**
  * The record of this name as far as the principal may know of it: for everybody else it is as if there were none.
- * @throws ToolError (invalid_input) where there are several, with their ids
+ * @throws ToolError (invalid_input) if there are several, with their ids
  */
 async function recordNamed({ name, types, path }: Named, naming: Naming) {
   const each = types.map(async (type) => {

@@ -34,7 +34,7 @@ async function problemOf(caller: Caller<never>, member: string, id: unknown): Pr
 
 export type ReferenceCaller = Pick<Caller<never>, 'store' | 'principal' | 'server'>;
 
-/** That no record of the type with this id is there for the caller. Undefined where one is, or there is no such type. */
+/** The message that the caller sees no record of this type and id. Undefined if it does, or the type does not exist. */
 export async function missingRecord(caller: ReferenceCaller, type: string, id: string): Promise<string | undefined> {
   const kind = caller.server.kinds.find((one) => one.type === type);
   return kind && !(await foundBy(caller, kind, id)) ? absent(kind, id) : undefined;

@@ -37,7 +37,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   return new Registry(options);
 }
 
-/** The call to make: the one that was asked for, or the one that it stands in for. */
+/** The call to make: the requested one, or the one it delegates to. */
 type RequestedCall = Pick<Call, 'tool' | 'input' | 'readInput' | 'idempotency'>;
 
 /** A call that passed all checks. */
@@ -137,7 +137,7 @@ export class Registry {
     }
   }
 
-  /** Where traces show content, they get the arguments as the audit log does, and an answer that is no secret. */
+  /** Where traces show content, they get the arguments as the audit log does, and an answer that is not a secret. */
   async #runShown(call: Admitted): Promise<Answer> {
     const { telemetry, catalog } = this.server;
     if (!telemetry.showsContent) return this.#run(call);

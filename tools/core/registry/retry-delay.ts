@@ -11,7 +11,7 @@ interface RetryState {
   readonly withinMs: number;
 }
 
-/** How long to wait before a call that was certainly not made is made again. Undefined where it is not to be. */
+/** How long to wait before a call that was certainly not made is made again. Undefined if it is not to be. */
 export function retryDelayMs(answer: Answer, { count, sinceMs, withinMs }: RetryState): number | undefined {
   if (answer.ok || !answer.notMade) return undefined;
   const delay = Math.max(backoffMs(count, BACKOFF), (answer.retryAfterSeconds ?? 0) * 1000);

@@ -23,13 +23,13 @@ export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, 
   readonly output: Output;
   /** The error codes that it can answer with, besides those of every tool. */
   readonly errors: readonly Code[];
-  /** The output is a tool result of MCP itself, made elsewhere: `content`, and `structuredContent` where there is any. */
+  /** The output is a tool result of MCP itself, made elsewhere: `content`, and `structuredContent` if there is any. */
   readonly answersContent?: true;
   /** The part of the output that this caller may see. It also applies to a kept answer, by the rights of the repeat. */
   shown?(output: z.output<Output>, principal: Principal): z.output<Output>;
   /** Takes rows or tables: its input may hold more members than others (`boundsOf`). */
   readonly bulk?: true;
-  /** It is no tool to callers, but a prompt or the resources of an integration: the doors that serve those call it. */
+  /** It is not a tool to callers, but a prompt or the resources of an integration: the doors that serve those call it. */
   readonly serves?: Served;
   /** The page in which hosts show its answers. */
   readonly view?: View;

@@ -65,7 +65,7 @@ function ofUnion(checked: Checked, { path, errors }: z.core.$ZodIssueInvalidUnio
   return meant?.flatMap((problem) => toIssues(checked, { ...problem, path: [...path, ...problem.path] }, most));
 }
 
-/** A member that is given already, such as one of the path, is not offered. */
+/** Members that are already given, such as path parameters, are not suggested. */
 function unknownMember(owner: z.ZodObject | undefined, given: ReadonlySet<string>, name: string): string {
   const key = shown(name);
   const managed = owner && serverManaged.get(owner)?.members;

@@ -12,7 +12,7 @@ export function viewUri(view: View): string {
   return `${BEGINNING}${view}`;
 }
 
-/** The page at the address. Undefined where there is none. */
+/** The page at the address. Undefined if there is none. */
 export function viewAt(uri: string): View | undefined {
   return VIEWS.find((view) => viewUri(view) === uri);
 }

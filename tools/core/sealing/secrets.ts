@@ -5,9 +5,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 export interface SecretBox {
   /** `place` names the record and the member. A text sealed for one place cannot be opened at another. */
   seal(text: string, place: string): string;
-  /** @throws SecretsError where the key is wrong or the text was changed */
+  /** @throws SecretsError if the key is wrong or the text was changed */
   open(sealed: string, place: string): string;
-  /** The text, sealed by the first key. Undefined where it is already, or where it cannot be opened. */
+  /** The text, sealed by the first key. Undefined if it is already, or if it cannot be opened. */
   renew(sealed: string, place: string): string | undefined;
 }
 
@@ -65,7 +65,7 @@ export function createSecretBox(given: readonly string[] | undefined, path: stri
       try {
         return FORM.exec(sealed)?.[1] === keys(false)[0]?.id ? undefined : seal(open(sealed, place), place);
       } catch (error) {
-        if (error instanceof SecretsError) return undefined; // whoever needs it is told why
+        if (error instanceof SecretsError) return undefined; // callers that need it get the error
         throw error;
       }
     },

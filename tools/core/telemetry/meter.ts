@@ -113,8 +113,8 @@ export class SpreadPoint implements HistogramPoint {
 type Reading = () => Promise<readonly Measured[]> | readonly Measured[];
 
 /**
- * Everything that this process measures. Whoever shows it, in the text of Prometheus or to a collector of OpenTelemetry, reads it here.
- * No value of a label may be a name or an id that people or other servers choose, so that there are never many points and nothing is told.
+ * All measurements of this process, read by the Prometheus text and the OpenTelemetry exporter. Label values are never names or ids that
+ * people or other servers choose, so that cardinality stays low and nothing leaks.
  */
 export class Meter {
   readonly #kept: (Counter | Histogram)[] = [];

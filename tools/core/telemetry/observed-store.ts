@@ -38,7 +38,7 @@ type MakeReader = (reader: AnyReader, name: CollectionName) => AnyReader;
 
 function readersOf(store: Store, make: MakeReader): Readers {
   const names = Object.keys(collections) as CollectionName[];
-  // A reader answers what the one that it is made of answers, so the records are those of the collection.
+  // The wrapped reader returns the same records, so the types match.
   const entries = names.map((name) => [name, make(store[name] as unknown as AnyReader, name)]);
   return Object.fromEntries(entries) as Readers;
 }

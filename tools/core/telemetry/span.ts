@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** A piece of work for which a trace has an entry. Whoever collects traces makes it. */
+/** A unit of work with an entry in a trace. The telemetry backend creates it. */
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
@@ -9,7 +9,7 @@ export interface Span {
   set(attributes: Attributes): void;
   /** Ends it, at most once. `failure`: the kind of what went wrong, never a text. */
   end(failure?: string): void;
-  /** What another server needs to continue the trace. Undefined where traces are not passed on. */
+  /** What another server needs to continue the trace. Undefined if traces are not passed on. */
   carry(): TraceContext | undefined;
 }
 
@@ -44,7 +44,7 @@ export function activeSpan(): Span | undefined {
   return active.getStore();
 }
 
-/** Does the work inside the span. Whoever made the span ends it. */
+/** Runs the work in the span. The span's creator ends it. */
 export function inside<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
   return active.run(span, work);
 }

@@ -5,7 +5,7 @@ import { activeSpan, failureOf, type SpanOptions, type Tracer, withChildSpan, wi
 interface TelemetryOptions {
   /** Absent: there are no traces. */
   readonly tracer?: Tracer | undefined;
-  /** Traces show what was said to models and what tools were given and answered, secrets left out. */
+  /** Traces show what was sent to models, and tool arguments and answers, without secrets. */
   readonly showsContent?: boolean;
   /** Names of tools that may be labels: few, and none that somebody chose. */
   readonly toolNames?: Iterable<string>;
@@ -56,7 +56,7 @@ export class Telemetry {
     this.#own = new Map([...toolNames].map((name) => [name, new ToolMeasure(name)]));
   }
 
-  /** Runs the call of a tool in a span of its own where there is one around it. `name`: absent where there is no such tool. */
+  /** Runs a tool call in a child span, if there is a parent. `name`: undefined for an unknown tool. */
   call<Result extends CameOfIt>(
     call: ToolCall,
     name: string | undefined,
@@ -87,7 +87,7 @@ export class Telemetry {
     activeSpan()?.set({ [name]: JSON.stringify(value).slice(0, LONGEST_CONTENT) });
   }
 
-  /** Does work that no other work is around, such as a job: with a trace of its own. */
+  /** Runs root work such as a job, with a trace of its own. */
   alone<Result>(
     options: () => SpanOptions,
     work: () => Promise<Result>,

@@ -4,8 +4,8 @@ import type { Clock } from './clock.ts';
 const BACKOFF = { firstMs: 200, longestMs: 30_000 };
 
 /**
- * How long to wait before the store is tried again: a moment at first, as a lost connection is soon replaced, and longer each time that it
- * refuses again. What it refuses meanwhile waits for the same moment.
+ * Exponential backoff for a store that refuses: short at first, because a lost connection is soon replaced. Concurrent refusals wait for
+ * the same moment.
  */
 export class Backoff {
   readonly #clock: Clock;

@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts';
 import { startedRun } from './start-run.ts';
 
 export interface ClaimedRun {
-  /** Absent where the run was cancelled instead, as its flow cannot run. */
+  /** Absent if the run was cancelled instead, as its flow cannot run. */
   readonly begun?: { readonly flow: Flow; readonly run: FlowRunRecord };
 }
 
@@ -16,8 +16,8 @@ interface ClaimDeps {
 }
 
 /**
- * Takes the oldest queued run of the flow for this process. Undefined where there is none, or where it has to wait for another run. The flow
- * is read in the same transaction, so that no run begins with an old or disabled flow.
+ * Claims the oldest queued run of the flow for this process. Undefined if there is none, or it must wait for another run. The flow is read
+ * in the same transaction, so that no run begins with an outdated or disabled flow.
  */
 export function claimNext(
   { store, clock }: ClaimDeps,
@@ -47,7 +47,7 @@ export async function orphanedRun({ flowRuns, jobs }: Store, runId: string): Pro
   return run?.status === 'running' && !(await jobs.isAlive(run.worker)) ? run : undefined;
 }
 
-/** Takes the run of a process that is gone for this one. Undefined where another process did so first. */
+/** Takes the run of a process that is gone for this one. Undefined if another process did so first. */
 export function claimRun(store: Store, left: FlowRunRecord): Promise<FlowRunRecord | undefined> {
   return store.transaction(async (tx) => {
     const now = await tx.flowRuns.get(left.id);

@@ -1,6 +1,6 @@
 import type { JobTable } from '../../../store/jobs-port.ts';
 import type { Store } from '../../../store/port.ts';
-import type { Repeated } from '../../../store/repeated.ts';
+import type { PeriodicTask } from '../../../store/repeated.ts';
 import type { Registry } from '../../core/registry/registry.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { startRecovery } from './recovery.ts';
@@ -23,7 +23,7 @@ interface Flows {
 
 declare module '../../core/registry/context.ts' {
   interface ServerFacts {
-    /** What runs flows. Absent where none run, as in a registry of tests. */
+    /** What runs flows. Absent if none run, as in a registry of tests. */
     readonly flows?: Flows;
   }
 }
@@ -41,7 +41,7 @@ export class FlowEngine implements Flows {
   readonly #options: FlowEngineOptions;
   #runner: FlowRunner | undefined;
   #triggers: FlowTriggers | undefined;
-  #recovery: Repeated | undefined;
+  #recovery: PeriodicTask | undefined;
   #leaveJobs = async () => {};
 
   constructor(options: FlowEngineOptions) {

@@ -89,7 +89,7 @@ export class FlowExecution {
   }
 
   /**
-   * Resolves when the run has ended, with the code of its error if there is one, or when its rest is left to the next process. Rejects where
+   * Resolves when the run has ended, with the code of its error if there is one, or when its rest is left to the next process. Rejects if
    * the store fails; calling it again continues.
    */
   async finish(): Promise<string | undefined> {
@@ -107,7 +107,7 @@ export class FlowExecution {
     return this.#cancel.signal.aborted || this.#run.cancelAsked === true;
   }
 
-  /** Undefined where the run continues. */
+  /** Undefined if the run continues. */
   async #step(step: FlowStep): Promise<StepFailure | 'left' | undefined> {
     const kept = this.#kept(step.id);
     if (kept.status !== 'pending' && kept.status !== 'running') return storedFailure(step, kept);
@@ -157,8 +157,8 @@ export class FlowExecution {
   }
 
   /**
-   * Leaves the place and waits until the time, or until the principal of the run may not continue (the next attempt then reports that).
-   * Then waits for a place. Returns why the run stops, if it stops meanwhile.
+   * Releases the slot and waits until the time, or until the principal of the run may not continue (the next attempt reports that). Then
+   * waits for a slot. Returns why the run stops, if it does.
    */
   async #rest(until: string | undefined): Promise<StepFailure | 'left' | undefined> {
     const { clock } = this.#parts;

@@ -74,7 +74,7 @@ export function changed({ error, retryAt: _, ...step }: FlowRunStep, change: Par
 /** For this long, the stored answer of an interrupted write makes it safe to repeat. */
 const REPEATABLE_MS = 23 * 60 * 60 * 1000;
 
-/** Why a step that an earlier process began cannot be repeated. Undefined where it can. */
+/** Why a step that an earlier process began cannot be repeated. Undefined if it can. */
 export function repeatProblem(name: string, tool: Tool | undefined, ageMs: number): StepFailure | undefined {
   if (tool?.annotations.readOnlyHint || tool?.resumes) return undefined;
   // A call in one transaction is stored with its answer. So a repeat finds the answer, or finds that the call was not made.
@@ -87,7 +87,7 @@ export function repeatProblem(name: string, tool: Tool | undefined, ageMs: numbe
 export const LARGEST_OUTPUT = 256 * 1024;
 export const LARGEST_RUN = 2 * 1024 * 1024;
 
-/** Why the output is not stored with those of the other steps. Undefined where it is. */
+/** Why the output is not stored with those of the other steps. Undefined if it is. */
 export function sizeProblem(tool: string, output: object, steps: readonly FlowRunStep[]): StepFailure | undefined {
   const length = JSON.stringify(output).length;
   const others = steps.reduce((sum, { output: kept }) => sum + (kept ? JSON.stringify(kept).length : 0), 0);

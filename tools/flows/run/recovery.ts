@@ -1,6 +1,6 @@
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import type { Position, Readers, Store } from '../../../store/port.ts';
-import { type Repeated, startOnce } from '../../../store/repeated.ts';
+import { type PeriodicTask, startLeaderTask } from '../../../store/repeated.ts';
 
 /** How often one process looks for runs that no process runs any more. */
 const LOOK_EVERY_MS = 5_000;
@@ -22,7 +22,7 @@ export async function forEachRun(
 }
 
 /** Has runs of processes that are gone taken over, and queues looked at whose process ended before it said that a run is in them. */
-export function startRecovery({ flowRuns, jobs }: Store, onFailure: (cause: unknown) => void): Repeated {
+export function startRecovery({ flowRuns, jobs }: Store, onFailure: (cause: unknown) => void): PeriodicTask {
   let turn = 0;
   const work = async () => {
     const lost = await lostRuns({ flowRuns, jobs });
@@ -31,7 +31,7 @@ export function startRecovery({ flowRuns, jobs }: Store, onFailure: (cause: unkn
     turn += 1;
     if (everything) await lookAtQueues({ flowRuns, jobs });
   };
-  return startOnce(jobs, work, { onFailure, everyMs: LOOK_EVERY_MS });
+  return startLeaderTask(jobs, work, { onFailure, everyMs: LOOK_EVERY_MS });
 }
 
 type Part = Pick<Store, 'flowRuns' | 'jobs'>;

@@ -19,7 +19,7 @@ interface NextAttempt {
   readonly underWay: UnderWay;
 }
 
-/** The try after a failed one: by itself where nothing was done, else as often as the step says. Undefined where there is none. */
+/** The attempt after a failed one: always if nothing was done, otherwise as often as the step allows. Undefined if there is none. */
 export function nextAttempt(step: FlowStep, failure: StepFailure, tried: FailedAttempt): NextAttempt | undefined {
   const { attempt, underWay, now } = tried;
   const { code, message } = failure;

@@ -180,7 +180,7 @@ export class FlowRunner {
   }
 
   async #resume(run: FlowRunRecord): Promise<void> {
-    // A flow that was deleted or disabled meanwhile does not stop its running run, which has everything it needs.
+    // A running run continues if its flow is deleted or disabled; it has everything it needs.
     const flow = (await this.#parts.store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
     if (this.#running.has(run.id)) return;
     this.#execute(flow, run, new RunSlot(this.#places, ownerOf(run), false));
@@ -224,7 +224,7 @@ export class FlowRunner {
     if (this.#flows.get(owner)?.size === 0) this.#flows.delete(owner);
   }
 
-  /** Undefined where no run of the flow can begin now. */
+  /** Undefined if no run of the flow can begin now. */
   async #takeOne(flowId: string): Promise<ClaimedRun | undefined> {
     try {
       const busy = [...this.#running.values()].some((other) => other.flowId === flowId);
@@ -249,7 +249,7 @@ export class FlowRunner {
     const { store } = this.#parts;
     if (this.#close.signal.aborted) return;
     const where = { flowId, status: 'running', ...(this.#isShared && { worker: store.jobs.worker }) };
-    const known = new Set(this.#running.keys()); // some of them may end meanwhile
+    const known = new Set(this.#running.keys()); // some may have ended since
     try {
       const { records } = await store.flowRuns.find({ where, limit: 500 });
       for (const run of records) if (!known.has(run.id)) await this.#resume(run);

@@ -21,9 +21,7 @@ import {
 import { type Clock, pause } from './clock.ts';
 import { Schedules } from './schedules.ts';
 
-/**
- * How long after a scheduled time the processes that do not lead see whether the one that leads began the run. They do so at different times.
- */
+/** How long after a scheduled time the other processes check whether the leader began the run. Each checks at another time. */
 const SEE_AFTER_MS = 5_000;
 const SEE_WITHIN_MS = 15_000;
 /** The largest number of events that wait. Further events are dropped. */
@@ -59,7 +57,7 @@ interface Listener {
   readonly wishes: RunRequest[];
 }
 
-/** Listeners by flow; undefined where nothing begins runs any more. */
+/** Listeners by flow; undefined if nothing begins runs any more. */
 type Listeners = Map<string, Listener | undefined>;
 
 /** Begins runs by schedule and by event. It follows the flows, so a change of a flow takes effect with its commit. */

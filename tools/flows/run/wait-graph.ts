@@ -6,7 +6,7 @@ import type { Readers, Store } from '../../../store/port.ts';
 export interface Awaited {
   readonly id: string;
   readonly flow: Pick<Flow, 'id'> & Partial<Pick<Flow, 'overlap'>>;
-  /** The run that waits. Undefined where the caller is no run. */
+  /** The run that waits. Undefined if the caller is not a run. */
   readonly by: string | undefined;
 }
 

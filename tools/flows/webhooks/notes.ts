@@ -1,6 +1,6 @@
 import type { FlowDeliveryRecord } from '../../../resources/flow-delivery.ts';
 import type { Store } from '../../../store/port.ts';
-import { startRepeated } from '../../../store/repeated.ts';
+import { startPeriodicTask } from '../../../store/repeated.ts';
 import { expiryOf } from './deliveries.ts';
 
 const MINUTE_MS = 60_000;
@@ -20,8 +20,8 @@ interface LoggedDelivery {
 }
 
 /**
- * Lists deliveries that began no run. The first of its kind in a minute is written at once, those after it are counted and written together: so
- * whoever sends many, signed or not, has few written.
+ * Logs deliveries that began no run. The first of its kind in a minute is written at once, later ones are counted and written together, so
+ * that floods cause few writes.
  */
 export class DeliveryLog {
   readonly #store: Store;
@@ -34,7 +34,7 @@ export class DeliveryLog {
     this.#store = store;
     this.#now = now;
     this.#onFailure = onFailure;
-    this.#flushing = startRepeated(() => this.#flush(), onFailure, MINUTE_MS);
+    this.#flushing = startPeriodicTask(() => this.#flush(), onFailure, MINUTE_MS);
   }
 
   /** Writes in the background, so that nobody can tell by the time of the answer whether something is written. */
@@ -87,7 +87,7 @@ interface RepeatedDelivery {
   readonly lastAt: string;
 }
 
-/** Counts that a delivery came again, unless it was removed meanwhile. */
+/** Counts repeats of a delivery, unless it was removed. */
 export async function countRepeats(
   { flowDeliveries }: Pick<Parameters<Parameters<Store['transaction']>[0]>[0], 'flowDeliveries'>,
   { id, more, lastAt }: RepeatedDelivery,

@@ -59,7 +59,7 @@ export class WebhookReceiver {
     return this.#notes.close();
   }
 
-  /** Undefined where the signature does not fit, or there is no such flow, which look the same. */
+  /** Undefined if the signature does not match or the flow does not exist; the caller cannot tell which. */
   async receive(came: InboundRequest): Promise<Reply | undefined> {
     const { store, now } = this.#parts;
     const flowId = await flowNamed(came.flowId, store);
@@ -76,7 +76,7 @@ export class WebhookReceiver {
     return this.#answer({ ...came, flowId, flow, scheme, digest });
   }
 
-  /** The key, or why there is none. */
+  /** The key, or the reason for having none. */
   #keyOf({ id, scheme, sealed }: FlowSecretRecord): Key | string {
     const box = this.#parts.registry.server.secrets;
     try {
@@ -160,7 +160,7 @@ function openedKey(box: SecretBox, { id, scheme, sealed }: Pick<FlowSecretRecord
   return keyOf({ scheme, secret: box.open(sealed, flowSecretContext(id)) });
 }
 
-/** Keys that stand in where a flow has none. They are opened as those of flows are, so that such a request takes as long as others. */
+/** Keys used when a flow has none. They are opened like real ones, so that the response time is the same. */
 class Decoys {
   readonly #box = createSecretBox([randomBytes(32).toString('base64')], '');
   readonly #id = 'flw_00000000000000000000000000';
@@ -173,7 +173,7 @@ class Decoys {
   }
 }
 
-/** Says nothing about the inside; whoever may read the flow finds the reason in the list of its deliveries. */
+/** Reveals nothing; callers who may read the flow find the reason in its list of deliveries. */
 const CANNOT_RUN = 'The flow accepts no deliveries now; send it again later. list_flow_deliveries says why.';
 
 /** Slack takes 200 alone as an answer, and shows people what comes with it. */

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { WebhookScheme } from '../../../resources/flow.ts';
 
-/** A header of the request. Undefined where it is missing, and where it was given more than once. */
+/** A header of the request. Undefined if it is missing, and where it was given more than once. */
 export type HeaderOf = (name: string) => string | undefined;
 
 /** What a request says about its signature. */
@@ -15,7 +15,7 @@ interface Signed {
   readonly at?: string;
 }
 
-/** Finds the parts of the signature. Undefined where the request has none of this scheme. */
+/** Finds the parts of the signature. Undefined if the request has none of this scheme. */
 type Reader = (header: HeaderOf, body: Buffer) => Signed | undefined;
 
 const TIME = /^[1-9]\d{0,11}$/;

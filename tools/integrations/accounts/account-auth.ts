@@ -7,7 +7,7 @@ import type { AccountTokens } from './account-tokens.ts';
 export class AccountAuth implements AuthProvider {
   readonly #tokens: Pick<AccountTokens, 'token' | 'renewed'>;
   readonly #key: string;
-  /** The token that each refused answer was given to, because several requests go on at a time. */
+  /** The token that each refused answer was given to, because several requests continue at a time. */
   readonly #refused = new WeakMap<Response, string>();
   readonly #seen = new Set<string>();
 
@@ -42,7 +42,7 @@ export class AccountAuth implements AuthProvider {
   }
 }
 
-/** The error of a server or provider as one that says that an account is wanted. Undefined where that would not help. */
+/** Converts the error of a server or provider into AccountWanted, if an account would help. */
 export function accountRequiredBy(error: unknown): AccountRequired | undefined {
   if (error instanceof AccountRequired) return error;
   if (error instanceof InsufficientScopeError)

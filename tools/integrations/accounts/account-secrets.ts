@@ -48,7 +48,7 @@ export function openFlow(box: SecretBox, { id, sealed = '' }: IntegrationLinkRec
   return JSON.parse(box.open(sealed, linkSecretContext(id))) as FlowSecrets; // what sealFlow sealed
 }
 
-/** The account of the person, or the one that all share. */
+/** The account of the person, or the shared one. */
 export function accountKey(integrationId: string, userId: string | undefined): string {
   return `${integrationId} ${userId ?? 'shared'}`;
 }

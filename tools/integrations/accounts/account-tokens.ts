@@ -29,7 +29,7 @@ export class AccountTokens {
     this.#parts = parts;
   }
 
-  /** The record of the account. @throws AccountRequired where there is none that can be used */
+  /** The record of the account. @throws AccountRequired if there is none that can be used */
   async account(key: string): Promise<IntegrationAccountRecord> {
     const account = await this.#parts.store.integrationAccounts.first({ where: { key } });
     if (account?.status !== 'connected') throw new AccountRequired();
@@ -46,7 +46,7 @@ export class AccountTokens {
     return this.renewed(key, tokens.access_token);
   }
 
-  /** The token that follows the one that was refused or ends soon. @throws AccountRequired where there is none */
+  /** The token that follows the one that was refused or ends soon. @throws AccountRequired if there is none */
   async renewed(key: string, refused: string): Promise<string> {
     const running = this.#renewing.get(key);
     if (running) return running;
@@ -113,7 +113,7 @@ export class AccountTokens {
     return { ...fresh, ...(tokens.issuer !== undefined && { issuer: tokens.issuer }) };
   }
 
-  /** Has no effect on an account that was ended or connected anew meanwhile. */
+  /** No effect on an account that was ended or reconnected in the meantime. */
   #change(
     { id, sealed }: IntegrationAccountRecord,
     change: Partial<Pick<IntegrationAccountRecord, 'status' | 'sealed' | 'scopes'>>,

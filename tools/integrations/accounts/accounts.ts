@@ -24,7 +24,7 @@ import { revokeTokens } from './revocation.ts';
 
 declare module '../../core/registry/context.ts' {
   interface ServerFacts {
-    /** Absent where there are no integrations. */
+    /** Absent if there are no integrations. */
     readonly integrationAccounts?: IntegrationAccounts;
   }
 }
@@ -40,7 +40,7 @@ interface AccountsOptions {
   onFailure(cause: unknown): void;
 }
 
-/** Which account: that of the person, or without one the one that all share. */
+/** Which account: of the person, or the shared one if there is no person. */
 interface WhoseAccount {
   readonly integrationId: string;
   readonly userId?: string | undefined;
@@ -64,7 +64,7 @@ export class IntegrationAccounts {
   readonly #identity: ClientIdentity;
   #listeners: Listeners | undefined;
   readonly #stopListening: () => void;
-  /** When each account was connected, by its key: other processes connect some anew. Renewed tokens are no new connection. */
+  /** When each account was connected, by its key: other processes connect some anew. Renewed tokens are not news connection. */
   readonly #connectedAt = new Map<string, string>();
 
   constructor(options: AccountsOptions) {
@@ -127,7 +127,7 @@ export class IntegrationAccounts {
     return [...new Set([...(account?.scopes ?? []), ...scopes])];
   }
 
-  /** What the link is for. @throws ToolError where it does not open for the person */
+  /** What the link is for. @throws ToolError if it does not open for the person */
   async show(secret: string, person: Principal): Promise<ShownLink> {
     const { link, integration } = await this.#linkFor(secret, person);
     return { integration, shared: link.shared };
@@ -234,7 +234,7 @@ export class IntegrationAccounts {
     });
   }
 
-  /** Undefined where the account cannot be read with the key of this server. */
+  /** Undefined if the account cannot be read with the key of this server. */
   #readable(account: IntegrationAccountRecord): AccountSecrets | undefined {
     try {
       return openAccount(this.#options.secrets, account);

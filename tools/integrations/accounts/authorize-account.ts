@@ -107,7 +107,7 @@ function givenClient({ id, oauth }: IntegrationRecord, box: SecretBox, { redirec
   return { information, redirectUri, isGiven: true };
 }
 
-/** What the server asks for when somebody comes without a token. */
+/** The server's answer to a request without a token. */
 async function challengeOf(url: URL, fetch: Fetch): Promise<{ metadata?: URL; scopes: readonly string[] }> {
   const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'ping' });

@@ -11,7 +11,7 @@ import { type FlowSecrets, type KnownClient, newSecret } from './account-secrets
 export interface ClientIdentity {
   readonly name: string;
   readonly redirectUri: string;
-  /** The address of the metadata document. Undefined where providers could not fetch it, because it is not https. */
+  /** The address of the metadata document. Undefined if providers could not fetch it, because it is not https. */
   readonly metadataUrl: string | undefined;
 }
 

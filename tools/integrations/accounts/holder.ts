@@ -1,8 +1,8 @@
 import { chainOf, type Principal } from '../../core/access/principal.ts';
 
 /**
- * The person whose account a call uses: the one that the caller acts for. A capsule uses nobody's account, for all of its callers, unless it says
- * that it uses its owner's.
+ * The person whose account a call uses: the one the caller acts for. A capsule uses its owner's account only if it is set to, and none
+ * otherwise.
  */
 export function holderOf(principal: Principal): string | undefined {
   const chain = [principal, ...chainOf(principal)];

@@ -53,7 +53,7 @@ export async function findLink(
   return (by === 'hash') === (link.stateHash === undefined) ? link : undefined;
 }
 
-/** Whether the account of the link is still one that the integration takes. */
+/** Whether the integration still takes the account of the link. */
 export function isWanted(integration: IntegrationRecord | undefined, { shared }: IntegrationLinkRecord): boolean {
   return integration !== undefined && takesAccounts(integration) && isPerPerson(integration) !== shared;
 }

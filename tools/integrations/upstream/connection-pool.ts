@@ -38,7 +38,7 @@ interface Owner {
   onListed(): void;
 }
 
-/** The connections of an integration: one that all callers share, or one for each person. */
+/** The connections of an integration: one shared connection, or one per person. */
 export class ConnectionPool {
   readonly #owner: Owner;
   readonly #services: ConnectionPoolDeps;
@@ -91,14 +91,14 @@ export class ConnectionPool {
     this.#link.forget();
   }
 
-  /** Lists the tools now, and connects first where necessary. @throws ToolError where that fails */
+  /** Lists the tools now, and connects first where necessary. @throws ToolError if that fails */
   async refresh(caller: Principal): Promise<void> {
     if (isPerPerson(this.#owner.record)) return this.#refreshAs(caller);
     await this.#link.refresh();
     if (!this.#link.connection) throw this.#away();
   }
 
-  /** An account was connected: without a person, the one that all share. */
+  /** An account was connected: of the person, or the shared one. */
   accountConnected(userId: string | undefined): void {
     if (userId !== undefined) this.#personal.doubt(userId);
     else void this.#restart();

@@ -228,8 +228,8 @@ export class Connection {
   }
 
   /**
-   * Tells the server which trace the call belongs to, what its caller can ask a person, and what the person said. Older revisions ask in
-   * ways that are not passed on.
+   * Tells the server the trace of the call, what its caller can ask a person, and what the person answered. Questions of older revisions
+   * are not passed on.
    */
   #about(questions: Questions | undefined) {
     const trace = outgoingTrace();

@@ -14,7 +14,7 @@ interface Asking {
   readonly questions: Questions | undefined;
 }
 
-/** The error by which the questions of a tool reach the caller, or that says why they cannot. Undefined where the tool asks nothing. */
+/** The error by which the questions of a tool reach the caller, or that says why they cannot. Undefined if the tool asks nothing. */
 export function questionsIn(result: unknown, { label, scrubber, questions }: Asking): ToolError | undefined {
   if (!isInputRequiredResult(result)) return undefined;
   const asked = Object.entries(result.inputRequests ?? {}).slice(0, MOST_QUESTIONS);
@@ -54,7 +54,7 @@ export function cannotAsk(label: string): ToolError {
   return new ToolError('conflict', message);
 }
 
-/** A question in the form that it is passed on in: it says who asks. Undefined for requests that are no questions, such as sampling. */
+/** The question as it is passed on: it says who asks. Undefined for requests that are not questions, such as sampling. */
 function questionOf(request: unknown, label: string, scrubber: Scrubber) {
   if (!isSchemaObject(request) || request.method !== 'elicitation/create' || !isSchemaObject(request.params))
     return undefined;

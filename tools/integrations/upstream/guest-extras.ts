@@ -27,7 +27,7 @@ const LOOKS = { ...READS, openWorldHint: true } as const;
 const LIST_MS = 5000;
 const LARGEST_PAGE = 1000;
 
-/** The approved prompts and resources of an integration, each as an entry of the catalog that is no tool to callers. */
+/** The approved prompts and resources of an integration, each as an entry of the catalog that is not a tool to callers. */
 export class GuestExtras {
   readonly #run: RunCall;
   readonly #made = new Map<string, { readonly hash: string; readonly entry: CatalogEntry }>();

@@ -29,7 +29,7 @@ export interface Origin {
   readonly integration: Pick<IntegrationRecord, 'id' | 'name' | 'toolPrefix'>;
   /** As the operator marked it. What the server says about this does not count. */
   readonly readOnly: boolean;
-  /** `definition` is the one that the input was checked against. */
+  /** `definition`: the definition the input was checked against. */
   call(definition: ToolDefinition, input: object, options: CallOptions): Promise<ToolContent>;
 }
 

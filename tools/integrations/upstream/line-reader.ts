@@ -7,8 +7,8 @@ const ENDLESS_BYTES = 256 * 1024 * 1024;
 const KEPT_BYTES = 512;
 
 /**
- * Makes messages of lines. A line that is too long is not kept; an error for the request that it answers takes its place. Lines that are no
- * message are ignored.
+ * Makes messages of lines. A line that is too long is not kept; an error for the request that it answers takes its place. Lines that are
+ * not messages are ignored.
  */
 export class LineReader {
   readonly #mostBytes: number;

@@ -17,7 +17,7 @@ export class OAuthRequired extends Error {
 
 interface Asking {
   readonly fetch: Fetch;
-  /** The `WWW-Authenticate` header of its 401. Undefined where it answered something else. */
+  /** The `WWW-Authenticate` header of its 401. Undefined if it answered something else. */
   readonly challenge: string | undefined;
   readonly signal: AbortSignal;
 }
@@ -66,7 +66,7 @@ async function read(place: URL, fetch: Fetch, signal: AbortSignal): Promise<Meta
     const document: unknown = JSON.parse(text);
     return isSchemaObject(document) ? metadataIn(document) : undefined;
   } catch {
-    // The answer is no metadata.
+    // The answer is not metadata.
     return undefined;
   }
 }

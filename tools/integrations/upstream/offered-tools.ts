@@ -7,7 +7,7 @@ import { type Extras, NO_EXTRAS } from './extras.ts';
 import { guestTool, type Origin } from './guest-tool.ts';
 import { grantOf, type Listing, labelOf, type RejectedTool, shownName } from './tool-definitions.ts';
 
-/** Says which other holder has a tool name, in words for messages. Undefined where the name is free. */
+/** Says which other holder has a tool name, in words for messages. Undefined if the name is free. */
 export type NameHolder = (tool: string) => string | undefined;
 
 /** The values that the settings of a tool's entry were made from. */

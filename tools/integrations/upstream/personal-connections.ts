@@ -43,7 +43,7 @@ interface Entry {
 export class PersonalConnections {
   readonly #parts: PersonalConnectionsDeps;
   readonly #limits: Limits;
-  /** By person, the one that was used last at the end. */
+  /** By person, least recently used first. */
   readonly #entries = new Map<string, Entry>();
   #legacy = false;
 

@@ -20,7 +20,7 @@ export interface SharedConnectionDeps {
   /** Called when the tools are listed and the connection can be used. */
   onListed(): void;
   onConnecting(): void;
-  /** Called when the connection is lost. `retryAt` is undefined where only `refresh` or `start` tries again. */
+  /** Called when the connection is lost. `retryAt` is undefined if only `refresh` or `start` tries again. */
   onAway(why: unknown, retryAt: Date | undefined): void;
   /** False while a request to the server is under way. */
   isIdle(): boolean;
@@ -83,7 +83,7 @@ export class SharedConnection {
     await this.#connectOnce();
   }
 
-  /** The connection. Waits for one that is being made; undefined where there is none. */
+  /** The connection. Waits if one is being opened; undefined if there is none. */
   async ready(): Promise<Connection | undefined> {
     if (this.#connection || !this.#attempt) return this.#connection;
     let timer: NodeJS.Timeout | undefined;
@@ -109,7 +109,7 @@ export class SharedConnection {
     return this.#check;
   }
 
-  /** Skips a busy server: one that does one thing at a time could not answer. */
+  /** Skips a busy server: it may serve one request at a time and could not answer. */
   #lookIfIdle(): void {
     if (this.#parts.isIdle()) void this.look();
   }

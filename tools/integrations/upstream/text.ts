@@ -19,7 +19,7 @@ const REDACTED = '[redacted]';
 
 /** Removes the secrets of an integration from what its server sends, in the forms in which servers repeat them. */
 export class Scrubber {
-  /** Undefined where there is no secret to search for. */
+  /** Undefined if there is no secret to search for. */
   readonly #needles: RegExp | undefined;
 
   constructor(secrets: readonly string[]) {
@@ -51,10 +51,7 @@ export class Scrubber {
     return message === undefined ? numbers : { ...numbers, message: this.shown(message) };
   }
 
-  /**
-   * The JSON value without secrets in its texts and member names, and fit to be stored.
-   * @throws RangeError where it nests too deeply
-   */
+  /** The JSON value without secrets in its texts and member names, and fit to be stored. @throws RangeError if it nests too deeply */
   json(value: unknown, depth = 0): unknown {
     if (typeof value === 'string') return this.text(storable(value));
     if (typeof value !== 'object' || value === null) return value;

@@ -125,7 +125,7 @@ export class Upstream {
     this.start();
   }
 
-  /** Lists the tools now, and connects first where necessary. @throws ToolError where that fails */
+  /** Lists the tools now, and connects first where necessary. @throws ToolError if that fails */
   async refresh(caller: Principal): Promise<void> {
     if (!this.#record.enabled) {
       throw new ToolError('conflict', 'The integration is disabled; enable it with update_integration first.');
@@ -133,7 +133,7 @@ export class Upstream {
     await this.#lines.refresh(caller);
   }
 
-  /** An account was connected: without a person, the one that all share. */
+  /** An account was connected: of the person, or the shared one. */
   accountConnected(userId: string | undefined): void {
     this.#lines.accountConnected(userId);
   }

@@ -24,7 +24,7 @@ import { createWatchdog } from './watchdog.ts';
 
 declare module '../../core/registry/context.ts' {
   interface ServerFacts {
-    /** The connections to other MCP servers. Absent where there can be none. */
+    /** The connections to other MCP servers. Absent if there can be none. */
     readonly upstreams?: Upstreams;
   }
 }
@@ -135,7 +135,7 @@ export class Upstreams implements Dependency {
     });
   }
 
-  /** Lists its tools now, where each person has an account with that of the caller. @throws ToolError where it cannot be reached */
+  /** Lists its tools now, where each person has an account with that of the caller. @throws ToolError if it cannot be reached */
   async refresh(id: string, caller: Principal): Promise<void> {
     await this.#running.get(id)?.refresh(caller);
   }
@@ -153,7 +153,7 @@ export class Upstreams implements Dependency {
     return this.#running.get(id)?.extras ?? NO_EXTRAS;
   }
 
-  /** Why the integration is not allowed. Undefined where it is. */
+  /** Why the integration is not allowed. Undefined if it is. */
   async refusal({ transport, url }: Pick<IntegrationRecord, 'transport' | 'url'>): Promise<string | undefined> {
     if (transport === 'stdio') return this.#options.stdio ? undefined : NO_STDIO;
     if (this.#options.privateAddresses || url === undefined) return undefined;

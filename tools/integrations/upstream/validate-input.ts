@@ -16,9 +16,8 @@ const DEEPEST = 200;
 const MOST_PROBLEMS = 50;
 
 /**
- * What is wrong with the value by the schema. The time is bounded for every schema, so patterns are never run. It reports only what is
- * wrong for certain: it never refuses a value that the schema allows, but may accept one that the schema forbids. The server of the tool
- * decides in the end.
+ * What is wrong with the value by the schema. Patterns are never run, so that the time is bounded. It reports only certain errors: it
+ * never refuses a valid value, but may accept an invalid one. The server of the tool decides in the end.
  */
 export function problemsOf(schema: JsonSchema, value: unknown): Problem[] {
   const check = new Check(schema);
