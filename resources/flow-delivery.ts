@@ -12,7 +12,7 @@ export const flowDeliveryRecord = z.object({
   key: z
     .string()
     .optional()
-    .describe('Equal for repeats. Absent where nothing was begun, so that the sender may try again.'),
+    .describe('Equal for repeats. Absent if nothing was begun, so that the sender may try again.'),
   scheme: webhookScheme,
   event: z.string().optional(),
   outcome: deliveryOutcome,

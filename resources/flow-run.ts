@@ -65,7 +65,7 @@ export const flowRunRecord = flowRun.extend({
   underWay: z
     .object({
       step: z.string(),
-      arguments: z.record(z.string(), z.unknown()).optional().describe('Absent where they hold a secret.'),
+      arguments: z.record(z.string(), z.unknown()).optional().describe('Absent if they hold a secret.'),
       first: z.int().optional().describe('The first of the tries that may have taken effect.'),
       unmade: z
         .object({ count: z.int().min(1), since: timestamp })

@@ -60,7 +60,7 @@ export type WebhookScheme = z.infer<typeof webhookScheme>;
 /** The secret itself is kept in a record of its own. */
 const flowSignature = z.object({
   scheme: webhookScheme,
-  secret: z.literal(SECRET_MASK).optional().describe('Absent where it must be given before deliveries are taken.'),
+  secret: z.literal(SECRET_MASK).optional().describe('Absent if it must be given before deliveries are taken.'),
   givenAt: timestamp.optional().describe('When the secret was given.'),
 });
 export type FlowSignature = z.infer<typeof flowSignature>;

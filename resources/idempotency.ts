@@ -9,7 +9,7 @@ export const idempotencyRecord = z.object({
   answer: z
     .unknown()
     .optional()
-    .describe('Absent where the answer holds a secret and may not be kept, or held a purged record.'),
+    .describe('Absent if the answer holds a secret and may not be kept, or held a purged record.'),
   limit: z.string().optional().describe('Hash of the tools and fixed arguments that the caller was held to.'),
   recordIds: z.array(recordId).optional().describe('Ids in the answer, and those below.'),
   guardedIds: z

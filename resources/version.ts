@@ -54,8 +54,8 @@ export const versionDiff = z.object({
     .array(
       z.object({
         path: z.string().describe('JSON Pointer (RFC 6901).'),
-        before: z.unknown().optional().describe('Absent where the member was added.'),
-        after: z.unknown().optional().describe('Absent where the member was removed.'),
+        before: z.unknown().optional().describe('Absent if the member was added.'),
+        after: z.unknown().optional().describe('Absent if the member was removed.'),
       }),
     )
     .optional(),

@@ -75,7 +75,7 @@ export function guestTemplate(prefix: string, uriTemplate: string): string {
   return `${SCHEME}${prefix}/${uriTemplate}`;
 }
 
-/** The integration and its resource that the address names. Undefined where it is no address of an integration. */
+/** The integration and its resource that the address names. Undefined if it is no address of an integration. */
 export function parseGuestUri(uri: string): { readonly prefix: string; readonly uri: string } | undefined {
   if (!uri.startsWith(SCHEME)) return undefined;
   const [prefix = '', ...rest] = uri.slice(SCHEME.length).split('/');

@@ -85,7 +85,7 @@ export class ResourceUpdates {
   }
 }
 
-/** The URI in the form that is made for a record, or for all records below it. Undefined where no record has such a URI. */
+/** The URI in the form that is made for a record, or for all records below it. Undefined if no record has such a URI. */
 export function canonicalUri(uri: string): string | undefined {
   const named = parseUri(uri);
   return named ? uriOf(named.address, named.input) : canonicalCollection(uri);

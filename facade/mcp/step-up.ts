@@ -13,7 +13,7 @@ interface Parts {
 
 /**
  * For a connected app: answers the call of a tool that it may not use although its person may: HTTP 403 names to the app's host the scopes to ask the
- * person for. Undefined where the message is no such call. It is known before the answer begins, because a stream would begin with 200.
+ * person for. Undefined if the message is no such call. It is known before the answer begins, because a stream would begin with 200.
  */
 export function refuseForMore(parts: Parts, context: RequestContext, message: unknown): Promise<void> | undefined {
   const call = callIn(message);

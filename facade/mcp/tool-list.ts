@@ -62,7 +62,7 @@ export class ToolLists {
     return { tools: tools.slice(start, end), ...(end < tools.length && { nextCursor: cursorAt(end) }) };
   }
 
-  /** The first page as a response without its id. Undefined where there are more pages. @throws RpcError */
+  /** The first page as a response without its id. Undefined if there are more pages. @throws RpcError */
   prepared(asked: Asked, era: Era, showsViews: boolean): KeptBody | undefined {
     const list = this.#list(asked);
     const tools = toolsIn(list, showsViews);

@@ -108,7 +108,7 @@ function explainAnswer(kinds: readonly Kind[]): Tool {
       run: shownRun
         .optional()
         .describe(
-          'Absent where the message was not written by a run, or its run is no longer kept or not yours to see.',
+          'Absent if the message was not written by a run, or its run is no longer kept or not yours to see.',
         ),
     }),
     errors: ['not_found'],
