@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { type OpenProgress, noProgress } from '../store/opening.ts';
+import { noProgress, type OpenProgress } from '../store/opening.ts';
 import type { Store } from '../store/port.ts';
 import type { PeriodicTask } from '../store/repeated.ts';
 import { catalog } from '../tools/catalog.ts';

@@ -11,7 +11,11 @@ const BATCH = 100;
 export const RUN_DAYS = 30;
 
 /** Deletes audit entries, runs and threads that are older than the settings allow, now and once a day. */
-export function startRetention(store: Store, onFailure: (cause: unknown) => void, everyMs: number = DAY_MS): PeriodicTask {
+export function startRetention(
+  store: Store,
+  onFailure: (cause: unknown) => void,
+  everyMs: number = DAY_MS,
+): PeriodicTask {
   return startLeaderTask(store.jobs, () => deleteOld(store, new Date()), { onFailure, everyMs });
 }
 

@@ -6,7 +6,7 @@ import { BrowserSessions } from '../sign-in/browser-sessions.ts';
 import { sendPage } from '../sign-in/layout.ts';
 import type { HandlerOptions, Handlers, PageRequest } from '../sign-in/page-request.ts';
 import { returnPath } from '../sign-in/return-path.ts';
-import { connectedPage, connectPage, toProviderPage, notConnectedPage, signInFirstPage } from './views.ts';
+import { connectedPage, connectPage, notConnectedPage, signInFirstPage, toProviderPage } from './views.ts';
 
 /** The pages on which people connect accounts to integrations, and the document by which providers know this server. */
 export function createAccountHandlers(

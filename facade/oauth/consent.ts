@@ -14,7 +14,7 @@ import { BrowserSessions } from '../sign-in/browser-sessions.ts';
 import { sendOn, sendPage } from '../sign-in/layout.ts';
 import type { PageRequest } from '../sign-in/page-request.ts';
 import { returnPath } from '../sign-in/return-path.ts';
-import type { ConsentRequest, Consent, Decision } from './consent-handlers.ts';
+import type { Consent, ConsentRequest, Decision } from './consent-handlers.ts';
 import { capsulePage, choicePage, type PageOptions, type Problem, tokenPage } from './consent-views.ts';
 import { Offers } from './offers.ts';
 import { TokenProofs } from './token-proofs.ts';
@@ -215,7 +215,11 @@ interface Allowed {
 }
 
 /** Has the person confirm that it is them, and come back with what they decided. */
-function confirmFirst({ response, around, url, browser }: PageRequest, asked: ConsentRequest, allowed: Allowed): undefined {
+function confirmFirst(
+  { response, around, url, browser }: PageRequest,
+  asked: ConsentRequest,
+  allowed: Allowed,
+): undefined {
   const mark = markFor(browser, decidedText(asked, allowed));
   const then = `${url.pathname}?${new URLSearchParams({ give: allowed.given.scopes?.at(-1) ?? '', mark })}`;
   sendOn(response, around.at(`/sign-in/again?${new URLSearchParams({ then })}`));

@@ -10,7 +10,11 @@ interface RedirectTarget {
  * Sends the browser back to the app by itself. The form is answered by a page, not by a redirect: browsers check all addresses that a form
  * leads to against the policy, and some apps redirect further.
  */
-export function redirectPage({ workspace }: PageContext, { client: { host } }: RedirectTarget, address: string): HtmlPage {
+export function redirectPage(
+  { workspace }: PageContext,
+  { client: { host } }: RedirectTarget,
+  address: string,
+): HtmlPage {
   return {
     title: `Back to the app – ${workspace}`,
     refresh: address,

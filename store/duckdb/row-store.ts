@@ -5,9 +5,9 @@ import type { StoreDamaged } from '../errors.ts';
 import { nextSeqAfter } from '../rows/kept-rows.ts';
 import type {
   ExchangeRate,
-  RawRows,
   NamedQuery,
   Parameter,
+  RawRows,
   ReadOptions,
   Rebuilt,
   RowBatch,

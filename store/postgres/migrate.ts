@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../errors.ts';
-import { type OpenProgress, noProgress } from '../opening.ts';
+import { noProgress, type OpenProgress } from '../opening.ts';
 import type { Database } from './database.ts';
 import { migrateJobs } from './jobs/migrate-jobs.ts';
 import type { ClientSession, Session } from './session.ts';

@@ -110,7 +110,10 @@ const LOOK_EVERY_MS = 5_000;
  * Marks runs of dead processes as failed: before a server begins to serve and, if several share the store, while it does. Only a process
  * that has the store to itself can be sure that no run is its own.
  */
-export async function startSettling(store: Store, onFailure: (cause: unknown) => void): Promise<PeriodicTask | undefined> {
+export async function startSettling(
+  store: Store,
+  onFailure: (cause: unknown) => void,
+): Promise<PeriodicTask | undefined> {
   await settleRuns(store);
   if (store.jobs.worker === undefined) return undefined;
   return startLeaderTask(store.jobs, () => settleRuns(store), { onFailure, everyMs: LOOK_EVERY_MS });

@@ -107,9 +107,7 @@ function explainAnswer(kinds: readonly Kind[]): Tool {
       message,
       run: shownRun
         .optional()
-        .describe(
-          'Absent if the message was not written by a run, or its run is no longer kept or not yours to see.',
-        ),
+        .describe('Absent if the message was not written by a run, or its run is no longer kept or not yours to see.'),
     }),
     errors: ['not_found'],
 

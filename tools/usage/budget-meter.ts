@@ -75,7 +75,10 @@ export class BudgetMeter implements Budgets {
     await this.#following.start();
     await this.#left.settle();
     if (jobs.worker === undefined) return;
-    this.#looking = startLeaderTask(jobs, () => this.#left.settle(), { onFailure: this.#onFailure, everyMs: LOOK_EVERY_MS });
+    this.#looking = startLeaderTask(jobs, () => this.#left.settle(), {
+      onFailure: this.#onFailure,
+      everyMs: LOOK_EVERY_MS,
+    });
   }
 
   async close(): Promise<void> {

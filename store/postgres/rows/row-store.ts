@@ -1,9 +1,9 @@
 import { nextSeqAfter } from '../../rows/kept-rows.ts';
 import type {
   ExchangeRate,
-  RawRows,
   NamedQuery,
   Parameter,
+  RawRows,
   ReadOptions,
   Rebuilt,
   RowBatch,

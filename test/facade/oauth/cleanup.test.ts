@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { removeUnusedClients, makeRoom } from '../../../facade/oauth/unused-clients.ts';
+import { makeRoom, removeUnusedClients } from '../../../facade/oauth/unused-clients.ts';
 import { removeEndedConnections } from '../../../facade/oauth/upkeep.ts';
 import { mustCall } from '../../support/calls.ts';
 import { OAuthClient } from '../../support/oauth.ts';

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { findClient } from '../../../facade/oauth/clients.ts';
-import { ClientDocuments, isDocumentAddress, LARGEST_DOCUMENT, forAddress } from '../../../facade/oauth/documents.ts';
+import { ClientDocuments, forAddress, isDocumentAddress, LARGEST_DOCUMENT } from '../../../facade/oauth/documents.ts';
 import { createFetch } from '../../../tools/core/outbound/fetch.ts';
 import { stoppedAtEnd } from '../../support/at-end.ts';
 import { CALLBACK } from '../../support/oauth.ts';
