@@ -6,7 +6,6 @@ import { PROMETHEUS_TYPE } from '../tools/core/telemetry/prometheus.ts';
 import type { Telemetry } from '../tools/core/telemetry/telemetry.ts';
 import type { Issuer } from '../tools/sign-in/issuer.ts';
 import { proxyTest } from './config/trusted-proxies.ts';
-import type { GuidePages } from './guides/pages.ts';
 import { type AdmissionOptions, authenticate, confine } from './http/admit.ts';
 import { answerErrors, type ErrorOptions } from './http/answer-errors.ts';
 import { findEndpoint, mcpDoor, openDoor } from './http/endpoints.ts';
@@ -36,7 +35,8 @@ export interface AppOptions extends AdmissionOptions, ErrorOptions {
   readonly telemetry: Telemetry;
   /** Serve paths that are no endpoint, and pass on unknown paths. */
   readonly pages: readonly Middleware[];
-  readonly guides: GuidePages;
+  /** The pages that say how jobs are done. */
+  readonly guides: readonly Endpoint[];
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
   readonly trustedProxies: readonly string[];
@@ -95,7 +95,7 @@ function endpointsOf(options: AppOptions): Endpoint[] {
     metricsEndpoint(registry),
     keysEndpoint(signIn.issuer),
     readiness.endpoint,
-    ...guides.endpoints,
+    ...guides,
     ...(authorization?.endpoints ?? []),
   ];
 }

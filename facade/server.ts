@@ -55,7 +55,7 @@ export interface RunningServer {
   readonly address: string;
   readonly baseUrl: string;
   readonly signIn: SignIn;
-  /** Builds the dashboard if it is not built yet, and renders the guides. Otherwise the first page that is asked for waits for it. */
+  /** Builds the dashboard if it is not built yet. Otherwise the first page that is asked for waits for it. */
   prepareDashboard(): Promise<void>;
   /** Takes an error that no code expected. */
   readonly onUncaught: OnUncaught;
@@ -172,10 +172,7 @@ async function openDoors(
     address: http.address,
     baseUrl,
     signIn: people.signIn,
-    async prepareDashboard() {
-      await dashboard.prepare();
-      await doors.guides.prepare();
-    },
+    prepareDashboard: () => dashboard.prepare(),
     onUncaught: base.onUncaught,
     ...endingOf(readiness, [http, mcp, flows], [...used, refused, ...upkeep, backups, watch]),
   };

@@ -10,13 +10,6 @@ interface PagesOptions {
   readonly baseUrl: string;
 }
 
-/** The pages as browsers get them: one of the folder, or the index. */
-export interface GuidePages {
-  readonly endpoints: readonly Endpoint[];
-  /** Renders all pages. Otherwise the first request does. */
-  prepare(): Promise<void>;
-}
-
 /** What the pages look like beside the style sheet of the dashboard. The policy allows it by its hash. */
 const style = readFileSync(new URL('style.css', import.meta.url), 'utf8');
 const STYLE_SOURCE = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
@@ -42,99 +35,71 @@ const HEADERS = {
   Vary: 'Cookie',
 };
 
-/** Open to everybody: they hold no data of a workspace. */
-export function createGuidePages({ dashboard, baseUrl }: PagesOptions): GuidePages {
+/** Open to everybody: they hold no data of a workspace. Each is rendered when it is first asked for, so that no start waits for all of them. */
+export function createGuidePages({ dashboard, baseUrl }: PagesOptions): readonly Endpoint[] {
   const base = new URL(baseUrl).pathname.replace(/\/$/, '');
-  let rendering: Promise<Rendered> | undefined;
-  const rendered = (): Promise<Rendered> => {
-    rendering ??= renderAll(dashboard, base).catch((error) => {
-      rendering = undefined; // the next request tries again
-      throw error;
-    });
-    return rendering;
-  };
+  const rendered = new Map<string, Rendered>();
 
-  async function send({ request, response }: RequestContext, name: string): Promise<void> {
-    const pages = await rendered();
-    const page = pages.get(name) ?? pages.get(NOT_FOUND);
-    const sent = page?.get(dashboard.themeOf(request));
-    if (!sent) throw new Error('Every page is rendered in every theme.');
-    const isFound = pages.has(name) && name !== NOT_FOUND;
-    if (isFound && request.headers['if-none-match'] === sent.etag) {
-      response.writeHead(304, { ...HEADERS, ETag: sent.etag }).end();
+  async function send({ request, response }: RequestContext, shown: Shown): Promise<void> {
+    const theme = dashboard.themeOf(request);
+    const key = `${typeof shown === 'string' ? shown : `/${shown.name}`} ${theme}`;
+    const { body, etag } = rendered.get(key) ?? (await render(shown, theme, { looks: await dashboard.looks(), base }));
+    rendered.set(key, { body, etag });
+    if (shown !== 'missing' && request.headers['if-none-match'] === etag) {
+      response.writeHead(304, { ...HEADERS, ETag: etag }).end();
       return;
     }
-    response.writeHead(isFound ? 200 : 404, { ...HEADERS, 'Content-Length': sent.body.length, ETag: sent.etag });
-    response.end(sent.body);
+    const status = shown === 'missing' ? 404 : 200;
+    response.writeHead(status, { ...HEADERS, 'Content-Length': body.length, ETag: etag }).end(body);
   }
 
-  return {
-    endpoints: [
-      { open: true, method: 'GET', path: '/guides', serve: (context) => send(context, INDEX) },
-      {
-        open: true,
-        method: 'GET',
-        path: '/guides/{name}',
-        serve: (context) => send(context, findGuide(context.parameters.name ?? '')?.name ?? NOT_FOUND),
-      },
-    ],
-    async prepare() {
-      await rendered();
+  return [
+    { open: true, method: 'GET', path: '/guides', serve: (context) => send(context, 'index') },
+    {
+      open: true,
+      method: 'GET',
+      path: '/guides/{name}',
+      serve: (context) => send(context, findGuide(context.parameters.name ?? '') ?? 'missing'),
     },
-  };
+  ];
 }
 
-/** No names of files. */
-const INDEX = '/';
-const NOT_FOUND = '/404';
-const THEMES = [undefined, 'light', 'dark'] as const satisfies readonly Theme[];
+type Shown = Guide | 'index' | 'missing';
 
-interface Sent {
+interface Rendered {
   readonly body: Buffer;
   readonly etag: string;
 }
 
-/** By name and theme. */
-type Rendered = ReadonlyMap<string, ReadonlyMap<Theme, Sent>>;
+async function render(shown: Shown, theme: Theme, around: Around): Promise<Rendered> {
+  const body = Buffer.from(documentOf(await pageOf(shown, around.base), theme, around).text);
+  return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` };
+}
 
 const HOW_TO_READ = html`<p>A guide leads from a running server to a visible result; a reference page says what there is.</p>
 <p>Commands are as in a checkout of the project. Where the package is installed, <code>npm run -s tool --</code> is <code>npx agent-admin tool</code>, and so for the others.</p>
 `;
 
-/** The library is loaded here alone: nothing waits for it at a start. */
-async function renderAll(dashboard: PagesOptions['dashboard'], base: string): Promise<Rendered> {
-  const [{ createRenderer }, looks] = await Promise.all([import('./render.ts'), dashboard.looks()]);
-  const render = createRenderer(base);
-  const index = indexOf(base);
-  const missing = html`<h1>There is no such page</h1>\n<p>These are here:</p>\n`;
-  const pages: readonly (readonly [string, Page])[] = [
-    [INDEX, { title: 'Help', main: html`<h1>Help</h1>\n${HOW_TO_READ}${index}`, current: undefined }],
-    [NOT_FOUND, { title: 'Not found', main: html`${missing}${index}`, current: undefined }],
-    ...guides.map(
-      (guide) => [guide.name, { title: guide.title, main: render(guide.markdown), current: guide }] as const,
-    ),
-  ];
-  return new Map(pages.map(([name, page]) => [name, inThemes(page, { looks, base })]));
-}
-
 interface Page {
   readonly title: string;
   readonly main: Html;
-  readonly current: Guide | undefined;
+  readonly current?: Guide;
+}
+
+/** The library is loaded here only. */
+async function pageOf(shown: Shown, base: string): Promise<Page> {
+  if (shown === 'index') return { title: 'Help', main: html`<h1>Help</h1>\n${HOW_TO_READ}${indexOf(base)}` };
+  if (shown === 'missing') {
+    const main = html`<h1>There is no such page</h1>\n<p>These are here:</p>\n${indexOf(base)}`;
+    return { title: 'Not found', main };
+  }
+  const { createRenderer } = await import('./render.ts');
+  return { title: shown.title, main: createRenderer(base)(shown.markdown), current: shown };
 }
 
 interface Around {
   readonly looks: Looks;
   readonly base: string;
-}
-
-function inThemes(page: Page, around: Around): ReadonlyMap<Theme, Sent> {
-  return new Map(
-    THEMES.map((theme) => {
-      const body = Buffer.from(documentOf(page, theme, around).text);
-      return [theme, { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }];
-    }),
-  );
 }
 
 function documentOf({ title, main, current }: Page, theme: Theme, { looks, base }: Around): Html {

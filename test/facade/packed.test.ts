@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { guides } from '../../facade/guides/guides.ts';
 import { killedAtEnd } from '../support/at-end.ts';
 import { mustCall } from '../support/calls.ts';
 import { withFolder } from '../support/child.ts';
@@ -37,6 +38,11 @@ describe('the packed package', () => {
     const { stdout } = await run('npm', ['pack', '--dry-run', '--json'], { cwd: root });
     const { files } =
       Object.values(JSON.parse(stdout) as Record<string, { files: readonly { path: string }[] }>)[0] ?? assert.fail();
+    for (const { name } of guides)
+      assert.ok(
+        files.some(({ path }) => path === `facade/guides/${name}.md`),
+        name,
+      );
     const tops = new Set(
       files.map(({ path }) =>
         path
@@ -84,7 +90,8 @@ describe('the packed package', () => {
       const baseUrl = /^agent-admin listens on (\S+)$/m.exec(said)?.[1] ?? '';
       const key = /^ {2}(ak_\w+)$/m.exec(said)?.[1] ?? '';
       assert.deepEqual((await mustCall({ baseUrl }, key, 'list_agents')).data, []);
-      assert.equal((await fetch(`${baseUrl}/sign-in`)).status, 200, 'its pages are there');
+      for (const page of ['sign-in', 'guides', ...guides.map(({ name }) => `guides/${name}`)])
+        assert.equal((await fetch(`${baseUrl}/${page}`)).status, 200, page);
 
       const called = await run(program, ['tool', 'check_health'], { env: { ...env, BASE_URL: baseUrl, API_KEY: key } });
       assert.equal(JSON.parse(called.stdout).status, 'ok');
