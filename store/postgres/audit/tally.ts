@@ -21,7 +21,7 @@ type Found = Readonly<Record<TallyKey, string | null>> & {
   readonly durations: string;
 };
 
-/** Adds up calls in the database, by an index that has all it takes. Entries of versions without these columns are read. */
+/** Adds up calls in the database, by an index that has all it takes. */
 export async function tallyCalls(session: Session, query: TallyQuery): Promise<Tally[]> {
   const values = new Values();
   if (query.spans.length === 0 || !Object.values(query.where ?? {}).every(isStorable)) return [];
@@ -44,12 +44,8 @@ function statement({ spans, by, where = {}, buckets }: TallyQuery, values: Value
   const names = by.map((key) => `"${key}"`);
   const listed = names.map((name) => `${name}, `).join('');
   const wanted = Object.entries(where).map(([key, value]) => [key as TallyKey, values.add(value)] as const); // keys of the query's type
-  const entries = (columnOf: (key: TallyKey) => string, duration: string, are: string) => {
-    const columns = by.map((key, at) => `${columnOf(key)} as ${names[at]}`);
-    const like = wanted.map(([key, value]) => `${columnOf(key)} = ${value}`);
-    return `select ${[...columns, 'outcome', `${duration} as duration_ms`].join(', ')} from audit_entries
-      where ${allOf([are, 'at >= span.begins', 'at < span.ends', ...like])}`;
-  };
+  const columns = by.map((key, at) => `${COLUMNS[key]} as ${names[at]}`);
+  const like = wanted.map(([key, value]) => `${COLUMNS[key]} = ${value}`);
   // One span after the other, so that what is added up at a time fits into memory.
   return `select span.place::integer - 1 as span, alike.* from unnest(${begins}::text[], ${ends}::text[])
       with ordinality as span (begins, ends, place) cross join lateral (
@@ -57,16 +53,11 @@ function statement({ spans, by, where = {}, buckets }: TallyQuery, values: Value
       string_agg(duration || ',' || calls, ',') as durations
     from (
       select ${listed}${durationIn(buckets, values)} as duration, count(*) as calls, count(*) filter (where outcome <> 'ok') as failed from (
-        ${entries((key) => COLUMNS[key], 'duration_ms', 'duration_ms is not null')}
-        union all
-        ${entries(readFromEntry, "(entry ->> 'durationMs')::float8", 'duration_ms is null')}
+        select ${[...columns, 'outcome', 'duration_ms'].join(', ')} from audit_entries
+        where ${allOf(['at >= span.begins', 'at < span.ends', ...like])}
       ) as entries group by ${listed}duration
     ) as counted ${names.length > 0 ? `group by ${names.join(', ')}` : 'having count(*) > 0'}
   ) as alike`;
-}
-
-function readFromEntry(key: TallyKey): string {
-  return key === 'tool' ? COLUMNS.tool : `agent_admin_caller(entry, '${key}')`;
 }
 
 /** As tools/usage/spread.ts counts buckets. */

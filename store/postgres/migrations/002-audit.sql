@@ -11,6 +11,14 @@ create table audit_entries (
   -- The records that the call made or was about.
   record_ids text[] not null,
   entry json not null,
+  -- What calls are added up by: how long each took, and the nearest caller of each type.
+  duration_ms double precision not null,
+  agent_id text collate "C",
+  api_key_id text collate "C",
+  capsule_id text collate "C",
+  app_id text collate "C",
+  session_user_id text collate "C",
+  flow_id text collate "C",
   primary key (at, id)
 ) partition by range (at);
 
@@ -19,6 +27,11 @@ create index audit_entries_tool on audit_entries (tool, at, id);
 create index audit_entries_request on audit_entries using hash (request_id);
 create index audit_entries_session on audit_entries (session_id, at, id) where session_id is not null;
 create index audit_entries_records on audit_entries using gin (record_ids);
+-- An entry by its own id, as its address in the dashboard names it.
+create index audit_entries_id on audit_entries using hash (id);
+-- Adding up reads nothing but this index.
+create index audit_entries_calls on audit_entries (at)
+  include (tool, outcome, duration_ms, agent_id, api_key_id, capsule_id, app_id, session_user_id, flow_id);
 
 -- Records whose content was removed: entries of calls about them that end later are kept without their arguments.
 create table erased_records (

@@ -15,7 +15,9 @@ create table cluster_processes (
   host text not null,
   -- Fingerprints, once it serves.
   secrets jsonb,
-  seen_at timestamptz not null default clock_timestamp()
+  seen_at timestamptz not null default clock_timestamp(),
+  -- How far the clock of the process is ahead of that of the database, as it says itself.
+  ahead_ms integer
 );
 
 -- Keys that processes hold: calls and runs under way.

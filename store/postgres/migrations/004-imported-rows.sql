@@ -24,6 +24,7 @@ create table imported.users (
   payment_brand text collate "C",
   payment_last4 text collate "C",
   searched text collate "C",
+  plan text collate "C",
   primary key (uid)
 );
 
@@ -177,6 +178,7 @@ alter table imported.events set (autovacuum_vacuum_scale_factor = 0.05, autovacu
 alter table imported.visits set (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
 
 -- Users, newest first, and all of a user.
+create index users_email on imported.users (lower(email));
 create index users_newest on imported.users (created_ms desc, uid desc);
 create index subscription_terms_uid on imported.subscription_terms (uid);
 create index website_states_uid on imported.website_states (uid);

@@ -1,1 +1,0 @@
-alter table imported.users add column plan text collate "C";

@@ -1,1 +1,0 @@
-create index users_email on imported.users (lower(email));
