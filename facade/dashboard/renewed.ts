@@ -4,7 +4,7 @@ import { invalidate } from './store.ts';
 const FIRST_MS = 1000;
 const LONGEST_MS = 10_000;
 const SLOWER = 1.5;
-const RENEWED = /^(get_flow_run|list_flow_runs|list_flow_deliveries|list_budgets)$/;
+const RENEWED = /^(get_flow_run|list_flow_runs|list_flow_deliveries|list_webhook_deliveries|list_budgets)$/;
 
 /**
  * Asks for runs again while one is under way, and for deliveries and what is used of budgets: they are no records that could be followed. What

@@ -4,8 +4,7 @@ import { csvOf, download } from '../csv.ts';
 import { Button, Empty, ErrorBox, Link, Skeleton, Time } from '../ui.ts';
 import { METRICS, type Metric, type MetricAnswer } from './analytics/metrics.ts';
 import { inputOf, RangeControls } from './analytics/range.tsx';
-import { Charts, Rows, Totals } from './analytics/shown.tsx';
-import { Warnings } from './analytics/warnings.tsx';
+import { Charts, Rows, Totals, Warnings } from './analytics/shown.tsx';
 
 /** Every metric, with its range and interval in the address. */
 export function Page() {

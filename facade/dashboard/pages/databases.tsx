@@ -3,7 +3,7 @@ import { kindPage } from '../kind/kind-page.tsx';
 import { timeColumn } from '../kind/list-pane.tsx';
 import type { Row } from '../kind/spec.ts';
 import { Grid } from './databases/grid.tsx';
-import { columnsOf } from './databases/record.ts';
+import { columnsOf } from './databases/record-dialog.tsx';
 
 export const Page = kindPage('database', {
   subtitle: 'description',

@@ -7,9 +7,8 @@ import { Deliveries } from './flows/deliveries.tsx';
 import { RunNow } from './flows/run-now.tsx';
 import { Runs } from './flows/runs.tsx';
 import { kindOf } from './flows/schemes.ts';
-import { StepList } from './flows/step-list.tsx';
+import { StepList, triggerWords } from './flows/step-list.tsx';
 import { StepsControl } from './flows/steps-control.tsx';
-import { triggerWords } from './flows/trigger.ts';
 import { TriggerControl } from './flows/trigger-control.tsx';
 import { Webhook } from './flows/webhook.tsx';
 

@@ -1,10 +1,10 @@
+import { act, useMay } from '../app.ts';
 import { Badge } from '../components/small.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
-import { IntegrationActions } from './integrations/actions.tsx';
-import { Connection } from './integrations/connection.tsx';
+import { ActionButton } from '../ui.ts';
+import { Connection, statusOf } from './integrations/connection.tsx';
 import { Listing } from './integrations/listing.tsx';
-import { statusOf } from './integrations/status.ts';
 
 export const Page = kindPage('integration', {
   empty: 'An integration is another MCP server, whose tools are then offered here under the same rights and audit.',
@@ -24,3 +24,19 @@ export const Page = kindPage('integration', {
   tabs: (row) => [{ id: 'tools', label: 'Tools', content: () => <Listing row={row} /> }],
   loss: () => 'Its tools are gone at once, for agents, flows and capsules too, and its secrets are deleted.',
 });
+
+/** Looks at the other server again, and connects an account where it wants one. */
+export function IntegrationActions({ row }: { readonly row: Row }) {
+  const mayRefresh = useMay('refresh_integration');
+  const mayConnect = useMay('connect_integration');
+  const wants = typeof row.auth === 'string' && row.auth.startsWith('oauth');
+  const connect = async () => location.assign(String((await act<Row>('connect_integration', { id: row.id })).url));
+  return (
+    <>
+      {wants && mayConnect && <ActionButton text="Connect account" icon="link" run={connect} />}
+      {mayRefresh && row.enabled !== false && (
+        <ActionButton text="Refresh" icon="refresh" run={() => act('refresh_integration', { id: row.id })} />
+      )}
+    </>
+  );
+}

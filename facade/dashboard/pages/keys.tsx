@@ -3,11 +3,10 @@ import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
 import { Badge, SecretOnce, showDialog, Time } from '../ui.ts';
 import { budgetsTab } from './budgets/budgets-of.tsx';
-import { EarlierOfKey, KeyActions } from './keys/actions.tsx';
+import { EarlierOfKey, KeyActions, stateOf } from './keys/actions.tsx';
 import { unifiedEndpoint } from './keys/endpoint.ts';
 import { ExplainKey } from './keys/explain.tsx';
 import { rightsOf, ScopesControl } from './keys/scopes-control.tsx';
-import { stateOf } from './keys/state.ts';
 
 export const Page = kindPage('key', {
   empty: 'A key lets a program call with a part of your rights, over MCP and REST.',

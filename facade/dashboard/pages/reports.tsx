@@ -1,8 +1,14 @@
+import { Frame } from '../components/form/groups.tsx';
+import { JsonText } from '../components/form/json-text.tsx';
+import { Part } from '../components/form/part.tsx';
+import { issueAt, type Members, memberPath, type PartProps } from '../components/form/state.ts';
 import { Badge } from '../components/small.tsx';
+import { ToolPicker } from '../components/tool-picker.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import { timeColumn } from '../kind/list-pane.tsx';
 import type { Row } from '../kind/spec.ts';
-import { Query } from './reports/query.tsx';
+import type { JsonSchema } from '../schema.ts';
+import { type ListedTool, useTool } from '../tools.ts';
 import { Rendered } from './reports/rendered.tsx';
 
 export const Page = kindPage('report', {
@@ -16,3 +22,65 @@ export const Page = kindPage('report', {
   controls: { query: Query },
   above: Rendered,
 });
+
+/** What a report asks: a reading tool that is picked, and its arguments by the controls that fit. */
+export function Query(props: PartProps) {
+  const { value, onChange, path, issues } = props;
+  const { tool = '', arguments: given } = (value ?? {}) as Partial<Kept>; // as the schema of a report says
+  return (
+    <Frame {...props}>
+      <ToolPicker
+        name={tool}
+        needed
+        isOffered={isReading}
+        issue={issueAt({ path: memberPath(path, 'tool'), issues })}
+        onPick={(name) => onChange({ tool: name, arguments: {} })}
+      />
+      {tool !== '' && (
+        <Arguments
+          key={tool}
+          tool={tool}
+          path={memberPath(path, 'arguments')}
+          given={given ?? {}}
+          issues={issues}
+          onChange={(next) => onChange({ tool, arguments: next })}
+        />
+      )}
+    </Frame>
+  );
+}
+
+type Kept = Readonly<{ tool: string; arguments: Members }>;
+
+/** A report that shows itself would never end. */
+const RENDERS = 'get_report';
+
+function isReading({ name, annotations }: ListedTool): boolean {
+  return annotations?.readOnlyHint === true && name !== RENDERS;
+}
+
+interface ArgumentsProps extends Pick<PartProps, 'path' | 'issues'> {
+  readonly tool: string;
+  readonly given: Members;
+  readonly onChange: (given: Members) => void;
+}
+
+function Arguments({ tool: name, path, given, issues, onChange }: ArgumentsProps) {
+  const tool = useTool(name);
+  const part = { name: 'arguments', path, needed: true, value: given, issues };
+  const give = (next: unknown) => onChange(withoutBlank((next ?? {}) as Members)); // both parts give objects
+  if (!tool) return <JsonText {...part} needed={false} schema={{ title: 'Arguments as JSON' }} onChange={give} />;
+  if (Object.keys(tool.inputSchema.properties ?? {}).length === 0) return <p class="hint">It takes no arguments.</p>;
+  return <Part {...part} schema={argumentsOf(tool)} onChange={give} />;
+}
+
+function argumentsOf({ inputSchema }: ListedTool): JsonSchema {
+  // A report begins at the beginning.
+  const { cursor: _, ...properties } = inputSchema.properties ?? {};
+  return { ...inputSchema, properties, title: 'Arguments' };
+}
+
+/** A field that was emptied gives no argument. */
+function withoutBlank(given: Members): Members {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== ''));
+}

@@ -3,8 +3,7 @@ import { KindPage } from '../kind/kind-page.tsx';
 import { NoneYet } from '../kind/list-pane.tsx';
 import { LinkButton } from '../ui.ts';
 import { Board } from './tasks/board.tsx';
-import { taskSpec } from './tasks/spec.tsx';
-import { ViewChoice } from './tasks/view-choice.tsx';
+import { taskSpec, ViewChoice } from './tasks/spec.tsx';
 
 /** Tasks as a board, or as a list with one beside it. */
 export function Page() {

@@ -4,8 +4,7 @@ import { Badge, SecretOnce, showDialog, Time } from '../ui.ts';
 import { WebhookActions } from './webhooks/actions.tsx';
 import { Deliveries } from './webhooks/deliveries.tsx';
 import { AlertsControl, EventsControl } from './webhooks/events-control.tsx';
-import { Sending } from './webhooks/sending.tsx';
-import { stateBadge, targetOf } from './webhooks/state.ts';
+import { Sending, stateBadge, targetOf } from './webhooks/sending.tsx';
 
 export const Page = kindPage('webhook', {
   empty: 'A webhook tells another system, or people by mail, what happens here and what they should look at.',

@@ -9,8 +9,6 @@ import { listen, notify } from './bridge.ts';
 import { type HostContext, host, meetHost } from './host/host.ts';
 import { followLinks } from './host/router.ts';
 import { withStructure } from './host/transport.ts';
-import { tellSize } from './size.ts';
-import { wearTheme } from './theme.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -95,4 +93,30 @@ function Current<Output extends object>({
   } catch (error) {
     return <ErrorBox error={error} />;
   }
+}
+
+/** Keeps telling the host how high the page is. */
+export function tellSize(): void {
+  let told = 0;
+  const tell = () => {
+    const height = Math.ceil(document.body.getBoundingClientRect().height);
+    if (height === told) return;
+    told = height;
+    notify('ui/notifications/size-changed', { height });
+  };
+  new ResizeObserver(tell).observe(document.body);
+  tell();
+}
+
+/**
+ * Takes on the look of the host. Its light or dark is its own, not that of the system. Variables that it gives for its colours and fonts are
+ * used by `view.css`.
+ */
+export function wearTheme({ theme, styles }: HostContext): void {
+  const { documentElement: root } = document;
+  if (theme === 'light' || theme === 'dark') root.dataset.theme = theme;
+  for (const [name, value] of Object.entries(styles?.variables ?? {})) {
+    if (/^--(color|font)-[\w-]+$/.test(name) && typeof value === 'string') root.style.setProperty(name, value);
+  }
+  dispatchEvent(new Event('themechange'));
 }

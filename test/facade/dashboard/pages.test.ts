@@ -105,7 +105,8 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
       description: planted,
       instructions: planted,
     });
-    const document = await call('create_document', { title: planted, content: planted });
+    const links = '[bad](javascript:planted=1) [good](https://example.com/)';
+    const document = await call('create_document', { title: planted, content: `${planted}\n\n${links}` });
     const task = await call('create_task', { title: planted });
     const memory = await call('create_memory', { content: planted, kind: 'fact' });
     const artifact = await call('create_artifact', { name: planted, mimeType: 'text/html', content: planted });
@@ -121,6 +122,10 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
         await page.getByText('<img src=x').first().waitFor();
         assert.equal(await page.evaluate('"planted" in globalThis'), false, path);
         assert.equal(await page.locator('img, #app script').count(), 0, path);
+        const hrefs = await page
+          .locator('.prose a')
+          .evaluateAll((found) => found.map((link) => link.getAttribute('href')));
+        assert.deepEqual(hrefs, path === `/documents/${document.id}` ? ['https://example.com/'] : [], path);
       }
     });
     for (const [kind, { id }] of Object.entries({ agent, document, task, memory, artifact }))

@@ -5,9 +5,7 @@ import { useNames } from '../../tools.ts';
 import { Field, IssueText, type Tied } from './field.tsx';
 import { Picker } from './picker.tsx';
 import { optionsOf, Select } from './select.tsx';
-import { issueAt, type PartProps } from './state.ts';
-import { hintOf, titleOf } from './state-words.ts';
-import { Suggested } from './suggested.tsx';
+import { hintOf, issueAt, type PartProps, titleOf } from './state.ts';
 
 const MANY_LINES =
   /^(instructions|description|content|prompt|text|message|bio|signature|summary|body|notes?|markdown|systemPrompt|persona|value)$/i;
@@ -159,5 +157,33 @@ function Check(props: PartProps) {
       )}
       <IssueText issue={issue} />
     </div>
+  );
+}
+
+interface SuggestedProps {
+  readonly value: string;
+  readonly onChange: (value: string | undefined) => void;
+  readonly tied: Tied;
+  readonly options: readonly { readonly value: string; readonly label?: string | undefined }[];
+}
+
+/** A text that is typed, for which the usual ones are suggested. */
+export function Suggested({ value, onChange, tied, options }: SuggestedProps) {
+  return (
+    <>
+      <input
+        class="input"
+        autocomplete="off"
+        list={`${tied.id}-list`}
+        {...tied}
+        value={value}
+        onInput={({ currentTarget }) => onChange(currentTarget.value || undefined)}
+      />
+      <datalist id={`${tied.id}-list`}>
+        {options.map((option) => (
+          <option key={option.value} {...option} />
+        ))}
+      </datalist>
+    </>
   );
 }

@@ -2,8 +2,7 @@ import type { ComponentType } from 'preact';
 import { text } from '../../text.ts';
 import { Button } from '../button.tsx';
 import { IssueText } from './field.tsx';
-import { initial, issueAt, type Members, memberPath, type PartProps } from './state.ts';
-import { hintOf, titleOf } from './state-words.ts';
+import { hintOf, initial, issueAt, type Members, memberPath, type PartProps, titleOf } from './state.ts';
 
 export interface NestedProps extends PartProps {
   /** Draws what is inside, of any schema. */

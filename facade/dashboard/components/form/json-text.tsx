@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Field } from './field.tsx';
-import { issueAt, type PartProps } from './state.ts';
-import { hintOf, titleOf } from './state-words.ts';
+import { hintOf, issueAt, type PartProps, titleOf } from './state.ts';
 
 /** A value of any shape, as JSON. What is no JSON yet is said at once and not given on. */
 export function JsonText(props: PartProps) {

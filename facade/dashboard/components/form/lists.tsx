@@ -10,8 +10,7 @@ import { isLong, refOf } from './control.tsx';
 import { Field } from './field.tsx';
 import { Frame, MemberParts, type NestedProps } from './groups.tsx';
 import { optionsOf, Select } from './select.tsx';
-import { initial, type Members, nestedIssue, type PartProps } from './state.ts';
-import { hintOf, titleOf } from './state-words.ts';
+import { hintOf, initial, type Members, nestedIssue, type PartProps, titleOf } from './state.ts';
 
 /** A list: of choices, of records that are picked, of texts one a line, or of anything else one below the other. */
 export function List(props: NestedProps) {

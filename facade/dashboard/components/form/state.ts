@@ -1,4 +1,5 @@
 import type { CallError, Issue } from '../../client.ts';
+import { labelOf } from '../../format.ts';
 import { type JsonSchema, onlyValue } from '../../schema.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -77,4 +78,20 @@ export function withoutEmpty(value: Members, schema: JsonSchema): Members {
 export function nestedIssue(props: PartProps): string | undefined {
   const inside = props.issues.find(({ path }) => path.startsWith(`${props.path}[`));
   return issueAt(props) ?? inside?.message;
+}
+
+export function titleOf({ schema, name }: Pick<PartProps, 'schema' | 'name'>): string {
+  return schema.title ?? labelOf(name);
+}
+
+/** Descriptions are written for models: what leads them to a list, or how an id or a day is written, stands in the control here. */
+export function hintOf({ description }: JsonSchema): string | undefined {
+  const hint = description
+    ?.replaceAll('`', '')
+    .replace(/[,;]? ?see list_\w+/g, '')
+    .replace(/ \((\w{3}_…)\)/g, '')
+    .replace(/^(Model id|Agent id or name|Like \d{4}-\d\d-\d\d)\.( |$)/, '')
+    .replace(/: id or name\./g, '.')
+    .replace(/\s+\./g, '.');
+  return hint === '' || hint === '.' ? undefined : hint;
 }

@@ -2,11 +2,11 @@ import { useMemo } from 'preact/hooks';
 import { useAnswer, wordOf } from '../../app.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Growth } from '../../components/growth.tsx';
+import { counted } from '../../format.ts';
 import { Badge, Table } from '../../ui.ts';
 import { Cohorts } from './cohorts.tsx';
 import type { Metric, MetricAnswer } from './metrics.ts';
 import { changeOf, formatOf, periodOf, wordsOf, write } from './numbers.ts';
-import { SplitCharts } from './splits.tsx';
 
 type Shown = Readonly<{ metric: Metric; answer: MetricAnswer }>;
 
@@ -155,4 +155,52 @@ function Findings({ rows }: { readonly rows: readonly Row[] }) {
       ))}
     </ul>
   );
+}
+
+/** Which rows were left out of a metric, and what about the range its numbers do not follow. */
+export function Warnings({ answer: { warnings = [] } }: { readonly answer: MetricAnswer }) {
+  return (
+    <>
+      {warnings.map(({ reason, type, rows, currency }) => (
+        <p key={`${reason} ${type} ${currency}`} class="note warn">
+          {rows === undefined ? reason : `${counted(rows, 'row')} of ${type} in ${currency} left out. ${reason}`}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** As many as there are colours. */
+const MOST_LINES = 5;
+
+/** The sessions of the largest values over time, a chart for each dimension, where an interval is chosen. */
+export function SplitCharts({ answer }: { readonly answer: MetricAnswer }) {
+  const charts = useMemo(() => chartsOf(answer), [answer]);
+  return (
+    <>
+      {charts.map((chart) => (
+        <section key={chart.title} class="card card-chart">
+          <Chart {...chart} />
+        </section>
+      ))}
+    </>
+  );
+}
+
+function chartsOf({ series = [], range }: MetricAnswer) {
+  const dimensions = [...new Set(series.map(({ dimension }) => dimension))].filter((name) => typeof name === 'string');
+  return dimensions.map((dimension) => {
+    const own = series.filter((point) => point.dimension === dimension);
+    const values = [...new Set(own.map(({ value }) => value))].slice(0, MOST_LINES);
+    const pointsOf = (value: unknown) => own.filter((point) => point.value === value);
+    return {
+      title: `Sessions by ${wordsOf(dimension).toLowerCase()}`,
+      labels: pointsOf(values[0]).map(({ from }) => periodOf(String(from), range.interval)),
+      series: values.map((value) => ({
+        label: String(value),
+        values: pointsOf(value).map(({ sessions }) => Number(sessions)),
+      })),
+      format: formatOf('sessions', undefined),
+    };
+  });
 }

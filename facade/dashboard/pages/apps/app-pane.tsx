@@ -1,8 +1,7 @@
 import { go, useMay, usePages, useTitle } from '../../app.ts';
 import { Empty, ErrorBox, LinkButton, Mono, NamedValue, Skeleton, Time } from '../../ui.ts';
 import { BudgetsOf } from '../budgets/budgets-of.tsx';
-import { type App, AppHost, For, May } from './app.tsx';
-import { Disconnect } from './disconnect.tsx';
+import { type App, AppHost, Disconnect, For, May } from './app.tsx';
 
 /** One connected app: what it may do, for whom, and what limits it. */
 export function AppPane({ id }: { readonly id: string }) {

@@ -1,5 +1,5 @@
-import { wordOf } from '../../app.ts';
-import { Badge, Ref } from '../../ui.ts';
+import { act, wordOf } from '../../app.ts';
+import { AskButton, Badge, Ref } from '../../ui.ts';
 
 /** As `list_connected_apps` answers it. */
 export interface App {
@@ -26,4 +26,19 @@ export function May({ capsuleId, scopes }: App) {
 /** For whom it acts. */
 export function For({ userId }: App) {
   return <>{userId === undefined ? 'A holder of the token' : <Ref id={userId} />}</>;
+}
+
+type DisconnectProps = Readonly<{ app: App; onDone?: () => void }>;
+
+/** Ends the connection of an app, after a question. */
+export function Disconnect({ app, onDone }: DisconnectProps) {
+  const run = async () => {
+    await act('disconnect_app', { id: app.id });
+    onDone?.();
+  };
+  return (
+    <AskButton text="Disconnect" ask={{ title: `Disconnect ${app.client.name}?`, action: 'Disconnect', run }}>
+      <p>Its tokens and whatever it has under way stop at once. It can ask to be connected again.</p>
+    </AskButton>
+  );
 }

@@ -1,8 +1,8 @@
-import { act, boot, useMay } from '../../app.ts';
+import { act, useMay } from '../../app.ts';
+import { boot } from '../../boot.ts';
 import { EarlierSecrets, RotateButton, type Rotating } from '../../components/rotate.tsx';
 import type { Row } from '../../kind/spec.ts';
 import { ActionButton } from '../../ui.ts';
-import { endpointOf } from './endpoint.ts';
 
 /** Serving it or not, and a new token. */
 export function CapsuleActions({ row }: { readonly row: Row }) {
@@ -34,4 +34,9 @@ function rotatingOf(row: Row): Rotating {
 export function EarlierTokens({ row }: { readonly row: Row }) {
   const end = { tool: 'update_capsule', input: { id: row.id, endEarlierTokens: true } };
   return <EarlierSecrets earlier={row.earlierTokens} word="token" end={end} />;
+}
+
+/** The address of a capsule's endpoint. */
+export function endpointOf({ id }: Row): string {
+  return `${location.origin}${boot.base}/api/capsules/${encodeURIComponent(String(id))}/mcp`;
 }

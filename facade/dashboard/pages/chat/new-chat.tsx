@@ -1,8 +1,7 @@
 import { go, setQuery, useMay, useNames, usePages, usePlace } from '../../app.ts';
 import { Avatar, Empty, ErrorBox, Link, useAction } from '../../ui.ts';
 import { Composer } from './composer.tsx';
-import { leave } from './pending.ts';
-import { beginThread } from './run.ts';
+import { beginThread, leave } from './run.ts';
 
 type AgentRow = Readonly<{ id: string; displayName: string; description?: string; status: string }>;
 

@@ -18,9 +18,8 @@ import {
 import { AccessDialog } from './access-dialog.tsx';
 import { Composer } from './composer.tsx';
 import { Answering, Messages } from './messages.tsx';
-import { take } from './pending.ts';
 import type { MessageRow, ThreadRow } from './records.ts';
-import { type Run, useRun } from './run.ts';
+import { type Run, take, useRun } from './run.ts';
 
 /** One conversation. */
 export function Thread({ id }: { readonly id: string }) {

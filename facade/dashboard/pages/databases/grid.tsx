@@ -3,8 +3,7 @@ import { useMay, usePages } from '../../app.ts';
 import { inWords } from '../../components/in-words.ts';
 import type { Row } from '../../kind/spec.ts';
 import { Button, Empty, PagedTable, Value } from '../../ui.ts';
-import { columnsOf, type GridRecord } from './record.ts';
-import { RecordDialog } from './record-dialog.tsx';
+import { columnsOf, type GridRecord, RecordDialog } from './record-dialog.tsx';
 
 /** The records of a database in its columns; a row opens for changing. */
 export function Grid({ row }: { readonly row: Row }) {

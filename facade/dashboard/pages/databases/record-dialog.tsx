@@ -3,9 +3,9 @@ import { act, text, useMay } from '../../app.ts';
 import { MemberParts } from '../../components/form/groups.tsx';
 import { Part } from '../../components/form/part.tsx';
 import { changes, issuesOf, type Members, withoutEmpty } from '../../components/form/state.ts';
+import type { Row } from '../../kind/spec.ts';
 import type { JsonSchema } from '../../schema.ts';
 import { Button, ConfirmDialog, Dialog, ErrorBox, Link, toast, useAction } from '../../ui.ts';
-import type { GridColumn, GridRecord } from './record.ts';
 
 const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   string: { type: 'string' },
@@ -102,4 +102,12 @@ function DeleteRecord({
       <p>Its versions stay, so it can be restored.</p>
     </ConfirmDialog>
   );
+}
+
+export type GridColumn = Readonly<{ name: string; type: string; required?: boolean }>;
+
+export type GridRecord = Readonly<{ id: string; values: Row; revision: number }>;
+
+export function columnsOf({ columns }: Row): readonly GridColumn[] {
+  return Array.isArray(columns) ? columns : [];
 }

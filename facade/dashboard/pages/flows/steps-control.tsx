@@ -6,7 +6,7 @@ import { MoveButtons } from '../../components/form/move-buttons.tsx';
 import { issueAt, type Members, type PartProps } from '../../components/form/state.ts';
 import { ToolPicker } from '../../components/tool-picker.tsx';
 import { Button } from '../../ui.ts';
-import { type Step, stepsOf } from './step.ts';
+import { type Step, stepsOf } from './step-list.tsx';
 
 /** The steps of a flow as a list that can be put in another order. */
 export function StepsControl(props: PartProps) {

@@ -1,6 +1,7 @@
+import { wordOf } from '../../app.ts';
 import { Badge, Time } from '../../components/small.tsx';
 import type { Row } from '../../kind/spec.ts';
-import { statusOf } from './status.ts';
+import type { Tone } from '../../ui.ts';
 
 /** Whether the other server answers, and what it last said when it did not. */
 export function Connection({ row }: { readonly row: Row }) {
@@ -35,4 +36,19 @@ export function Connection({ row }: { readonly row: Row }) {
       )}
     </section>
   );
+}
+
+const TONES: Readonly<Record<string, Tone>> = {
+  connected: 'good',
+  per_person: 'good',
+  connecting: 'accent',
+  wants_oauth: 'warn',
+  unavailable: 'alarm',
+};
+const WORDS: Readonly<Record<string, string>> = { wants_oauth: 'Wants an account', per_person: 'Account per person' };
+
+/** The state of the connection, as a badge shows it. */
+export function statusOf({ status }: Row): { readonly tone: Tone; readonly children: string } {
+  const { state = 'disabled' } = (status ?? {}) as { readonly state?: string }; // as the schema of an integration says
+  return { tone: TONES[state] ?? 'plain', children: WORDS[state] ?? wordOf(state) };
 }

@@ -3,7 +3,6 @@ import { EarlierSecrets, RotateButton, type Rotating } from '../../components/ro
 import type { Row } from '../../kind/spec.ts';
 import { AskButton, Time } from '../../ui.ts';
 import { unifiedEndpoint } from './endpoint.ts';
-import { stateOf } from './state.ts';
 
 /** A new secret for a key, and its end. */
 export function KeyActions({ row }: { readonly row: Row }) {
@@ -51,4 +50,10 @@ function RevokeButton({ row }: { readonly row: Row }) {
       </p>
     </AskButton>
   );
+}
+
+/** As `list_api_keys` filters them. */
+export function stateOf({ revokedAt, expiresAt }: Row): 'active' | 'expired' | 'revoked' {
+  if (revokedAt !== undefined) return 'revoked';
+  return typeof expiresAt === 'string' && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'active';
 }

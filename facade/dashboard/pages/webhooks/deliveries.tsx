@@ -1,5 +1,6 @@
-import { useEffect, useState } from 'preact/hooks';
-import { act, invalidate, useMay, usePages } from '../../app.ts';
+import { useState } from 'preact/hooks';
+import { act, useMay, usePages } from '../../app.ts';
+import { useRenewed } from '../../renewed.ts';
 import { ActionButton, Badge, type Column, Empty, PagedTable, Ref, Segments, Time } from '../../ui.ts';
 
 interface Delivery {
@@ -23,7 +24,6 @@ const TONES: Readonly<Record<string, 'good' | 'warn' | 'alarm' | 'plain'>> = {
   waiting: 'warn',
   failed: 'alarm',
 };
-const EVERY_MS = 5000;
 
 /** What was sent, waits and failed, each to be sent again. */
 export function Deliveries({ webhookId }: { readonly webhookId: string }) {
@@ -47,17 +47,6 @@ export function Deliveries({ webhookId }: { readonly webhookId: string }) {
       />
     </div>
   );
-}
-
-/** Deliveries are no records that could be followed, so they are asked for again while some wait. */
-function useRenewed(waits: boolean): void {
-  useEffect(() => {
-    if (!waits) return undefined;
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') invalidate((tool) => tool === 'list_webhook_deliveries');
-    }, EVERY_MS);
-    return () => clearInterval(timer);
-  }, [waits]);
 }
 
 const COLUMNS: readonly Column<Delivery>[] = [
