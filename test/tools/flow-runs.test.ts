@@ -359,6 +359,30 @@ describe('the rights of a run', () => {
     assert.equal('error' in refused && refused.error.code, 'forbidden');
   });
 
+  it('show nothing to runAs that names a thread which it may not see any more', async () => {
+    const key = await world.key(['flows:read', 'flows:write', 'threads:write', 'skills:write']);
+    const entries = [{ principal: { type: 'api-key', id: key.id }, role: 'editor' }];
+    const thread = await world.must('create_thread', { title: 'T', visibility: 'restricted' });
+    await world.must('add_thread_access', { id: thread.id, entries });
+    const steps = [
+      { id: 'a', tool: 'update_thread', arguments: { id: thread.id, title: 'quokka' } },
+      skillStep('b', '{{ steps.a.output.title }}'),
+    ];
+    const { id } = await world.flow({ steps }, key);
+    const run = await world.run(id, { about: 'quokka' }, key);
+    const reads = async () => [
+      await world.must('get_flow_run', { id: run.id }, key),
+      ...(await world.must('list_flow_runs', { id }, key)).data,
+    ];
+    for (const seen of await reads()) assert.match(JSON.stringify(seen), /quokka/);
+    await world.must('remove_thread_access', { id: thread.id, principals: [entries[0]?.principal] });
+    for (const seen of await reads()) {
+      assert.doesNotMatch(JSON.stringify(seen), /quokka/);
+      assert.equal(seen.steps[0].status, 'succeeded');
+    }
+    assert.match(JSON.stringify(await world.must('get_flow_run', { id: run.id })), /quokka/);
+  });
+
   it('show by the rights of a repeat what an earlier answer showed', async () => {
     const { id } = await world.flow({ steps: [skillStep('a', 'secret once')] });
     const key = await world.key(['admin']);

@@ -7,11 +7,11 @@ import {
   flowDelivery,
 } from '../../resources/flow-delivery.ts';
 import { orNameOf, refTo } from '../../resources/markers.ts';
-import type { Readers } from '../../store/port.ts';
-import type { Principal } from '../core/access/principal.ts';
+import type { Caller } from '../core/history/withheld.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
 import { isRunAs } from './run-as.ts';
+import { seesContent } from './runs.ts';
 import { showDelivery } from './webhooks/deliveries.ts';
 
 export const listFlowDeliveries = defineTool({
@@ -28,14 +28,15 @@ export const listFlowDeliveries = defineTool({
   output: pageOf(flowDelivery),
   errors: ['not_found'],
 
-  async handler({ id, outcome, ...input }, { store, principal }) {
+  async handler({ id, outcome, ...input }, context) {
+    const { store, principal } = context;
     const { runAs } = await store.flows.read(id);
     const isOwn = principal.rights.isAdmin || isRunAs(principal, runAs);
     const page = await listPage(store.flowDeliveries, input, { where: { flowId: id, outcome } }, (record) => record);
     const data: FlowDelivery[] = [];
     let room = LARGEST_PAGE;
     for (const record of page.data) {
-      const body = await bodyOf(record, { store, principal });
+      const body = await bodyOf(record, context);
       room -= body === undefined ? 0 : JSON.stringify(body).length;
       data.push(showDelivery(record, { ...(isOwn && { reason: record.reason }), ...(room > 0 && { body }) }));
     }
@@ -44,11 +45,7 @@ export const listFlowDeliveries = defineTool({
 });
 
 /** What was sent, as far as it is kept and the caller may see it: it is the input of the run. */
-async function bodyOf(
-  { runId }: FlowDeliveryRecord,
-  { store, principal }: { readonly store: Pick<Readers, 'flowRuns'>; readonly principal: Principal },
-): Promise<unknown> {
-  const run = runId === undefined ? undefined : await store.flowRuns.get(runId);
-  if (!run || !(principal.rights.isAdmin || isRunAs(principal, run.runAs))) return undefined;
-  return run.input;
+async function bodyOf({ runId }: FlowDeliveryRecord, caller: Caller): Promise<unknown> {
+  const run = runId === undefined ? undefined : await caller.store.flowRuns.get(runId);
+  return run && (await seesContent(run, caller)) ? run.input : undefined;
 }

@@ -5,8 +5,9 @@ import { orNameOf, refTo } from '../../resources/markers.ts';
 import type { Writers } from '../../store/port.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import { NAME } from '../core/access/guarded-tool.ts';
-import { authorOf, type Principal } from '../core/access/principal.ts';
+import { authorOf } from '../core/access/principal.ts';
 import { whereWithin } from '../core/access/record-limit.ts';
+import { type Caller, seesAllIn } from '../core/history/withheld.ts';
 import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
 import { earlierRun, runOriginOf } from './idempotent-run.ts';
@@ -96,10 +97,11 @@ const listFlowRuns = defineTool({
   output: pageOf(flowRun),
   errors: [],
 
-  handler({ id, status, ...page }, { store, principal }) {
+  async handler({ id, status, ...page }, { store, principal, server }) {
     const any = whereWithin<FlowRunRecord>(principal.rights.limitedTo('flow', 'read'), 'flowId');
     const query = { where: { flowId: id, status }, any };
-    return listPage(store.flowRuns, page, query, (run) => showRun(run, principal), LARGEST_PAGE);
+    const found = await listPage(store.flowRuns, page, query, (run) => run, LARGEST_PAGE);
+    return { ...found, data: await Promise.all(found.data.map((run) => showRun(run, { store, principal, server }))) };
   },
 });
 
@@ -115,7 +117,7 @@ const getFlowRun = defineTool({
   output: flowRun,
   errors: ['not_found'],
 
-  handler: async ({ id }, { store, principal }) => showRun(await store.flowRuns.read(id), principal),
+  handler: async ({ id }, context) => showRun(await context.store.flowRuns.read(id), context),
 });
 
 const cancelFlowRun = defineTool({
@@ -153,13 +155,21 @@ async function cancelQueued(tx: Pick<Writers, 'flowRuns'>, id: string, message: 
 
 export const flowRunTools = [triggerFlow, listFlowRuns, getFlowRun, cancelFlowRun];
 
-/** Triggering a flow gives no right to read. Only `runAs` and admins see the content of its runs. */
-export function showRun(run: FlowRun, principal: Principal): FlowRun {
-  if (principal.rights.isAdmin || isRunAs(principal, run.runAs)) return run;
+/**
+ * Triggering a flow gives no right to read. Only `runAs` and admins see the content of its runs, `runAs` while it may see all records that
+ * a run names: its later steps may hold what earlier ones read.
+ */
+export async function showRun(run: FlowRun, caller: Caller): Promise<FlowRun> {
+  if (await seesContent(run, caller)) return run;
   const { input: _, error, steps, ...rest } = run;
   const shown = steps.map(({ input: _input, output: _output, error: failure, ...step }) => ({
     ...step,
     ...(failure && { error: { code: failure.code } }),
   }));
   return { ...rest, steps: shown, ...(error && { error: { code: error.code } }) };
+}
+
+export async function seesContent({ runAs, input, steps, trigger }: FlowRun, caller: Caller): Promise<boolean> {
+  if (caller.principal.rights.isAdmin) return true;
+  return isRunAs(caller.principal, runAs) && seesAllIn(caller, [input, steps, trigger]);
 }

@@ -7,17 +7,19 @@ import { guardedAmong, guardedIdsIn, isSeen, mayKnowOf } from '../access/visibil
 import { isVersioned } from '../kind.ts';
 import type { ServerFacts } from '../registry/context.ts';
 
-interface Caller {
+export interface Caller {
   readonly store: Readers;
   readonly principal: Principal;
-  readonly server: Pick<ServerFacts, 'catalog' | 'kinds'>;
+  readonly server: Pick<ServerFacts, 'kinds'>;
 }
+
+type Auditor = Caller & { readonly server: Pick<ServerFacts, 'catalog'> };
 
 /**
  * The entries as the caller may read them. The arguments of a call are content of the records that it is about, so they are left out, but for
  * ids, where the caller may not see one of these records, or a run of an agent in the same request.
  */
-export async function withheldFrom(caller: Caller, entries: readonly AuditEntry[]): Promise<readonly AuditEntry[]> {
+export async function withheldFrom(caller: Auditor, entries: readonly AuditEntry[]): Promise<readonly AuditEntry[]> {
   const { store, principal } = caller;
   if (principal.rights.isAdmin || entries.length === 0) return entries;
   const idsOf = new Map(entries.map((entry) => [entry, guardedIdsIn([recordsOf(entry), entry.arguments])]));
@@ -28,6 +30,13 @@ export async function withheldFrom(caller: Caller, entries: readonly AuditEntry[
     const isOpen = ids.length > 0 ? ids.every((id) => seen.has(id)) : !writesGuarded(caller, entry.tool);
     return isOpen && !requests.has(entry.requestId) ? entry : { ...withoutContent(entry), withheld: true as const };
   });
+}
+
+/** Whether the caller may see every record that is named anywhere in the value. */
+export async function seesAllIn(caller: Caller, value: unknown): Promise<boolean> {
+  if (caller.principal.rights.isAdmin) return true;
+  const ids = new Set(guardedIdsIn(value));
+  return (await seenAmong(caller, [...ids])).size === ids.size;
 }
 
 async function seenAmong({ store, principal, server }: Caller, ids: readonly string[]): Promise<Set<string>> {
@@ -47,7 +56,7 @@ async function seenAmong({ store, principal, server }: Caller, ids: readonly str
 }
 
 /** Whether the tool writes records that some callers may not see. A call that names none of them may have been about any. */
-function writesGuarded({ server: { catalog, kinds } }: Caller, name: string): boolean {
+function writesGuarded({ server: { catalog, kinds } }: Auditor, name: string): boolean {
   const tool = catalog.get(name)?.tool;
   if (!tool || tool.annotations.readOnlyHint) return false;
   const guarded = kinds.filter(({ collection }) => 'accessKeys' in collections[collection].schema.shape);

@@ -84,7 +84,7 @@ export class IdempotentCalls {
   async once<Result>(
     repeat: IdempotentCall,
     first: () => Promise<Result>,
-    again: (kept: StoredAnswer) => Result,
+    again: (kept: StoredAnswer) => Promise<Result>,
   ): Promise<Result> {
     if (this.#running.has(repeat.key)) throw new ToolError('conflict', STILL_RUNNING);
     this.#running.add(repeat.key);
@@ -93,7 +93,7 @@ export class IdempotentCalls {
       const release = cluster && (await cluster.hold(`call ${repeat.key}`));
       try {
         const kept = await this.#find(repeat);
-        if (kept) return again(kept);
+        if (kept) return await again(kept);
         if (cluster && !release) throw new ToolError('conflict', STILL_RUNNING); // in another process
         return await first().catch((thrown) => this.#keepError(repeat, toToolError(thrown)));
       } finally {

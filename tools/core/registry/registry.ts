@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Store, Transaction } from '../../../store/port.ts';
+import type { Readers, Store, Transaction } from '../../../store/port.ts';
 import { requireFresh } from '../access/fresh-sign-in.ts';
 import { isListed } from '../access/guarded-tool.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
@@ -199,22 +199,26 @@ export class Registry {
   /** The audit entry, and the answer for repeats, are stored with the changes of the call, or after the last of its steps. */
   async #finish(tx: Transaction, call: Admitted, result: unknown): Promise<Answer> {
     const { asked, tool, repeat, session } = call;
-    const output = shownTo(asked.principal, tool, checkedOutput(tool.output, result));
+    const output = await this.#shownTo(asked.principal, tool, checkedOutput(tool.output, result), tx);
     tx.audit.append(callEntry(call, { output }, this.server.catalog));
     const isKept = !tool.answersSecret && tool.session !== 'begins';
     if (repeat) await this.#repeats.keep(tx, repeat, isKept ? { output } : undefined);
     return { ...succeeded(tool, output), ...(session && { began: session }) };
   }
 
-  #replay(call: Admitted, kept: StoredAnswer): Answer {
+  async #replay(call: Admitted, kept: StoredAnswer): Promise<Answer> {
     const { asked, tool } = call;
     const answer: Answer =
       'output' in kept
-        ? { ...succeeded(tool, shownTo(asked.principal, tool, kept.output)), replayed: true }
+        ? { ...succeeded(tool, await this.#shownTo(asked.principal, tool, kept.output)), replayed: true }
         : { ok: false, error: { ...kept.error, requestId: asked.requestId }, replayed: true };
     const came = answer.ok ? { output: answer.output } : { code: answer.error.code };
     this.#store.audit.append(callEntry(call, came, this.server.catalog));
     return answer;
+  }
+
+  async #shownTo(principal: Principal, tool: Tool, output: object, store: Readers = this.#store): Promise<object> {
+    return tool.shown ? tool.shown({ ...output }, { store, principal, server: this.server }) : output;
   }
 
   /** Asks whether the caller, as it stands now, could make the call again. */
@@ -252,10 +256,6 @@ function validated({ input: schema, session, bulk }: Tool, given: unknown): obje
 /** The call of the other tool, as if it were made directly. */
 function standIn({ idempotency }: Call, other: { readonly tool: string; readonly input: unknown }): RequestedCall {
   return { ...other, idempotency: idempotency && { key: idempotency.key, operation: `tools/call ${other.tool}` } };
-}
-
-function shownTo(principal: Principal, tool: Tool, output: object): object {
-  return tool.shown ? tool.shown({ ...output }, principal) : output;
 }
 
 function succeeded(tool: Tool, output: object) {

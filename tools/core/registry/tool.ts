@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../../resources/error.ts';
+import type { Readers } from '../../../store/port.ts';
 import type { GuardedTool } from '../access/guarded-tool.ts';
 import type { Principal } from '../access/principal.ts';
+import type { RecordKind } from '../kind.ts';
 import type { View } from './view.ts';
 
 export interface Annotations {
@@ -12,6 +14,13 @@ export interface Annotations {
 }
 
 /** What every tool has. Its name is `verb_noun`. */
+/** To whom an output is shown, and what decides it. */
+export interface Showing {
+  readonly store: Readers;
+  readonly principal: Principal;
+  readonly server: { readonly kinds: readonly RecordKind[] };
+}
+
 export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
   extends GuardedTool {
   readonly title: string;
@@ -26,7 +35,7 @@ export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, 
   /** The output is a tool result of MCP itself, made elsewhere: `content`, and `structuredContent` if there is any. */
   readonly answersContent?: true;
   /** The part of the output that this caller may see. It also applies to a kept answer, by the rights of the repeat. */
-  shown?(output: z.output<Output>, principal: Principal): z.output<Output>;
+  shown?(output: z.output<Output>, caller: Showing): z.output<Output> | Promise<z.output<Output>>;
   /** Takes rows or tables: its input may hold more members than others (`boundsOf`). */
   readonly bulk?: true;
   /** It is not a tool to callers, but a prompt or the resources of an integration: the doors that serve those call it. */
