@@ -33,7 +33,7 @@ export interface AppOptions extends AdmissionOptions, ErrorOptions {
   readonly cookies: SessionCookies;
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
-  /** Serve paths that are no endpoint, and pass on unknown paths. */
+  /** Serve paths that are not endpoints, and pass on unknown paths. */
   readonly pages: readonly Middleware[];
   /** The pages that say how jobs are done. */
   readonly guides: readonly Endpoint[];

@@ -6,7 +6,7 @@ import { contextOf, type RequestContext } from './http/request-context.ts';
 import { sendError } from './http/respond.ts';
 import { isBelowApi } from './http/target.ts';
 import { RpcError, rpcErrorJson } from './mcp/message.ts';
-import { sendJsonText } from './mcp/wire.ts';
+import { sendJsonText } from './mcp/response-writer.ts';
 import { openToPages, problemOf, sendProblem } from './oauth/answers.ts';
 import { html } from './sign-in/html.ts';
 import { sendPage } from './sign-in/layout.ts';

@@ -1,6 +1,6 @@
 import { SETTINGS_ID, type Settings } from '../resources/settings.ts';
+import { type PeriodicTask, startLeaderTask } from '../store/periodic-task.ts';
 import type { Position, Reader, Store, Writers } from '../store/port.ts';
-import { type PeriodicTask, startLeaderTask } from '../store/repeated.ts';
 import { isUnused, removeThread } from './threads/threads.ts';
 import { rollUp } from './usage/roll-ups.ts';
 

@@ -5,7 +5,7 @@ import type { Backup } from '../../resources/backup.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import { StoreBusy } from '../../store/errors.ts';
 import { listBackups, makeBackup, pruneBackups } from '../../store/lowdb/retained-backups.ts';
-import { type PeriodicTask, startPeriodicTask } from '../../store/repeated.ts';
+import { type PeriodicTask, startPeriodicTask } from '../../store/periodic-task.ts';
 import type { BackupState, Backups } from '../../tools/backups.ts';
 import type { Dependency } from '../../tools/core/registry/context.ts';
 import type { BackupSettings } from '../config/backup-config.ts';

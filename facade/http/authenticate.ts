@@ -4,9 +4,9 @@ import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import type { OAuthStateRecord } from '../../resources/oauth-state.ts';
 import type { Readers, Store } from '../../store/port.ts';
 import { findToken, type ShownToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
-import { createUseNotes, findKey, keyHolder, type ShownKey } from '../../tools/core/access/key-principal.ts';
+import { endedCredential } from '../../tools/core/access/credential-status.ts';
+import { createUseRecorder, findKey, keyHolder, type ShownKey } from '../../tools/core/access/key-principal.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import { endedCredential } from '../../tools/core/access/standing.ts';
 import { type ErrorDetail, ToolError } from '../../tools/core/errors.ts';
 import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
@@ -54,7 +54,7 @@ interface AuthenticatorOptions {
 
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const { catalog, cookies, accessTokens, onFailure, now: time } = options;
-  const noteUse = createUseNotes(options.store, onFailure);
+  const noteUse = createUseRecorder(options.store, onFailure);
   const store = options.store.credentials ?? options.store;
   const shown = new ShownSecrets(store, accessTokens);
 

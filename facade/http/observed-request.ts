@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { keptIn, type SpreadPoint } from '../../tools/core/telemetry/meter.ts';
-import { inside, type TraceContext } from '../../tools/core/telemetry/span.ts';
+import { runInSpan, type TraceContext } from '../../tools/core/telemetry/span.ts';
 import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import type { Middleware } from './middleware.ts';
 import type { Endpoint, RequestContext } from './request-context.ts';
@@ -50,7 +50,7 @@ export function tracedRequest(
     span.set({ 'http.response.status_code': status });
     span.end(status >= 500 ? String(status) : undefined);
   });
-  return inside(span, async () => work());
+  return runInSpan(span, async () => work());
 }
 
 /** The trace that the caller names. Whether it is well-formed is not known yet. */

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../resources/error.ts';
 import { anonymous } from '../../tools/core/access/anonymous.ts';
-import { auditEntryOf, beginning } from '../../tools/core/history/audit-entry.ts';
+import { auditEntryOf, startCall } from '../../tools/core/history/audit-entry.ts';
 import type { RequestContext } from './request-context.ts';
 
 const MOST_COUNTED = 10_000;
@@ -44,7 +44,7 @@ export class RefusedRequests {
   ): void {
     this.#append(
       auditEntryOf({
-        begun: beginning(new Date()),
+        begun: startCall(new Date()),
         requestId,
         door: capsuleId === undefined ? door : 'capsule',
         principal,
@@ -59,7 +59,7 @@ export class RefusedRequests {
     for (const { address, code, attempts } of this.#counts.values()) {
       this.#append(
         auditEntryOf({
-          begun: beginning(new Date()),
+          begun: startCall(new Date()),
           requestId: '',
           door: 'rest',
           principal: anonymous(address),

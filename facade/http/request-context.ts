@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Door } from '../../resources/audit-entry.ts';
+import type { CredentialStatus } from '../../tools/core/access/credential-status.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import type { Standing } from '../../tools/core/access/standing.ts';
 import type { Progress } from '../../tools/core/registry/call.ts';
 import type { Method } from '../routes.ts';
 import { addressOf } from './caller-address.ts';
@@ -29,7 +29,7 @@ export interface Endpoint {
 /** What is asked about the caller again while the answer goes on. */
 export interface CallerChecks {
   /** The principal the credential stands for now, or why it is no longer accepted. */
-  renewed(context: RequestContext): Promise<Standing>;
+  renewed(context: RequestContext): Promise<CredentialStatus>;
   /** Counts a message that calls a tool, if the caller's calls are limited. @throws ToolError if there were too many */
   beforeCall?(context: RequestContext): Promise<void> | undefined;
   /** Names, in the headers of the answer, the scopes that a connected app can ask its person for. */
@@ -78,7 +78,7 @@ export class RequestContext {
     return this.#caller.principal;
   }
 
-  renewed(): Promise<Standing> {
+  renewed(): Promise<CredentialStatus> {
     return this.#checks.renewed(this);
   }
 

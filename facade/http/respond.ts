@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type ErrorBody, errorStatus } from '../../resources/error.ts';
 import type { ErrorDetail, ToolError } from '../../tools/core/errors.ts';
 import { errorBodyOf } from '../../tools/core/errors.ts';
-import { jsonOf } from '../../tools/core/registry/unchanging.ts';
+import { jsonOf } from '../../tools/core/registry/frozen-output.ts';
 import { isUnread } from './body.ts';
 import { signInChallenge } from './challenge.ts';
 import { endSoon } from './end-soon.ts';

@@ -1,4 +1,4 @@
-import type { OpenProgress } from '../../store/opening.ts';
+import type { OpenProgress } from '../../store/open-progress.ts';
 import type { Store } from '../../store/port.ts';
 
 /** Runs what prepares the store, while no other process that starts does the same. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
-import type { OpenProgress } from '../../store/opening.ts';
+import type { OpenProgress } from '../../store/open-progress.ts';
 import type { Store } from '../../store/port.ts';
 import type { Config } from '../config/config.ts';
 

@@ -1,4 +1,4 @@
-import type { OpenProgress } from '../../store/opening.ts';
+import type { OpenProgress } from '../../store/open-progress.ts';
 
 const QUIET_MS = 2000;
 const EVERY_MS = 5000;

@@ -43,7 +43,7 @@ export function readCallParams(params: unknown): CallParams {
   return { name, arguments: given, idempotencyKey: key };
 }
 
-/** @throws RpcError where the request names one key in its header and another in the message */
+/** @throws RpcError if the request names one key in its header and another in the message */
 export function requireOneKey({ request }: Pick<RequestContext, 'request'>, message: unknown): void {
   const header = request.headers[KEY_HEADER];
   if (header === undefined || !isObject(message) || message.method !== 'tools/call' || !isObject(message.params))

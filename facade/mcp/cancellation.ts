@@ -2,7 +2,7 @@ import type { Cluster } from '../../store/cluster-port.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import type { RequestId } from './message.ts';
-import { sendNothing } from './wire.ts';
+import { sendNothing } from './response-writer.ts';
 
 /**
  * The requests that are being answered and can be cancelled. A `notifications/cancelled` comes in a request of its own, and finds here the

@@ -20,7 +20,7 @@ const LONGEST = 2000;
 const LONGEST_QUERY = 500;
 const NOTHING = { values: [], hasMore: false };
 
-interface Wanted {
+interface CompletionRequest {
   readonly ref: Members;
   /** The argument to complete, and the text entered so far. */
   readonly name: string;
@@ -52,7 +52,7 @@ export async function complete({ registry }: RegistryOnly, context: RequestConte
 async function idsAt(
   registry: McpDeps['registry'],
   context: RequestContext,
-  { address, name, value, given }: Wanted & { readonly address: Address },
+  { address, name, value, given }: CompletionRequest & { readonly address: Address },
 ) {
   const source = address.completions[name];
   if (!source || !visibleTools(registry, context.principal).has(source.listTool)) return NOTHING;
@@ -76,7 +76,7 @@ async function idsAt(
   return { values: all.slice(0, MOST), hasMore: older.more || all.length > MOST };
 }
 
-/** Undefined where no text is given, or where the caller may not search or sees only a part of the list. */
+/** Undefined if no text is given, or if the caller may not search or sees only a part of the list. */
 async function search(registry: McpDeps['registry'], context: RequestContext, listTool: string, text: string) {
   const { principal } = context;
   const type = typeListedBy(listTool);
@@ -100,7 +100,7 @@ function typeListedBy(listTool: string): string | undefined {
   return Object.entries(collections).find(([name]) => name === collection)?.[1].search?.type;
 }
 
-function readParams({ ref, argument, context }: Members): Wanted {
+function readParams({ ref, argument, context }: Members): CompletionRequest {
   const { name, value } = isObject(argument) ? argument : {};
   if (!isObject(ref)) throw noSuch('ref is an object.');
   if (typeof name !== 'string' || typeof value !== 'string' || value.length > LONGEST) {

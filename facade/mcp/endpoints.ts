@@ -10,7 +10,7 @@ import type { McpEndpoint } from './mcp.ts';
 
 export const MCP_PATH = '/api/v1/mcp';
 export const CAPSULE_MCP_PATH = '/api/capsules/{id}/mcp';
-/** The query parameters that narrow the list of tools, and one that has clients send the key that they were given instead of signing in. */
+/** Query parameters that narrow the list of tools, and one for clients that send an API key instead of signing in. */
 const NARROWING = ['tools', 'groups', 'mode', 'hints', 'auth'];
 
 /** The unified endpoint and those of the capsules. `status`: what answers GET at the unified one. */
@@ -37,7 +37,7 @@ export function mcpEndpoints(registry: Registry, mcp: McpEndpoint, status: Endpo
   ];
 }
 
-/** Clients that open a stream by GET accept JSON too. They understand a 405 to mean that there is no such stream. */
+/** Clients that open a stream by GET also accept JSON. They read a 405 as: no such stream. */
 function refuseStream({ request, response }: RequestContext): void {
   if (!namesEvents(request.headers.accept)) return;
   response.setHeader('Allow', 'POST');

@@ -9,9 +9,9 @@ import { type CallParams, callTool, type McpDeps, rpcErrorFor } from './calls.ts
 import { mayLog } from './logging.ts';
 import { isObject, isRequestId, type RequestId, rpcErrorJson } from './message.ts';
 import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from './protocol-versions.ts';
+import { closing, type ResponseWriter, sendJsonText } from './response-writer.ts';
 import { areViewsAlone, declaresViews } from './views.ts';
 import { acceptsEvents } from './web.ts';
-import { closing, type ResponseWriter, sendJsonText } from './wire.ts';
 
 interface DirectPathParts extends McpDeps {
   readonly writer: ResponseWriter;
@@ -27,8 +27,8 @@ interface PlainRequest {
 }
 
 /**
- * Answers ordinary `tools/call` and `tools/list` messages without the SDK, exactly as the SDK would. It takes a message only if it knows
- * every part of it. Anything unusual, such as an unknown member or version, is left to the SDK.
+ * Answers ordinary `tools/call` and `tools/list` messages without the SDK, exactly as the SDK would. Messages with anything unusual, such
+ * as an unknown member or version, go to the SDK.
  */
 export class DirectPath {
   readonly #parts: DirectPathParts;
@@ -37,7 +37,7 @@ export class DirectPath {
     this.#parts = parts;
   }
 
-  /** Undefined where the message is not for this path. */
+  /** Undefined if the message is not for this path. */
   serve(context: RequestContext, message: unknown): Promise<void> | undefined {
     const plain = recognise(message, context);
     if (!plain) return undefined;
@@ -112,7 +112,7 @@ function recogniseCall(params: Record<string, unknown>): CallParams | undefined 
   return { name, arguments: (given ?? {}) as object, idempotencyKey: key }; // checked above
 }
 
-/** The era of a request. Undefined where its version, headers and `_meta` leave doubt. */
+/** The era of a request. Undefined if its version, headers and `_meta` leave doubt. */
 function eraOf(headers: IncomingHttpHeaders, method: string, name: string | undefined, meta: unknown): Era | undefined {
   const version = headers['mcp-protocol-version'];
   if (version === undefined || LEGACY_VERSIONS.includes(String(version)))

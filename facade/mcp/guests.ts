@@ -5,8 +5,8 @@ import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { Served, ServedPrompt, ServedResources } from '../../tools/core/registry/tool.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { callTool } from './calls.ts';
+import { questionsIn, resultOrQuestions } from './elicitation.ts';
 import { RpcError } from './message.ts';
-import { questionsIn, resultOrQuestions } from './questions.ts';
 
 /** Something of an integration that the caller may use, with the name under which the registry calls it. */
 interface Guest<Kind extends Served> {
@@ -47,7 +47,7 @@ export function shownPrompt({ name, title, description, arguments: takes }: Serv
   };
 }
 
-/** Calls what the registry knows by this name; what it asks its caller is asked as for a tool. @throws RpcError */
+/** Calls what the registry knows by this name; questions to the caller are passed on as for a tool. @throws RpcError */
 export async function callGuest(
   registry: Registry,
   context: RequestContext,
@@ -75,7 +75,7 @@ export function guestTemplate(prefix: string, uriTemplate: string): string {
   return `${SCHEME}${prefix}/${uriTemplate}`;
 }
 
-/** The integration and its resource that the address names. Undefined if it is no address of an integration. */
+/** The integration and its resource that the address names. Undefined if it is not an address of an integration. */
 export function parseGuestUri(uri: string): { readonly prefix: string; readonly uri: string } | undefined {
   if (!uri.startsWith(SCHEME)) return undefined;
   const [prefix = '', ...rest] = uri.slice(SCHEME.length).split('/');

@@ -21,7 +21,7 @@ export function instructionsFor(
   registry: Registry,
 ): string {
   const listed = registry.list(principal);
-  // What everybody may call is no right to anything.
+  // What everybody may call is not a right to anything.
   const entries = listed.filter(({ tool }) => tool.access !== ANYONE);
   if (entries.length === 0) return `${introduction(principal)} You have no right to any tool; ask who gave you access.`;
   const names = listed.map(({ tool }) => tool.name);

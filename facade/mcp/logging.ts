@@ -20,7 +20,7 @@ const LEVELS: readonly LoggingLevel[] = [
 const MOST_CALLERS = 10_000;
 const WISH = 'log level';
 
-interface Wish {
+interface LogLevelRequest {
   readonly caller: string;
   readonly level: LoggingLevel;
 }
@@ -36,7 +36,7 @@ export class LogLevels {
 
   constructor(cluster: Cluster | undefined) {
     this.#cluster = cluster;
-    cluster?.onTold(WISH, (wish) => this.#keep(wish as Wish)); // sent by `set`
+    cluster?.onTold(WISH, (wish) => this.#keep(wish as LogLevelRequest)); // sent by `set`
   }
 
   set({ principal }: RequestContext, level: unknown): Result {
@@ -44,13 +44,13 @@ export class LogLevels {
     if (known === undefined) {
       throw new RpcError(INVALID_PARAMS, `Invalid params: level is one of ${LEVELS.join(', ')}.`);
     }
-    const wish: Wish = { caller: callerOf(principal), level: known };
+    const wish: LogLevelRequest = { caller: callerOf(principal), level: known };
     this.#keep(wish);
     this.#cluster?.tell(WISH, wish);
     return {};
   }
 
-  #keep({ caller, level }: Wish): void {
+  #keep({ caller, level }: LogLevelRequest): void {
     this.#byCaller.delete(caller);
     this.#byCaller.set(caller, level);
     const [first] = this.#byCaller.keys();

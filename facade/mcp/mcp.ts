@@ -9,11 +9,11 @@ import { DirectPath } from './fast-path.ts';
 import { LogLevels } from './logging.ts';
 import { answerableId, isObject, parseMessage, RpcError, requireLight, rpcErrorJson } from './message.ts';
 import { ObservedMessages } from './observed-message.ts';
+import { ResponseWriter, sendJsonText } from './response-writer.ts';
 import { SdkPath } from './sdk.ts';
 import { refuseForMore } from './step-up.ts';
 import { requireNarrowing, ToolLists } from './tool-list.ts';
 import type { ViewPages } from './views.ts';
-import { ResponseWriter, sendJsonText } from './wire.ts';
 
 export { PROTOCOL_VERSIONS } from './protocol-versions.ts';
 

@@ -78,7 +78,7 @@ function readInput({ arguments: given = {} }: Members): string | undefined {
   return input;
 }
 
-/** Undefined where the caller sees no skill of this name. It may be an id then. */
+/** Undefined if the caller sees no skill of this name. It may be an id then. */
 async function idOfSkill(
   registry: McpDeps['registry'],
   context: RequestContext,

@@ -2,27 +2,27 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { CollectionName } from '../../store/collections.ts';
 import type { Commit, Store } from '../../store/port.ts';
+import { checkSafely } from '../../tools/core/access/credential-status.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { mayRead } from '../../tools/core/access/read-access.ts';
-import { checkSafely } from '../../tools/core/access/standing.ts';
 import { ToolError } from '../../tools/core/errors.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { type Address, addresses } from './addresses.ts';
 import { canonicalCollection, collectionsOf, parseUri, uriOf } from './resource-uri.ts';
 
-type Kept = Record<string, unknown> & { readonly id: string };
+type StoredRecord = Record<string, unknown> & { readonly id: string };
 
 /** A record that changed, with the address at which it is read. */
 interface Changed {
   readonly address: Address;
   readonly uri: string;
   /** The record after the change. For a deleted record, as it was before. */
-  readonly record: Kept;
+  readonly record: StoredRecord;
   readonly deleted: boolean;
 }
 
-export interface UpdateParts {
+export interface ResourceUpdatesDeps {
   readonly store: Store;
   readonly registry: Registry;
   onError(cause: unknown): void;
@@ -33,11 +33,11 @@ export interface UpdateParts {
  * read the record at that moment.
  */
 export class ResourceUpdates {
-  readonly #parts: UpdateParts;
+  readonly #parts: ResourceUpdatesDeps;
   readonly #followers = new Map<string, Set<Follower>>();
   #forgetListener = () => {};
 
-  constructor(parts: UpdateParts) {
+  constructor(parts: ResourceUpdatesDeps) {
     this.#parts = parts;
   }
 
@@ -102,7 +102,7 @@ const MOST_WAITING = 1000;
  * delays only its own URIs.
  */
 class Follower {
-  readonly #parts: UpdateParts;
+  readonly #parts: ResourceUpdatesDeps;
   readonly #context: RequestContext;
   readonly #tell: (uri: string) => void;
   /** By URI, the changed records at or below it. */
@@ -110,7 +110,7 @@ class Follower {
   #telling = false;
   #stopped = false;
 
-  constructor(parts: UpdateParts, context: RequestContext, tell: (uri: string) => void) {
+  constructor(parts: ResourceUpdatesDeps, context: RequestContext, tell: (uri: string) => void) {
     this.#parts = parts;
     this.#context = context;
     this.#tell = tell;
@@ -134,7 +134,7 @@ class Follower {
   async #tellAll(): Promise<void> {
     this.#telling = true;
     const { response } = this.#context;
-    // Changes that come meanwhile are added at the end.
+    // Changes that arrive during this are appended.
     for (const uri of this.#waiting.keys()) {
       while (response.writableNeedDrain) await drained(response);
       const records = this.#waiting.get(uri);
@@ -163,7 +163,7 @@ class Follower {
   async #mayRead(principal: Principal, { address, uri, record, deleted }: Changed): Promise<boolean> {
     const { store, registry } = this.#parts;
     const tool = registry.find(address.readTool);
-    const now: Kept | undefined = await store[address.collection as CollectionName].get(record.id); // a test checks that every address names a collection
+    const now: StoredRecord | undefined = await store[address.collection as CollectionName].get(record.id); // a test checks that every address names a collection
     const shown = now ?? (deleted ? record : undefined);
     return tool && shown ? mayRead(principal, tool, parseUri(uri)?.input ?? {}, shown) : false;
   }

@@ -52,7 +52,7 @@ export async function listTemplates(
 }
 
 /** How far a list has come: the address, and the place in the list of its records. */
-interface Place {
+interface ResourcePosition {
   readonly at: number;
   readonly cursor?: string | undefined;
 }
@@ -67,7 +67,7 @@ export async function listResources(
   const resources: object[] = [];
   const guests = guestResources(registry, context.principal, 'list');
   const sources: Source[] = [...addresses, GUIDES, ...guests];
-  let place: Place = cursor === undefined ? { at: 0 } : readCursor(cursor, sources);
+  let place: ResourcePosition = cursor === undefined ? { at: 0 } : readCursor(cursor, sources);
   let calls = 0;
   for (let source = sources[place.at]; source && !context.aborted; source = sources[place.at]) {
     if (resources.length >= PAGE || calls >= MOST_CALLS) return { resources, nextCursor: cursorAt(place, sources) };
@@ -81,24 +81,29 @@ export async function listResources(
 }
 
 const NONE = { resources: [], cursor: null };
-/** The pages of the folder of guides, which are no records. */
+/** The pages of the folder of guides, which are not records. */
 const GUIDES = 'guides';
 
-interface Wanted {
+interface ResourceRequest {
   /** The tools in the caller's list. */
   readonly seen: ReadonlySet<string>;
   readonly limit: number;
   readonly cursor: string | undefined;
 }
 
-function pageOf(registry: Registry, context: RequestContext, source: Source, wanted: Wanted) {
+function pageOf(registry: Registry, context: RequestContext, source: Source, wanted: ResourceRequest) {
   if (source === GUIDES) return { resources: guideResources(context.principal), cursor: null };
   return 'serves' in source
     ? guestPage(registry, context, source, wanted.cursor)
     : ownPage(registry, context, source, wanted);
 }
 
-async function ownPage(registry: Registry, context: RequestContext, address: Address, { seen, limit, cursor }: Wanted) {
+async function ownPage(
+  registry: Registry,
+  context: RequestContext,
+  address: Address,
+  { seen, limit, cursor }: ResourceRequest,
+) {
   if (!seen.has(address.listTool ?? address.readTool)) return NONE;
   if (!hasVariables(address)) return { ...NONE, resources: [describeResource(address, { name: address.title })] };
   if (!address.listTool) return NONE;
@@ -211,12 +216,12 @@ function keyOf(source: Source | undefined): string | undefined {
   return 'serves' in source ? source.tool : source.uriTemplate;
 }
 
-function cursorAt({ at, cursor }: Place, sources: readonly Source[]): string {
+function cursorAt({ at, cursor }: ResourcePosition, sources: readonly Source[]): string {
   return Buffer.from(JSON.stringify([keyOf(sources[at]), cursor])).toString('base64url');
 }
 
 /** Reads our part of the cursor. The list tool checks its own part. */
-function readCursor(cursor: unknown, sources: readonly Source[]): Place {
+function readCursor(cursor: unknown, sources: readonly Source[]): ResourcePosition {
   const [key, inner] = decoded(cursor);
   const at = sources.findIndex((source) => keyOf(source) === key);
   if (at < 0 || (inner !== null && typeof inner !== 'string')) throw foreignCursor();

@@ -4,12 +4,12 @@ import type { Progress } from '../../tools/core/registry/call.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { callTool, type McpDeps, readCallParams, rpcErrorFor } from './calls.ts';
 import { complete } from './completion.ts';
+import { questionsIn, resultOrQuestions } from './elicitation.ts';
 import { instructionsFor, introduces } from './instructions.ts';
 import { levelIn, logMessage } from './logging.ts';
 import { argumentsIn, isObject } from './message.ts';
 import { getPrompt, listPrompts } from './prompts.ts';
 import { type Era, PROTOCOL_VERSIONS } from './protocol-versions.ts';
-import { questionsIn, resultOrQuestions } from './questions.ts';
 import { listResources, listTemplates, readResource } from './resources.ts';
 import { showsViews, VIEWS_EXTENSION } from './views.ts';
 import { acceptsEvents } from './web.ts';
@@ -94,7 +94,7 @@ export function createSdkServer(parts: McpDeps, context: RequestContext, era: Er
   return server;
 }
 
-/** Undefined where the client wants neither progress nor log messages, or accepts no stream. */
+/** Undefined if the client wants neither progress nor log messages, or accepts no stream. */
 function reporter({ levels }: McpDeps, context: RequestContext, era: Era, mcpReq: ServerContext['mcpReq']) {
   const progressToken = mcpReq._meta?.progressToken;
   const level = era === 'legacy' ? levels.of(context) : levelIn(context.message);

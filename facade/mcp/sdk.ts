@@ -12,7 +12,7 @@ import type { RequestContext } from '../http/request-context.ts';
 import { type McpDeps, rpcErrorFor } from './calls.ts';
 import { answerableId, argumentsIn, malformed } from './message.ts';
 import { isModern } from './protocol-versions.ts';
-import type { UpdateParts } from './resource-updates.ts';
+import type { ResourceUpdatesDeps } from './resource-updates.ts';
 import { answerLegacy } from './sdk-legacy.ts';
 import { createSdkServer, type SdkRequest } from './sdk-server.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -27,7 +27,7 @@ export class SdkPath {
   /** Held apart from the calls, so that closing ends the subscriptions and lets the calls finish. */
   readonly #subscriptions: Subscriptions;
 
-  constructor(parts: McpDeps & UpdateParts) {
+  constructor(parts: McpDeps & ResourceUpdatesDeps) {
     preloadSchemas();
     this.#parts = parts;
     this.#modern = this.#createHandler();

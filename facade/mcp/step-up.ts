@@ -4,9 +4,9 @@ import type { RequestContext } from '../http/request-context.ts';
 import { type CallParams, callTool } from './calls.ts';
 import { isObject, isRequestId, type RequestId } from './message.ts';
 import { isModern } from './protocol-versions.ts';
-import { type ResponseWriter, sendJsonText } from './wire.ts';
+import { type ResponseWriter, sendJsonText } from './response-writer.ts';
 
-interface Parts {
+interface StepUpDeps {
   readonly registry: Registry;
   readonly writer: ResponseWriter;
 }
@@ -15,7 +15,7 @@ interface Parts {
  * For a connected app: answers the call of a tool that it may not use although its person may: HTTP 403 names to the app's host the scopes to ask the
  * person for. Undefined if the message is no such call. It is known before the answer begins, because a stream would begin with 200.
  */
-export function refuseForMore(parts: Parts, context: RequestContext, message: unknown): Promise<void> | undefined {
+export function refuseForMore(parts: StepUpDeps, context: RequestContext, message: unknown): Promise<void> | undefined {
   const call = callIn(message);
   return call && asksForMore(parts, context, call) ? refuse(parts, context, call) : undefined;
 }
@@ -32,7 +32,7 @@ function callIn(message: unknown): RequestedCall | undefined {
 }
 
 function asksForMore(
-  { registry }: Parts,
+  { registry }: StepUpDeps,
   { principal }: RequestContext,
   { name, arguments: given }: CallParams,
 ): boolean {
@@ -45,7 +45,7 @@ function asksForMore(
 }
 
 /** The call is made, so that it is refused and audited as any other. */
-async function refuse({ registry, writer }: Parts, context: RequestContext, call: RequestedCall): Promise<void> {
+async function refuse({ registry, writer }: StepUpDeps, context: RequestContext, call: RequestedCall): Promise<void> {
   const era = isModern(context) ? 'modern' : 'legacy';
   const answer = await callTool(registry, context, call);
   const askFor = answer.ok ? undefined : answer.askFor;

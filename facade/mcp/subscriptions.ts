@@ -6,13 +6,13 @@ import {
   type McpHttpHandler,
   type ServerEventBus,
 } from '@modelcontextprotocol/server';
+import { checkNow } from '../../tools/core/access/credential-status.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { reachOf } from '../../tools/core/access/reach.ts';
-import { checkNow } from '../../tools/core/access/standing.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { isObject, type RequestId, RpcError } from './message.ts';
-import { canonicalUri, ResourceUpdates, type UpdateParts } from './resource-updates.ts';
+import { canonicalUri, ResourceUpdates, type ResourceUpdatesDeps } from './resource-updates.ts';
 import type { SdkRequest } from './sdk-server.ts';
 import { acceptsEvents, errorResponse } from './web.ts';
 
@@ -36,7 +36,7 @@ export class Subscriptions {
   readonly #open = new Set<Subscription>();
   readonly #updates: ResourceUpdates;
 
-  constructor(parts: UpdateParts, createHandler: (bus: ServerEventBus) => McpHttpHandler) {
+  constructor(parts: ResourceUpdatesDeps, createHandler: (bus: ServerEventBus) => McpHttpHandler) {
     this.#registry = parts.registry;
     this.#onError = parts.onError;
     this.#createHandler = createHandler;

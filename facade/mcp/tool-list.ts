@@ -12,7 +12,7 @@ import { KeptBody } from '../http/kept-body.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { RpcError } from './message.ts';
 import type { Era } from './protocol-versions.ts';
-import type { ResponseWriter } from './wire.ts';
+import type { ResponseWriter } from './response-writer.ts';
 
 /** Tools on one page of `tools/list`. */
 const PAGE = 500;
@@ -24,7 +24,7 @@ interface ListPage {
   readonly nextCursor?: string;
 }
 
-interface KeptList {
+interface CachedList {
   readonly entries: readonly CatalogEntry[];
   /** As clients that show pages see them, and as others do. */
   readonly withViews: readonly ListedTool[];
@@ -33,7 +33,7 @@ interface KeptList {
   readonly prepared: Map<string, KeptBody>;
 }
 
-type Asked = Pick<RequestContext, 'principal' | 'url'>;
+type ListRequest = Pick<RequestContext, 'principal' | 'url'>;
 
 /** The part of the registry that lists are made from. */
 interface ListSource extends Pick<Registry, 'list'> {
@@ -47,7 +47,7 @@ interface ListSource extends Pick<Registry, 'list'> {
 export class ToolLists {
   readonly #registry: ListSource;
   readonly #writer: ResponseWriter;
-  readonly #kept = new Map<string, KeptList>();
+  readonly #kept = new Map<string, CachedList>();
 
   constructor(registry: ListSource, writer: ResponseWriter) {
     this.#registry = registry;
@@ -55,7 +55,7 @@ export class ToolLists {
   }
 
   /** @throws RpcError for a cursor of another list, and for a narrowing that matches nothing */
-  page(asked: Asked, cursor: unknown, showsViews: boolean): ListPage {
+  page(asked: ListRequest, cursor: unknown, showsViews: boolean): ListPage {
     const tools = toolsIn(this.#list(asked), showsViews);
     const start = cursor === undefined ? 0 : readCursor(cursor, tools.length);
     const end = start + PAGE;
@@ -63,7 +63,7 @@ export class ToolLists {
   }
 
   /** The first page as a response without its id. Undefined if there are more pages. @throws RpcError */
-  prepared(asked: Asked, era: Era, showsViews: boolean): KeptBody | undefined {
+  prepared(asked: ListRequest, era: Era, showsViews: boolean): KeptBody | undefined {
     const list = this.#list(asked);
     const tools = toolsIn(list, showsViews);
     if (tools.length > PAGE) return undefined;
@@ -73,7 +73,7 @@ export class ToolLists {
     return body;
   }
 
-  #list({ principal, url }: Asked): KeptList {
+  #list({ principal, url }: ListRequest): CachedList {
     const entries = this.#registry.list(principal);
     const key = `${reachOf(principal)}${url.search === '' ? '' : `\n${narrowingOf(url)}`}`;
     const known = this.#kept.get(key);
@@ -109,7 +109,7 @@ export class ToolLists {
   }
 }
 
-function toolsIn({ withViews, withoutViews }: KeptList, showsViews: boolean): readonly ListedTool[] {
+function toolsIn({ withViews, withoutViews }: CachedList, showsViews: boolean): readonly ListedTool[] {
   return showsViews ? withViews : withoutViews;
 }
 

@@ -44,7 +44,7 @@ export function areViewsAlone(capabilities: Readonly<Record<string, unknown>>): 
   );
 }
 
-/** `resources/read` of a page, for whoever has a tool that is shown in it. The page holds no data, so reading it is no call of a tool. */
+/** `resources/read` of a page, for callers with a tool shown in it. The page holds no data, so reading it is not a tool call. */
 export async function readView(
   { registry, pages }: { readonly registry: Registry; readonly pages: ViewPages },
   { principal }: Pick<RequestContext, 'principal'>,

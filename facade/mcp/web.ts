@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { watchCredential } from '../../tools/core/access/standing.ts';
+import { watchCredential } from '../../tools/core/access/credential-status.ts';
 import type { ToolError } from '../../tools/core/errors.ts';
 import { namesEvents } from '../http/accept.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { type RequestId, type RpcError, rpcErrorJson } from './message.ts';
-import { sendJsonText, sendNothing } from './wire.ts';
+import { sendJsonText, sendNothing } from './response-writer.ts';
 
 /**
  * The request in the form that the SDK needs. It has no body, because the parsed message is passed beside it. It accepts every form that
@@ -40,8 +40,8 @@ export function errorResponse(id: RequestId | null, error: RpcError, status: num
 }
 
 /**
- * Sends the SDK's answer. A stream ends when the client goes away or the request is cancelled. A stream that is no call also ends when its
- * credential is no longer valid; a call answers with that error.
+ * Sends the SDK's answer. A stream ends when the client goes away or the request is cancelled. A stream that is not a call also ends when
+ * its credential is no longer valid; a call answers with that error.
  */
 export async function sendWebResponse(
   context: RequestContext,

@@ -6,9 +6,9 @@ import type { Handlers, PageRequest } from '../sign-in/page-request.ts';
 import { type Addresses, paths } from './addresses.ts';
 import { problemOf } from './answers.ts';
 import type { AskingClient, Clients } from './clients.ts';
-import { redirectPage } from './leave-page.ts';
 import { CAPSULE_SCOPE } from './metadata.ts';
-import { rewriteRequest } from './restated.ts';
+import { redirectPage } from './redirect-page.ts';
+import { rewriteRequest } from './rewrite-request.ts';
 
 /** What the person is asked. */
 export interface ConsentRequest {
@@ -16,7 +16,7 @@ export interface ConsentRequest {
   readonly client: AskingClient;
   /** The address of the endpoint. */
   readonly resource: string;
-  /** The capsule of the endpoint; it is not checked whether there is such a capsule. */
+  /** The capsule of the endpoint. Its existence is not checked. */
   readonly capsuleId?: string;
   readonly scopes: readonly string[];
 }
@@ -28,9 +28,9 @@ export type Decision =
 
 /** The page on which people agree. */
 export interface Consent {
-  /** Undefined where the page was shown. The person may have decided before confirming that it is them. */
+  /** Undefined if the page was shown. The person may have decided before confirming that it is them. */
   show(context: PageRequest, asked: ConsentRequest): Promise<Decision | undefined>;
-  /** Undefined where another page was shown instead. */
+  /** Undefined if another page was shown instead. */
   decide(context: PageRequest, asked: ConsentRequest): Promise<Decision | undefined>;
 }
 

@@ -78,7 +78,7 @@ class ConsentPage implements Consent {
     sendPage(context.response, statusOf(problem), choicePage(page, { person: person.name, scopes, capsules, chosen }));
   }
 
-  /** What came of the form. Undefined where the page is shown again. */
+  /** What came of the form. Undefined if the page is shown again. */
   async decide(context: PageRequest, asked: ConsentRequest): Promise<Decision | undefined> {
     const decision = await this.#decide(context, asked);
     if (decision) returnPath.take(context.request, context.response);
@@ -241,7 +241,7 @@ interface Form {
   get(member: string): string | null | undefined;
 }
 
-/** What the form hands out. Undefined where nothing was chosen. */
+/** What the form hands out. Undefined if nothing was chosen. */
 function givenBy(form: Form, { capsuleId }: ConsentRequest): DecisionTerms | undefined {
   if (capsuleId !== undefined) return { capsuleId };
   const chosen = form.get('give') ?? '';

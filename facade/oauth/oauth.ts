@@ -1,7 +1,7 @@
 import type { Provider } from 'oidc-provider';
 import type { Logger } from 'pino';
+import { startLeaderTask } from '../../store/periodic-task.ts';
 import type { Store } from '../../store/port.ts';
-import { startLeaderTask } from '../../store/repeated.ts';
 import { appPrincipal } from '../../tools/core/access/app-principal.ts';
 import { createFetch } from '../../tools/core/outbound/fetch.ts';
 import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
@@ -11,6 +11,7 @@ import type { RefusedRequests } from '../http/refused-requests.ts';
 import { contextOf } from '../http/request-context.ts';
 import { createAccessTokens } from './access-tokens.ts';
 import { Addresses } from './addresses.ts';
+import { removeEndedConnections } from './cleanup.ts';
 import { Clients } from './clients.ts';
 import { type Consent, createConsentHandlers } from './consent-handlers.ts';
 import { ClientDocuments, LARGEST_DOCUMENT } from './documents.ts';
@@ -21,7 +22,6 @@ import { createProvider } from './provider.ts';
 import { Requests } from './requests.ts';
 import { StepUps } from './step-ups.ts';
 import { removeUnusedClients } from './unused-clients.ts';
-import { removeEndedConnections } from './upkeep.ts';
 
 const UPKEEP_MS = 60 * 60 * 1000;
 const LARGEST_KEYS = 64 * 1024;

@@ -12,7 +12,7 @@ import { forAddress } from './documents.ts';
 import { OAuthError } from './oauth-error.ts';
 import { authorizationQuery, requireResource, tokenForm } from './parameters.ts';
 import { createRegistration } from './registration.ts';
-import { type Changes, rewriteRequest } from './restated.ts';
+import { type Changes, rewriteRequest } from './rewrite-request.ts';
 import { findState } from './states.ts';
 import type { StepUps } from './step-ups.ts';
 

@@ -63,7 +63,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
     ...parametersOf({ path, query }, input, example, posts),
     ...(requestBody && { requestBody }),
     responses: {
-      ...(tool.goesOn && route.status === 202 && { 200: successOf({ ...route, status: 200 }, tool, components) }),
+      ...(tool.isPending && route.status === 202 && { 200: successOf({ ...route, status: 200 }, tool, components) }),
       [route.status]: successOf(route, tool, components),
       ...components.errors.of(codes),
       ...(tool.tellsDown && { 503: downOf(tool, components) }),

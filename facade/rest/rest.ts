@@ -22,7 +22,7 @@ interface RestOperation extends Route {
   readonly endsSession: boolean;
   /** The call may take long and report events. */
   readonly inSteps: boolean;
-  readonly goesOn: Tool['goesOn'];
+  readonly goesOn: Tool['isPending'];
   readonly tellsDown: Tool['tellsDown'];
   readonly streams: boolean;
 }
@@ -100,7 +100,7 @@ function prepare(route: Route, { server }: Registry): RestOperation {
     bodyKind: tool.session === 'begins' ? CREDENTIAL : jsonBody(() => tool.bulk === true),
     endsSession: tool.session === 'ends',
     inSteps: tool.inSteps === true,
-    goesOn: tool.goesOn,
+    goesOn: tool.isPending,
     tellsDown: tool.tellsDown,
     streams: tool.streams === true,
   };

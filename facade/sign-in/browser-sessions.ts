@@ -30,7 +30,7 @@ export class BrowserSessions {
     return session === undefined ? undefined : authenticateSession(store, session, registry.server.now());
   }
 
-  /** @throws ToolError (unauthenticated) where nobody is signed in */
+  /** @throws ToolError (unauthenticated) if nobody is signed in */
   async require(context: PageRequest): Promise<SessionPrincipal> {
     const principal = await this.of(context);
     if (principal) return principal;

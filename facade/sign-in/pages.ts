@@ -125,7 +125,7 @@ function isPage({ method, headers }: IncomingMessage, path: string): boolean {
   return method === 'GET' && !NO_PAGE.test(path) && acceptedTypes(headers.accept).includes('text/html');
 }
 
-/** Scripts of our pages ask for JSON; whoever opens a page or sends a form gets a page. */
+/** Scripts of our pages ask for JSON; browsers that open a page or send a form get a page. */
 function isForScript({ headers }: IncomingMessage): boolean {
   const accepted = acceptedTypes(headers.accept);
   return accepted.includes('application/json') && !accepted.includes('text/html');

@@ -6,7 +6,7 @@ import { sendJson } from '../http/respond.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 import type { HandlerOptions, Handlers, PageRequest } from './page-request.ts';
 
-/** What scripts of our pages call to make and use passkeys. Whoever signs in sends a form, as with every other way in. */
+/** Endpoints for the scripts that create and use passkeys. Signing in with one sends a form, like every other way in. */
 export function passkeyHandlers(options: HandlerOptions, sessions: BrowserSessions): Handlers {
   return { ...usingHandlers(options, sessions), ...addingHandlers(options, sessions) };
 }

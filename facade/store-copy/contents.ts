@@ -1,8 +1,8 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
 import type { AuditLog, Page, Position, Query, Store } from '../../store/port.ts';
-import { keyOf, orderOf, selectPage } from '../../store/rows/kept-rows.ts';
 import type { TableRow } from '../../store/rows/records.ts';
+import { keyOf, orderOf, selectPage } from '../../store/rows/table-rows.ts';
 import { type RawTable, rawTables } from '../../store/sql/raw-tables.ts';
 
 /** A stored record of any kind. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { canonicalize } from 'json-canonicalize';
 import { type CollectionName, collections } from '../../store/collections.ts';
-import { storedColumns } from '../../store/rows/kept-rows.ts';
+import { storedColumns } from '../../store/rows/table-rows.ts';
 import type { AnyRecord, Part } from './contents.ts';
 
 /** How much there is of something, and a sum of hashes that is the same in any order. */

@@ -1,4 +1,4 @@
-import { ResourcePool } from '../lending.ts';
+import { ResourcePool } from '../resource-pool.ts';
 import type { ReadOptions, RowSnapshot } from '../rows-port.ts';
 import type { Connection } from './connection.ts';
 

@@ -2,7 +2,8 @@ import { statSync } from 'node:fs';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { refusalOf } from '../disk-full.ts';
 import type { StoreDamaged } from '../errors.ts';
-import { nextSeqAfter } from '../rows/kept-rows.ts';
+import { Mutex } from '../mutex.ts';
+import { nextSeqAfter } from '../rows/table-rows.ts';
 import type {
   ExchangeRate,
   NamedQuery,
@@ -24,7 +25,6 @@ import { type LoadedPart, loadRows } from '../sql/writing/load.ts';
 import { putRows } from '../sql/writing/put.ts';
 import { restoreRows } from '../sql/writing/restore.ts';
 import { TouchedTables } from '../sql/writing/touched.ts';
-import { Mutex } from '../turns.ts';
 import { DelayedRewrite } from './delayed-rewrite.ts';
 import { digestOfTable } from './derived.ts';
 import { currentRowsFile, rowsFile } from './files.ts';

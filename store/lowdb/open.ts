@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Low } from 'lowdb';
 import { startErrorOf } from '../disk-full.ts';
-import { noProgress, type OpenProgress } from '../opening.ts';
+import { noProgress, type OpenProgress } from '../open-progress.ts';
 import type { Readers, Store } from '../port.ts';
 import { SegmentedAudit } from './audit/log.ts';
 import { type Files, realFiles } from './files/files.ts';

@@ -2,6 +2,7 @@ import { type CollectionName, collections, type RecordOf } from '../collections.
 import { CommitAdditions } from '../commit-additions.ts';
 import { CommitListeners } from '../commit-listeners.ts';
 import { StoreUnavailable } from '../errors.ts';
+import { Mutex } from '../mutex.ts';
 import type {
   AddToCommit,
   AuditLog,
@@ -18,7 +19,6 @@ import { changeOf } from '../record-change.ts';
 import type { Row } from '../row.ts';
 import type { RowStore } from '../rows-port.ts';
 import type { Size } from '../sizes.ts';
-import { Mutex } from '../turns.ts';
 import type { SegmentedAudit } from './audit/log.ts';
 import type { FolderLock } from './files/lock.ts';
 import type { Manifest } from './files/manifest.ts';

@@ -1,5 +1,5 @@
 import type { RecordChange } from '../port.ts';
-import type { Addition } from './write-together.ts';
+import type { Addition } from './batched-writes.ts';
 
 /** Where commits cross the border of this process: listeners of this one, and whatever tells other processes. */
 export interface CommitHook {

@@ -84,7 +84,7 @@ export async function prepareConnection(client: pg.ClientBase): Promise<void> {
     await client.query({ ...QUESTION, text: `set ${setting}` }).catch(() => {});
 }
 
-/** A pool whose connections end no process when they are lost, whoever has them then. */
+/** A pool whose lost connections never end the process. */
 export function createPool(config: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
   const pool = new pg.Pool({
     ...config,

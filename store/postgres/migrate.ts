@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../errors.ts';
-import { noProgress, type OpenProgress } from '../opening.ts';
+import { noProgress, type OpenProgress } from '../open-progress.ts';
 import type { Database } from './database.ts';
 import { migrateJobs } from './jobs/migrate-jobs.ts';
 import type { ClientSession, Session } from './session.ts';
@@ -21,7 +21,8 @@ export type Finish = (session: ClientSession, opening: OpenProgress) => Promise<
 
 /**
  * Runs the migrations that this database has not had, in the order of their names, each once whatever the number of processes that start
- * together, and again where statements of processes that serve were in the way. A migration only adds, so that processes of the version before go on; what they no longer need is removed one version later.
+ * together, and again where statements of processes that serve were in the way. A migration only adds, so that processes of the version
+ * before continue; what they no longer need is removed one version later.
  * @throws OperatorError when the database has a migration that this version does not know.
  */
 export async function migrate(

@@ -1,5 +1,5 @@
 import { OperatorError } from '../errors.ts';
-import { noProgress, type OpenProgress } from '../opening.ts';
+import { noProgress, type OpenProgress } from '../open-progress.ts';
 import type { Store } from '../port.ts';
 import { createShared, type Shared } from './cluster/shared.ts';
 import { Database, type DatabaseOptions } from './database.ts';

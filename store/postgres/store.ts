@@ -25,10 +25,10 @@ import { Erasures } from './audit/erasures.ts';
 import { PostgresAudit } from './audit/log.ts';
 import { decidesAboutCallers } from './changes/changes.ts';
 import type { Shared } from './cluster/shared.ts';
-import { keptCount, keptSizes } from './counts/kept-counts.ts';
+import { materializedCount, materializedSizes } from './counts/materialized-counts.ts';
 import type { Database } from './database.ts';
 import type { AnyCount, AnyQuery } from './records/filters.ts';
-import { countRecords, type Reading, readOne, readPage } from './records/reading.ts';
+import { countRecords, type Reading, readOne, readPage } from './records/read-records.ts';
 import { type Table, tableNamed } from './records/tables.ts';
 import type { PostgresRows } from './rows-hook.ts';
 import type { AnyTextQuery } from './text/search.ts';
@@ -103,7 +103,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   }
 
   sizes(name: CollectionName): Promise<readonly Size[]> {
-    return this.#open(() => keptSizes(tableNamed(name), this.#reading.session));
+    return this.#open(() => materializedSizes(tableNamed(name), this.#reading.session));
   }
 
   async search<Name extends CollectionName>(
@@ -139,7 +139,8 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
       first: (query) => firstOf({ find }, query),
       count: (filter: AnyCount) =>
         this.#open(
-          async () => (await keptCount(table, filter, this.#reading)) ?? countRecords(table, filter, this.#reading),
+          async () =>
+            (await materializedCount(table, filter, this.#reading)) ?? countRecords(table, filter, this.#reading),
         ),
     };
   }

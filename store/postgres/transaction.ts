@@ -5,14 +5,14 @@ import type { RecordChange, Transaction } from '../port.ts';
 import { changeOf } from '../record-change.ts';
 import type { StagedRows } from '../rows-port.ts';
 import { frozenEntry } from './audit/log.ts';
+import type { Addition } from './batched-writes.ts';
 import { isStorable } from './records/filters.ts';
 import { tableNamed } from './records/tables.ts';
-import { TableWriter, type WriterParts } from './records/writer.ts';
+import { TableWriter, type WriterDeps } from './records/writer.ts';
 import type { Session, Statement } from './session.ts';
-import type { Addition } from './write-together.ts';
 
 /** What a transaction reads and writes on its connection. */
-export class OpenTransaction implements WriterParts {
+export class OpenTransaction implements WriterDeps {
   readonly session: Session;
   readonly now: () => Date;
   readonly writesLate: boolean;
@@ -32,7 +32,7 @@ export class OpenTransaction implements WriterParts {
   #failure: unknown;
   #ended = false;
 
-  constructor(session: Session, now: () => Date, { writesLate }: Pick<WriterParts, 'writesLate'>) {
+  constructor(session: Session, now: () => Date, { writesLate }: Pick<WriterDeps, 'writesLate'>) {
     this.now = now;
     this.writesLate = writesLate;
     this.session = {

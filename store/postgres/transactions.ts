@@ -32,7 +32,7 @@ interface Completed {
 
 /** Attempts beside others. The ones after that run while no other transaction does. */
 const ATTEMPTS_BESIDE_OTHERS = 3;
-/** How long the outcome of a commit is asked for, when the connection was lost meanwhile. */
+/** How long to ask for the outcome of a commit whose connection was lost. */
 const OUTCOME_MS = 5000;
 
 /**
@@ -76,7 +76,7 @@ export class Transactions {
       await session.query({
         text: `begin isolation level serializable; ${BY_INDEX}; lock table write_gate in ${mode} mode`,
       });
-      // Where another record was in the way of one that waited, the next attempt says which.
+      // If another record conflicted with one of the batch, the next attempt says which.
       const open = new OpenTransaction(session, now, { writesLate: attempt === 1 });
       let result: Result;
       let completed: Completed;

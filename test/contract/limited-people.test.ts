@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { PersonAccess } from '../../resources/admin-user.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { credentialStatus } from '../../tools/core/access/standing.ts';
+import { credentialStatus } from '../../tools/core/access/credential-status.ts';
 import { callsOf, callTool, makeKey, rest } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { ThreadRecord } from '../../resources/thread.ts';
 import type { Store } from '../../store/port.ts';
 import { countTableOf } from '../../store/postgres/counts/count-table.ts';
-import { addUp } from '../../store/postgres/counts/kept-counts.ts';
+import { addUp } from '../../store/postgres/counts/materialized-counts.ts';
 import type { Database } from '../../store/postgres/database.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
 import { tableNamed } from '../../store/postgres/records/tables.ts';

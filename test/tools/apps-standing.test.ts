@@ -4,9 +4,9 @@ import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { appPrincipal } from '../../tools/core/access/app-principal.ts';
 import { capsulePrincipal } from '../../tools/core/access/capsule-principal.ts';
+import { credentialStatus } from '../../tools/core/access/credential-status.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { reaches } from '../../tools/core/access/reach.ts';
-import { credentialStatus } from '../../tools/core/access/standing.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { startPeriodicTask } from '../../store/periodic-task.ts';
 import type { Store } from '../../store/port.ts';
-import { startPeriodicTask } from '../../store/repeated.ts';
 import { startRetention } from '../../tools/retention.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { rest } from '../support/calls.ts';

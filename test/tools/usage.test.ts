@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { usageIn } from '../../tools/usage/figures.ts';
+import { Histogram } from '../../tools/usage/histogram.ts';
 import { rollUp } from '../../tools/usage/roll-ups.ts';
-import { Spread } from '../../tools/usage/spread.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
@@ -161,7 +161,7 @@ describe('get_usage', () => {
   it('knows percentiles within 2 % from histograms', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 600_000_000 }), { minLength: 1, maxLength: 300 }), (micros) => {
-        const [exact, kept] = [new Spread(), new Spread()];
+        const [exact, kept] = [new Histogram(), new Histogram()];
         for (const each of micros) exact.add(each / 1000);
         kept.addBuckets(exact.buckets);
         const parts = [0, 0.5, 0.9, 0.95, 1];

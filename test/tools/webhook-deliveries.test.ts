@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { FlowRun } from '../../resources/flow-run.ts';
+import { type InboundRequest, WebhookReceiver } from '../../tools/flows/inbound/receiver.ts';
 import { systemClock } from '../../tools/flows/run/clock.ts';
-import { type InboundRequest, WebhookReceiver } from '../../tools/flows/webhooks/receiver.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { until } from '../support/until.ts';
 import {

@@ -7,7 +7,7 @@ import type { RowSnapshot, RowStore } from '../../store/rows-port.ts';
 import { listOf } from '../../store/sql/lists.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { defineTool, READS, type Tool } from '../core/registry/define-tool.ts';
-import { frozen } from '../core/registry/unchanging.ts';
+import { frozen } from '../core/registry/frozen-output.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { type Interval, type Period, rangeBefore } from './calendar.ts';
 import { asking, type Question, type Whole } from './question.ts';

@@ -5,7 +5,7 @@ import { openThread } from '../core/access/visibility.ts';
 import { ToolError } from '../core/errors.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
 import { ANSWER_RETENTION_MS, isStoredError, requireSameInput } from '../core/registry/idempotency.ts';
-import { endRun, lostRun } from '../runs/stored-runs.ts';
+import { endRun, lostRun } from '../runs/run-records.ts';
 import { answerOf } from './answer.ts';
 import { requireInvoke } from './choose-model.ts';
 

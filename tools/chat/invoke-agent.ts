@@ -7,7 +7,7 @@ import { RunTrace, readOutputSchema, runAgent } from '../agents/exports.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
 import { defineTool } from '../core/registry/define-tool.ts';
-import { beginRun, endRun, failed, saveTrace, succeeded } from '../runs/stored-runs.ts';
+import { beginRun, endRun, failed, saveTrace, succeeded } from '../runs/run-records.ts';
 import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { type ChosenModel, chooseModel, findAgentToRun } from './choose-model.ts';
 import { continuationPrompt, runToFinish } from './continue-run.ts';

@@ -14,7 +14,7 @@ import { ToolError } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
 import { defineTool } from '../core/registry/define-tool.ts';
-import { beginRun, endRun, failed, runningIn, saveTrace, succeeded } from '../runs/stored-runs.ts';
+import { beginRun, endRun, failed, runningIn, saveTrace, succeeded } from '../runs/run-records.ts';
 import { shortened } from '../search/snippet.ts';
 import { readSettings } from '../settings/settings.ts';
 import { appendMessages, messagesBack } from '../threads/messages.ts';

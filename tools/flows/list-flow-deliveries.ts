@@ -12,7 +12,7 @@ import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
 import { isRunAs } from './run-as.ts';
 import { seesContent } from './runs.ts';
-import { showDelivery } from './webhooks/deliveries.ts';
+import { showDelivery } from './inbound/deliveries.ts';
 
 export const listFlowDeliveries = defineTool({
   name: 'list_flow_deliveries',

@@ -1,8 +1,8 @@
 import type { Flow, FlowRunAs as RunAs } from '../../resources/flow.ts';
 import type { Readers } from '../../store/port.ts';
 import { budgetSubjectsIn } from '../core/access/budgets.ts';
+import { credentialStatus } from '../core/access/credential-status.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { credentialStatus } from '../core/access/standing.ts';
 import { intersectToolLimits, type ToolLimit } from '../core/access/tool-limit.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 

@@ -1,4 +1,4 @@
-import { activeSpan, failureOf, inside, type Span } from '../core/telemetry/span.ts';
+import { activeSpan, failureOf, runInSpan, type Span } from '../core/telemetry/span.ts';
 import type { Telemetry } from '../core/telemetry/telemetry.ts';
 import type { LanguageModel, ModelAnswer, ModelCall, StreamPart } from './language-model.ts';
 import { answeredMessages, givenMessages, instructionsIn } from './shown-messages.ts';
@@ -60,7 +60,7 @@ class Question {
   }
 
   inside<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.#span ? inside(this.#span, work) : work();
+    return this.#span ? runInSpan(this.#span, work) : work();
   }
 
   /** A piece of the answer came. */

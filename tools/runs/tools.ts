@@ -12,7 +12,7 @@ import { DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import type { Tool } from '../core/registry/tool.ts';
 import { shownRun, showRun } from './evidence.ts';
-import { isLost, lostRun } from './stored-runs.ts';
+import { isLost, lostRun } from './run-records.ts';
 import { openRun, runsSeenBy } from './visible-runs.ts';
 
 const runId = refTo('agent-run', recordId).describe('Run id (`run_…`), see list_agent_runs.');

@@ -36,7 +36,7 @@ export function searchTool(types: readonly SearchType[]): Tool {
   });
 }
 
-interface Asked {
+interface SearchInput {
   readonly q: string;
   readonly types?: readonly string[] | undefined;
   readonly limit: number;
@@ -45,7 +45,7 @@ interface Asked {
 
 async function searchAmong(
   all: readonly SearchType[],
-  { q, types, limit, cursor }: Asked,
+  { q, types, limit, cursor }: SearchInput,
   context: Context<Readers & TextSearch, never>,
 ): Promise<z.input<typeof searchResult>> {
   const bound = { q, types: types && [...new Set(types)].sort() };

@@ -8,7 +8,7 @@ import { type KeyReaders, keyProblem } from '../core/access/key-principal.ts';
 import { hashSecret, secretMatches } from '../core/access/key-secret.ts';
 import { keyBehind, type Principal } from '../core/access/principal.ts';
 import { ToolError, toToolError } from '../core/errors.ts';
-import { auditEntryOf, beginning } from '../core/history/audit-entry.ts';
+import { auditEntryOf, startCall } from '../core/history/audit-entry.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import { Attempts, type SignInStep } from './attempts.ts';
 import type { Purpose } from './challenges.ts';
@@ -175,7 +175,7 @@ export class SignIn {
     work: () => Promise<Result>,
   ): Promise<Result> {
     await this.#admit(step, visitor.address);
-    const begun = beginning(this.#options.now());
+    const begun = startCall(this.#options.now());
     const note = (code?: ToolError['code']) =>
       this.#options.store.audit.append(
         auditEntryOf({

@@ -19,7 +19,7 @@ export type Entry =
   /** Room for a turn of a model, whose use is known when it ends. The reservation lapses at `until` where nobody settles it. */
   | ({ readonly kind: 'reserve'; readonly parts: readonly Part[] } & Omit<BudgetReservation, 'amount'>)
   | Settlement
-  | Left;
+  | OrphanedReservation;
 
 /** What a turn used, in place of its reservation until `until`. May be entered again: it is counted once. */
 export interface Settlement {
@@ -30,10 +30,10 @@ export interface Settlement {
 }
 
 /**
- * A reservation whose process seems to be gone, if it is still there: either what its turn used, or that nobody knows of any use. Then it
- * reserves nothing more but stays, so that what the process used is counted if it goes on after all.
+ * A reservation of a dead process, if it still exists: settled by what its turn used, or by no known use. It then reserves nothing but
+ * stays, so that use is still counted if the process was alive after all.
  */
-export interface Left {
+export interface OrphanedReservation {
   readonly kind: 'left';
   readonly id: string;
   readonly isUsed: boolean;
@@ -116,7 +116,7 @@ async function enterAll(tx: Transaction, entries: readonly Entry[], now: Date): 
 
 function enterOne(open: ReadonlyMap<string, Open>, entry: Entry, now: Date): Refusal | undefined {
   const parts = entry.parts.flatMap(({ budgetId, amount }) => {
-    const found = open.get(budgetId); // a budget may be deleted or switched off meanwhile
+    const found = open.get(budgetId); // a budget may have been deleted or switched off
     return found ? [{ found, amount }] : [];
   });
   const over = parts.find(({ found, amount }) => !fits(found, entry.kind, amount))?.found;
@@ -140,7 +140,7 @@ function entered({ budget, state }: Open, entry: Entry, { amount, now }: Enterin
   if (entry.kind === 'settle') {
     return isSettled(state, entry, now) ? state : { ...state, used: used + amount, reservations: others };
   }
-  // Also one that has lapsed, which the state leaves out.
+  // Includes an expired one, which the state leaves out.
   const held = budget.reservations.find(({ id }) => id === entry.id);
   if (!held) return state;
   if (entry.isUsed) return { ...state, used: used + amount, reservations: others };
@@ -152,7 +152,7 @@ interface Entering {
   readonly now: Date;
 }
 
-/** Its reservation is gone before its time, so it was counted before, and whoever entered it was not told. */
+/** Its reservation is gone early, so it was counted before and its caller did not get the answer. */
 function isSettled({ reservations }: BudgetState, { id, until }: Settlement, now: Date): boolean {
   return now.toISOString() < until && !reservations.some((reservation) => reservation.id === id);
 }
@@ -163,7 +163,7 @@ function fits({ budget, state }: Open, kind: Entry['kind'], amount: number): boo
   return kind !== 'reserve' || roomIn(budget, state) === 'yes';
 }
 
-/** Counting is no change of the record; a notice is one, so that others hear of it. */
+/** Counting is not a change of the record; a notice is one, so that others hear of it. */
 async function keep(tx: Transaction, { budget, before, state }: Open, now: Date): Promise<void> {
   if (state === before) return;
   const { used, renewsAt, reservations } = state;

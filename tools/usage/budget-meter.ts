@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { TokenUsage } from '../../resources/agent-run.ts';
 import type { BudgetMeasure, BudgetRecord } from '../../resources/budget.ts';
+import { type PeriodicTask, startLeaderTask } from '../../store/periodic-task.ts';
 import type { Store } from '../../store/port.ts';
-import { type PeriodicTask, startLeaderTask } from '../../store/repeated.ts';
 import { type Budgets, budgetSubjectsIn, type ModelUse, subjectKey } from '../core/access/budgets.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { ToolError } from '../core/errors.ts';
@@ -10,7 +10,7 @@ import { EnabledRecords } from '../core/registry/enabled-records.ts';
 import { readSettings } from '../settings/settings.ts';
 import { BudgetBook, type Entry, type Part } from './budget-book.ts';
 import { RESERVED_MS, refusal, roomIn, stateAt } from './budget-state.ts';
-import { LeftReservations } from './left-reservations.ts';
+import { OrphanedReservations } from './orphaned-reservations.ts';
 import { renewalAfter } from './periods.ts';
 import { amountOf, priceOn } from './prices.ts';
 import { Settlements } from './settlements.ts';
@@ -36,7 +36,7 @@ export class BudgetMeter implements Budgets {
   readonly #now: () => Date;
   readonly #book: BudgetBook;
   readonly #settlements: Settlements;
-  readonly #left: LeftReservations;
+  readonly #left: OrphanedReservations;
   readonly #onFailure: (cause: unknown) => void;
   #looking: PeriodicTask | undefined;
   readonly #following: EnabledRecords<'budgets'>;
@@ -51,7 +51,7 @@ export class BudgetMeter implements Budgets {
     this.#now = now;
     this.#book = new BudgetBook(store, now);
     this.#settlements = new Settlements(this.#book, onFailure);
-    this.#left = new LeftReservations({ store, book: this.#book, now });
+    this.#left = new OrphanedReservations({ store, book: this.#book, now });
     this.#onFailure = onFailure;
     this.#following = new EnabledRecords({
       store,
@@ -169,7 +169,7 @@ export class BudgetMeter implements Budgets {
     throw error;
   }
 
-  /** What tokens are in the measure of each budget. @throws ToolError (conflict) where a cost is limited and not known */
+  /** What tokens are in the measure of each budget. @throws ToolError (conflict) if a cost is limited and not known */
   async #amounts(limiting: readonly BudgetRecord[], model: string): Promise<(tokens: TokenUsage) => Part[]> {
     const settings = await readSettings(this.#store);
     const price = priceOn(settings, model, this.#now().toISOString().slice(0, 10));

@@ -158,7 +158,7 @@ async function shower(store: Readers, now: Date): Promise<(record: BudgetRecord)
   };
 }
 
-/** Whoever a budget limits may not lift it. @throws forbidden */
+/** A caller limited by a budget may not lift it. @throws forbidden */
 function requireFree(principal: Principal, { subject }: BudgetRecord, fail: Fail<never>): void {
   if (!budgetSubjectsIn(principal).includes(subjectKey(subject))) return;
   const message = `This budget of the ${subject.type} ${subject.id} limits you too; somebody it does not limit can change it.`;

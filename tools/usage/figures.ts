@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { UsageHour, UsageSource } from '../../resources/usage.ts';
 import type { Readers } from '../../store/port.ts';
-import { Cells, type Label } from './cells.ts';
-import { keptHours } from './roll-ups.ts';
+import { storedHours } from './roll-ups.ts';
 import { type Counted, hoursIn, type Question, type Source, type Span, sourcesOf } from './sources.ts';
+import { type Label, UsageBuckets } from './usage-buckets.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -22,12 +22,12 @@ export interface HourOfUsage {
   readonly source: UsageSource;
   /** When it begins. */
   readonly hour: number;
-  readonly cells: Cells;
+  readonly cells: UsageBuckets;
   /** Where given, they count for these alone: what the store adds up does not tell the calls of rows apart by periods. */
   readonly of?: 'periods' | 'rows';
 }
 
-/** What is asked of the figures. Whoever asks for less is answered sooner; an answer may tell more apart. */
+/** The question. Narrower questions are answered faster; an answer may be more detailed than asked. */
 export interface UsageQuestion extends Omit<Question, 'isExact'> {
   /** Leaves out the calls of tools. */
   readonly onlyRuns?: boolean;
@@ -52,14 +52,14 @@ export async function* usageIn(
   for (const source of sourcesOf(figures)) {
     if (source.name === 'calls' && question.onlyRuns) continue;
     const kept: UsageHour[] = [];
-    for await (const hour of keptHours(figures, source, span)) kept.push(hour);
+    for await (const hour of storedHours(figures, source, span)) kept.push(hour);
     if (await isFew(source, span, kept, mostCounted)) {
       yield* source.tally ? tallied(source, [span], question, true) : counted(source, span);
       continue;
     }
     for (const [at, hour] of kept.entries()) {
       if (at % AT_ONCE === 0) await setImmediate();
-      yield { source: source.name, hour: Date.parse(hour.createdAt), cells: Cells.unpack(hour.cells, question) };
+      yield { source: source.name, hour: Date.parse(hour.createdAt), cells: UsageBuckets.unpack(hour.cells, question) };
     }
     const gaps = gapsIn(span, kept);
     if (source.tally) yield* tallied(source, gaps, question, false);
@@ -105,7 +105,8 @@ async function* tallied(
   const found = await Promise.all(
     asked.map(async ([of, parts, labels]) => ({
       ...(of && { of }),
-      parts: (await tally?.(parts, { ...question, ...(labels && { labels }), isExact })) ?? new Map<number, Cells>(),
+      parts:
+        (await tally?.(parts, { ...question, ...(labels && { labels }), isExact })) ?? new Map<number, UsageBuckets>(),
     })),
   );
   for (const { parts, ...of } of found) for (const [hour, cells] of parts) yield { source: name, hour, cells, ...of };
@@ -170,16 +171,16 @@ interface Part {
 const parts = new WeakMap<object, Map<string, Part>>();
 
 /** What was counted before stays right until there is more: nothing in a log changes. Runs under way do, so they are counted anew. */
-async function partIn(figures: Figures, source: Source, part: Span): Promise<Cells | undefined> {
+async function partIn(figures: Figures, source: Source, part: Span): Promise<UsageBuckets | undefined> {
   const count = await source.count(part);
   if (count === 0) return undefined;
   const known = parts.get(figures.audit) ?? new Map<string, Part>();
   parts.set(figures.audit, known);
   const key = `${source.name} ${part.from} ${part.to}`;
   const found = known.get(key);
-  if (found?.count === count) return Cells.unpack(found.packed);
+  if (found?.count === count) return UsageBuckets.unpack(found.packed);
   const isOver = await source.isOver(part);
-  const cells = [...(await source.hours(part)).values()].at(0) ?? new Cells();
+  const cells = [...(await source.hours(part)).values()].at(0) ?? new UsageBuckets();
   known.delete(key);
   if (isOver) known.set(key, { count, packed: cells.pack() });
   const [oldest] = known.keys();

@@ -5,12 +5,12 @@ import type { Settings } from '../../resources/settings.ts';
 import { defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { foreignCursor, seal, unseal } from '../core/registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
-import type { Cell, Label } from './cells.ts';
 import { DEFINITION } from './definition.ts';
 import { type HourOfUsage, type UsageQuestion, usageIn } from './figures.ts';
 import { namesOf } from './names.ts';
 import { defaultStart, INTERVALS, MOST_PERIODS, type Period, periodsIn } from './periods.ts';
 import { Sum } from './sums.ts';
+import type { Label, UsageBucket } from './usage-buckets.ts';
 
 const HOUR_MS = 3_600_000;
 const GROUPINGS = ['agent', 'model', 'key', 'capsule', 'app', 'user', 'flow', 'tool', 'integration'] as const;
@@ -67,7 +67,7 @@ export const getUsage = defineTool({
     rows: z.array(
       z.object({
         key: z.string().describe('Id; of models and tools the name; of integrations the `toolPrefix`.'),
-        name: z.string().optional().describe('Absent where it is gone, or is the key itself.'),
+        name: z.string().optional().describe('Absent if it is gone, or is the key itself.'),
         ...figures,
       }),
     ),
@@ -189,7 +189,7 @@ function keptAs(label: Grouping): Label {
 }
 
 /** A tool of an integration has the prefix of it in its name. */
-function labelOf({ labels }: Cell, label: Grouping): string | undefined {
+function labelOf({ labels }: UsageBucket, label: Grouping): string | undefined {
   return label === 'integration' ? PREFIX.exec(labels.tool ?? '')?.[1] : labels[label];
 }
 

@@ -19,7 +19,7 @@ const USUAL: Readonly<Record<Interval, number>> = { hour: 48, day: 30, week: 12,
 
 export type Period = Span;
 
-/** The periods of a span. The first and the last may be cut short by it. Undefined where there are too many. */
+/** The periods of a span. The first and the last may be cut short by it. Undefined if there are too many. */
 export function periodsIn({ from, to }: Span, interval: Interval, zone: string): Period[] | undefined {
   // Before they are made: ten thousand years have days enough to fill the memory.
   if ((to - from) / LONGEST_MS[interval] > MOST_PERIODS) return undefined;

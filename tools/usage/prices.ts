@@ -10,7 +10,7 @@ export interface TokenPrice {
 
 type Priced = Pick<Settings, 'currency' | 'exchangeRates' | 'prices'>;
 
-/** The price of a model on a date. Undefined where nobody gave one, or no rate for its currency in that month. */
+/** The price of a model on a date. Undefined if nobody gave one, or no rate for its currency in that month. */
 export function priceOn({ currency, exchangeRates, prices = [] }: Priced, model: string, date: string) {
   let price: NonNullable<Settings['prices']>[number] | undefined;
   for (const each of prices) {
@@ -30,7 +30,7 @@ export function costOf({ input, output }: TokenPrice, tokens: { inputTokens: num
   return tokens.inputTokens * input + tokens.outputTokens * output;
 }
 
-/** What tokens are in the measure of a budget: tokens, or millionths of the currency. Undefined where a cost is not known. */
+/** What tokens are in the measure of a budget: tokens, or millionths of the currency. Undefined if a cost is not known. */
 export function amountOf(
   measure: BudgetMeasure,
   price: TokenPrice | undefined,

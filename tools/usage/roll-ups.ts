@@ -1,7 +1,7 @@
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { UsageHour } from '../../resources/usage.ts';
+import { type PeriodicTask, startLeaderTask } from '../../store/periodic-task.ts';
 import type { Position, Readers, Store } from '../../store/port.ts';
-import { type PeriodicTask, startLeaderTask } from '../../store/repeated.ts';
 import { firstHour, hourOf, type Source, type Span, sourcesOf } from './sources.ts';
 
 const MINUTE_MS = 60_000;
@@ -19,7 +19,7 @@ const BATCH = 500;
 
 /** Stores whose server is closing. */
 const closing = new WeakSet<Store>();
-/** Whoever asks while figures are being kept waits for the same work. */
+/** Concurrent callers wait for the same work. */
 const underWay = new WeakMap<Store, Promise<boolean>>();
 
 /** Keeps the figures of hours that are over, in one process for all: now and every few minutes. It closes between two hours. */
@@ -35,7 +35,7 @@ export function startRollUps(store: Store, now: () => Date, onFailure: (cause: u
 }
 
 /**
- * Keeps the figures of all hours that are over and not kept yet, and removes those that are older than the settings allow. False where the
+ * Keeps the figures of all hours that are over and not kept yet, and removes those that are older than the settings allow. False if the
  * server closed before all were kept.
  */
 export function rollUp(store: Store, now: Date): Promise<boolean> {
@@ -87,7 +87,7 @@ function idOf({ name }: Source, hour: number): string {
 }
 
 /** The kept hours of a span, oldest first. */
-export async function* keptHours(
+export async function* storedHours(
   { usageHours }: Pick<Readers, 'usageHours'>,
   { name: source }: Pick<Source, 'name'>,
   { from, to }: Span,

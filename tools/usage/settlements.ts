@@ -1,4 +1,4 @@
-import { type PeriodicTask, startPeriodicTask } from '../../store/repeated.ts';
+import { type PeriodicTask, startPeriodicTask } from '../../store/periodic-task.ts';
 import type { BudgetBook, Settlement } from './budget-book.ts';
 
 /** How long until the store is asked again where it refused. */

@@ -1,8 +1,8 @@
 import type { AgentRun } from '../../resources/agent-run.ts';
 import type { UsageSource } from '../../resources/usage.ts';
 import type { AuditLog, Position, Reader } from '../../store/port.ts';
-import { Cells, LABELS, TALLY_KEYS, type ToldApart } from './cells.ts';
-import { GROWTH, SMALLEST } from './spread.ts';
+import { GROWTH, SMALLEST } from './histogram.ts';
+import { LABELS, TALLY_KEYS, UsageBuckets, type UsageGrouping } from './usage-buckets.ts';
 
 const HOUR_MS = 3_600_000;
 /** Entries or runs that are read at a time. */
@@ -22,14 +22,14 @@ export interface Source {
   /** How many there are. It may count no further than `upTo`. */
   count(span: Span, upTo?: number): Promise<number>;
   /** The figures, by the hour in which each call or run began. */
-  hours(span: Span): Promise<Map<number, Cells>>;
-  /** The figures of each span by its begin, added up by the store. Absent where the store reads them one by one. */
-  tally?(spans: readonly Span[], question: Question): Promise<Map<number, Cells>>;
+  hours(span: Span): Promise<Map<number, UsageBuckets>>;
+  /** The figures of each span by its begin, added up by the store. Absent if the store reads them one by one. */
+  tally?(spans: readonly Span[], question: Question): Promise<Map<number, UsageBuckets>>;
   /** Whether nothing that began in the span can still change. */
   isOver(span: Span): Promise<boolean>;
 }
 
-export interface Question extends ToldApart {
+export interface Question extends UsageGrouping {
   /** Whether durations are exact, instead of in buckets. */
   readonly isExact: boolean;
 }
@@ -108,7 +108,7 @@ async function tallyCalls(
   tally: NonNullable<AuditLog['tally']>,
   spans: readonly Span[],
   { labels = LABELS, where = {}, isExact }: Question,
-): Promise<Map<number, Cells>> {
+): Promise<Map<number, UsageBuckets>> {
   const keys = labels.flatMap((label) => TALLY_KEYS[label] ?? []);
   const wanted = LABELS.flatMap((label) => {
     const key = TALLY_KEYS[label];
@@ -116,10 +116,10 @@ async function tallyCalls(
   });
   const buckets = isExact ? undefined : { smallest: SMALLEST, growth: GROWTH };
   const found = await tally({ spans: spans.map(texts), by: keys, where: Object.fromEntries(wanted), buckets });
-  const all = new Map<number, Cells>();
+  const all = new Map<number, UsageBuckets>();
   for (const calls of found) {
     const begin = spans[calls.span]?.from ?? 0;
-    const cells = all.get(begin) ?? new Cells();
+    const cells = all.get(begin) ?? new UsageBuckets();
     all.set(begin, cells);
     cells.addTally(calls, !isExact);
   }
@@ -129,15 +129,15 @@ async function tallyCalls(
 async function byHour<Item>(
   page: (after: Position | undefined) => Promise<{ readonly records: readonly Item[]; readonly next: Position | null }>,
   at: (item: Item) => string,
-  add: (cells: Cells, item: Item) => void,
-): Promise<Map<number, Cells>> {
-  const hours = new Map<number, Cells>();
+  add: (cells: UsageBuckets, item: Item) => void,
+): Promise<Map<number, UsageBuckets>> {
+  const hours = new Map<number, UsageBuckets>();
   let after: Position | undefined;
   do {
     const { records, next } = await page(after);
     for (const item of records) {
       const hour = hourOf(Date.parse(at(item)));
-      const cells = hours.get(hour) ?? new Cells();
+      const cells = hours.get(hour) ?? new UsageBuckets();
       hours.set(hour, cells);
       add(cells, item);
     }

@@ -20,7 +20,7 @@ const WORKSPACE = 'workspace';
 type Sums = Map<string, number>;
 
 /** What the store kept when it was asked, and what had ended then. */
-interface Known {
+interface KnownUse {
   readonly at: number;
   readonly kept: Sums;
   readonly ended: Sums;
@@ -33,7 +33,7 @@ export class StorageMeter implements StorageQuotas {
   /** Bytes that transactions of this process noted, and of those whose transactions have ended. */
   readonly #noted: Sums = new Map();
   readonly #ended: Sums = new Map();
-  #known: Known | undefined;
+  #known: KnownUse | undefined;
 
   constructor(store: Pick<Store, 'sizes'>, limits: StorageLimits) {
     this.#store = store;
@@ -82,7 +82,7 @@ export class StorageMeter implements StorageQuotas {
     };
   }
 
-  async #ask(): Promise<Known> {
+  async #ask(): Promise<KnownUse> {
     const ended = new Map(this.#ended);
     const at = performance.now();
     const kept = sumsBy(await this.#store.sizes('versions'), ({ principalId }) => principalId);
@@ -91,18 +91,18 @@ export class StorageMeter implements StorageQuotas {
   }
 
   /** What was kept, and what this process has noted since or was about to commit then. */
-  #used({ kept, ended }: Known, id: string): number {
+  #used({ kept, ended }: KnownUse, id: string): number {
     return (kept.get(id) ?? 0) + (this.#noted.get(id) ?? 0) - (ended.get(id) ?? 0);
   }
 
-  #isHalfUsed(known: Known, id: string): boolean {
+  #isHalfUsed(known: KnownUse, id: string): boolean {
     return [id, WORKSPACE].some((name) => {
       const limit = this.#limitOf(name);
       return limit > 0 && this.#used(known, name) > limit / 2;
     });
   }
 
-  #require(known: Known, id: string, bytes: number): void {
+  #require(known: KnownUse, id: string, bytes: number): void {
     for (const name of [id, WORKSPACE]) {
       const limit = this.#limitOf(name);
       const used = this.#used(known, name);

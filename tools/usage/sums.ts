@@ -1,7 +1,7 @@
 import type { Settings } from '../../resources/settings.ts';
-import type { Cell } from './cells.ts';
+import { Histogram } from './histogram.ts';
 import { costOf, priceOn, unitsOf } from './prices.ts';
-import { Spread } from './spread.ts';
+import type { UsageBucket } from './usage-buckets.ts';
 
 /** What is added up for one row, one period, or all. */
 export class Sum {
@@ -9,20 +9,20 @@ export class Sum {
   errors = 0;
   inputTokens = 0;
   outputTokens = 0;
-  readonly #spread = new Spread();
+  readonly #spread = new Histogram();
   /** By model and date, which decide the price. */
   readonly #tokens = new Map<
     string,
     { readonly model: string; readonly date: string; input: number; output: number }
   >();
 
-  addCalls({ calls, errors, spread }: Cell): void {
+  addCalls({ calls, errors, spread }: UsageBucket): void {
     this.calls += calls;
     this.errors += errors;
     this.#spread.merge(spread);
   }
 
-  addTokens({ inputTokens, outputTokens, labels: { model } }: Cell, date: string): void {
+  addTokens({ inputTokens, outputTokens, labels: { model } }: UsageBucket, date: string): void {
     if (model === undefined || inputTokens + outputTokens === 0) return;
     this.inputTokens += inputTokens;
     this.outputTokens += outputTokens;
@@ -45,7 +45,7 @@ export class Sum {
     return { calls, errors, p50Ms, p95Ms, inputTokens, outputTokens, cost: this.#cost(settings) };
   }
 
-  /** In a fixed order, so that equal figures have equal sums. Null where any price is unknown. */
+  /** In a fixed order, so that equal figures have equal sums. Null if any price is unknown. */
   #cost(settings: Settings): number | null {
     let millionths = 0;
     for (const [, { model, date, input, output }] of [...this.#tokens].sort(([one], [other]) =>

@@ -1,6 +1,6 @@
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
 import type { Readers } from '../../store/port.ts';
-import { credentialStatus } from '../core/access/standing.ts';
+import { credentialStatus } from '../core/access/credential-status.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
 import type { RecordKind } from '../core/kind.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { type AuditEntry, recordsOf, withoutContent } from '../../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../../errors.ts';
-import { noProgress, type OpenProgress } from '../../opening.ts';
+import { noProgress, type OpenProgress } from '../../open-progress.ts';
 import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
 import type { Files } from '../files/files.ts';
 import { AUDIT, damaged, MANIFEST } from '../files/folder.ts';

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { isDiskFull } from '../../disk-full.ts';
 import { StoreLocked } from '../../errors.ts';
-import { noProgress, type OpenProgress } from '../../opening.ts';
+import { noProgress, type OpenProgress } from '../../open-progress.ts';
 import { LOCK } from './folder.ts';
 
 const HEARTBEAT_MS = 1000;

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
-import { type OpenProgress, ReadProgress } from '../../opening.ts';
+import { type OpenProgress, ReadProgress } from '../../open-progress.ts';
 import { damaged, journalPath, journalsIn, MANIFEST, SNAPSHOT } from '../files/folder.ts';
 import { acceptLoss, type JournalMark } from '../files/manifest.ts';
 import type { Collection } from '../records/collection.ts';

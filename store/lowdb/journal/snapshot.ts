@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Adapter } from 'lowdb';
 import { z } from 'zod';
-import { type OpenProgress, ReadProgress } from '../../opening.ts';
+import { type OpenProgress, ReadProgress } from '../../open-progress.ts';
 import type { Row } from '../../row.ts';
 import { type Files, type WritableFile, writeAll } from '../files/files.ts';
 import { damaged, SNAPSHOT_DRAFT } from '../files/folder.ts';

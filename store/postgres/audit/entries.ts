@@ -1,9 +1,9 @@
 import { type AuditEntry, CALLER_TYPES, callersOf, recordsOf } from '../../../resources/audit-entry.ts';
 import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
 import { deepFreeze } from '../../row.ts';
+import type { Addition } from '../batched-writes.ts';
 import { allOf, isStorable, Values } from '../records/filters.ts';
 import type { Session } from '../session.ts';
-import type { Addition } from '../write-together.ts';
 import { COLUMNS } from './tally.ts';
 
 /** What PostgreSQL cannot look into: NUL, and half a character. In JSON, after an even number of backslashes. */

@@ -5,7 +5,7 @@ import type { Session } from '../session.ts';
 const PARTITION_LOCK = 7_307_002;
 const LOCK_TIMEOUT = "set local lock_timeout = '5s'";
 
-/** The partitions of the audit log, one for each month (`2026-01`). Whoever appends first makes the one it needs. */
+/** The partitions of the audit log, one per month (`2026-01`). The first process that needs one creates it. */
 export class AuditPartitions {
   readonly #database: Database;
   readonly #known = new Set<string>();
@@ -75,7 +75,7 @@ async function make(session: Session, month: string): Promise<void> {
     values: [quoted(name)],
   });
   if (!found?.there) {
-    // Attaching a table lets others go on reading and writing, which making it as a partition does not.
+    // Attaching a table lets others continue reading and writing, which making it as a partition does not.
     await session.query({
       text: `create table if not exists ${quoted(name)} (like audit_entries including defaults);
         alter table audit_entries attach partition ${quoted(name)} for values from ('${month}') to ('${monthAfter(month)}')`,

@@ -14,7 +14,7 @@ export const COLUMNS: Readonly<Record<TallyKey, string>> = {
   flow: 'flow_id',
 };
 
-type Found = Readonly<Record<TallyKey, string | null>> & {
+type TallyRow = Readonly<Record<TallyKey, string | null>> & {
   readonly span: number;
   readonly calls: number;
   readonly failed: number;
@@ -25,7 +25,7 @@ type Found = Readonly<Record<TallyKey, string | null>> & {
 export async function tallyCalls(session: Session, query: TallyQuery): Promise<Tally[]> {
   const values = new Values();
   if (query.spans.length === 0 || !Object.values(query.where ?? {}).every(isStorable)) return [];
-  const found = await session.query<Found>({ text: statement(query, values), values: values.all });
+  const found = await session.query<TallyRow>({ text: statement(query, values), values: values.all });
   return found.map((row) => ({
     callers: callersIn(row, query.by),
     ...(row.tool && { tool: row.tool }),
@@ -68,6 +68,6 @@ function durationIn(buckets: TallyQuery['buckets'], values: Values): string {
   return `case when duration_ms < ${smallest} then 0 else 1 + ceil(${steps} - 1e-9)::integer end`;
 }
 
-function callersIn(row: Found, by: readonly TallyKey[]): Callers {
+function callersIn(row: TallyRow, by: readonly TallyKey[]): Callers {
   return Object.fromEntries(by.flatMap((key) => (key === 'tool' || row[key] === null ? [] : [[key, row[key]]])));
 }

@@ -3,15 +3,15 @@ import { ELSEWHERE } from '../../cluster-port.ts';
 import type { CollectionName } from '../../collections.ts';
 import { CommitListeners } from '../../commit-listeners.ts';
 import type { Reader, Readers, RecordChange } from '../../port.ts';
+import type { Addition } from '../batched-writes.ts';
 import type { Database } from '../database.ts';
-import type { Addition } from '../write-together.ts';
 import { ChangeFeed, type NotedCommit } from './feed.ts';
 import { KnownRecords } from './known-records.ts';
 import { type NotedChange, notedChanges } from './outbox.ts';
 
 /**
- * The collections that say who a caller is and what it may do. Sessions are not among them: whoever has just confirmed a session expects the
- * next call to know it, whichever process that reaches.
+ * Collections that decide who a caller is and what it may do. Sessions are excluded: a session confirmed in one process must be known to
+ * the next call in any process.
  */
 const KNOWN: readonly CollectionName[] = [
   'apiKeys',
@@ -171,7 +171,7 @@ class Credentials extends ByCollection<unknown> {
   }
 }
 
-/** The changed records, each once, as they are now. One that is gone meanwhile is left out: its deletion follows. */
+/** The changed records, each once, in their current state. Deleted ones are left out: their deletion follows. */
 async function readChanges(readers: Readers, noted: readonly NotedChange[]): Promise<RecordChange[]> {
   const latest = new Map<string, NotedChange>();
   for (const change of noted) {

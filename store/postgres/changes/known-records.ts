@@ -1,7 +1,7 @@
 import { firstOf } from '../../first.ts';
 import type { Page, Query, Reader } from '../../port.ts';
 
-type Kept = { readonly id: string; readonly revision?: number; readonly updatedAt?: string };
+type KnownRecord = { readonly id: string; readonly revision?: number; readonly updatedAt?: string };
 
 /** How many records of a collection are kept, and how many answers to questions. Above it, all are forgotten. */
 const MOST = 10_000;
@@ -10,12 +10,12 @@ const MOST = 10_000;
  * Reads records of a collection from memory while `isFresh` says that no change can have been missed, otherwise from the database. A record
  * that has not changed is the very same object each time.
  */
-export class KnownRecords<Record extends Kept> implements Reader<Record> {
+export class KnownRecords<Record extends KnownRecord> implements Reader<Record> {
   readonly #reader: Reader<Record>;
   readonly #isFresh: () => boolean;
   readonly #records = new Map<string, Record>();
   readonly #pages = new Map<string, Page<Record>>();
-  /** Grows with each change, so that an answer which was on its way meanwhile is not kept. */
+  /** Grows with each change, so that an answer already on its way is not cached. */
   #changes = 0;
 
   constructor(reader: Reader<Record>, isFresh: () => boolean) {

@@ -1,6 +1,6 @@
 import type { CollectionName } from '../../collections.ts';
 import type { RecordChange } from '../../port.ts';
-import type { Addition } from '../write-together.ts';
+import type { Addition } from '../batched-writes.ts';
 
 /** Wakes the other processes. */
 export const CHANGED = 'agent_admin_changed';

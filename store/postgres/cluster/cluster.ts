@@ -3,9 +3,9 @@ import type { Cluster, Counted, ProcessClock, SharedSecrets, Waiting } from '../
 import { StoreBusy } from '../../errors.ts';
 import type { Changes } from '../changes/changes.ts';
 import type { Database } from '../database.ts';
+import { OwnCounts } from './local-counts.ts';
 import { Membership } from './membership.ts';
 import type { Messages } from './messages.ts';
-import { OwnCounts } from './own-counts.ts';
 
 const TURN_MS = 30_000;
 const ASK_AGAIN_MS = 50;

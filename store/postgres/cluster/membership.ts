@@ -46,7 +46,7 @@ export class Membership {
     this.#seeing = setInterval(() => void this.#see(), SEEN_EVERY_MS).unref();
   }
 
-  /** @throws OperatorError where a process that runs has other secrets */
+  /** @throws OperatorError if a process that runs has other secrets */
   async join(secrets: SharedSecrets): Promise<void> {
     const seen = new Map<string, string>();
     for (;;) {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { PeriodicTask } from '../../periodic-task.ts';
 import type { Readers } from '../../port.ts';
-import type { PeriodicTask } from '../../repeated.ts';
 import { Changes } from '../changes/changes.ts';
-import { keepCounts } from '../counts/kept-counts.ts';
+import { maintainCounts } from '../counts/materialized-counts.ts';
 import type { Database } from '../database.ts';
 import { PostgresJobs } from '../jobs/jobs.ts';
 import { PostgresCluster } from './cluster.ts';
@@ -60,7 +60,7 @@ export function createShared(options: SharedOptions): Shared {
       await changes.start();
       await cluster.start();
       await jobs.start();
-      counts = keepCounts(options.database, jobs, noted('adding up counts'));
+      counts = maintainCounts(options.database, jobs, noted('adding up counts'));
     },
     async close() {
       await counts?.close();

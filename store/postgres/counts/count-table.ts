@@ -22,14 +22,14 @@ interface CountColumn extends Column {
 
 const QUARTER_MS = 15 * 60_000;
 
-/** Undefined where the counts of the collection are not kept. */
+/** Undefined if the counts of the collection are not kept. */
 export function countTableOf({ name, definition, columns }: Table): CountTable | undefined {
   const { counts }: Pick<CollectionDefinition, 'counts'> = definition;
   if (!counts) return undefined;
   const { by, quarters = false, bytes } = counts;
   const own = by.map((field) => columns.get(field) ?? unindexed(name, field, bytes !== undefined));
   return {
-    // Another combination is another table, so processes of the version before go on.
+    // Another combination is another table, so processes of the version before continue.
     sql: `"${[snake(name), 'counts', ...by.map(snake), ...(quarters ? ['quarter'] : []), ...(bytes ? ['bytes'] : [])].join('_')}"`,
     columns: quarters ? [...own, CREATED_AT] : own,
     members: new Set(by.filter((field) => columns.has(field))),

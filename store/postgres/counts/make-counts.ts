@@ -24,7 +24,7 @@ export function countStatementsOf(table: Table): string[] {
   return [`do $make$ begin if to_regclass('${sql}') is null then ${statements.join(';\n')}; end if; end $make$`];
 }
 
-interface Noted {
+interface TransitionTable {
   readonly seeing: string;
   readonly parts: readonly Part[];
 }
@@ -33,7 +33,7 @@ interface Noted {
 type Part = readonly [n: 1 | -1, table: string];
 
 /** What a statement adds and takes away. */
-const NOTED: Readonly<Record<string, Noted>> = {
+const NOTED: Readonly<Record<string, TransitionTable>> = {
   insert: { seeing: 'new table as made', parts: [[1, 'made']] },
   update: {
     seeing: 'new table as made old table as gone',
@@ -45,7 +45,12 @@ const NOTED: Readonly<Record<string, Noted>> = {
   delete: { seeing: 'old table as gone', parts: [[-1, 'gone']] },
 };
 
-function triggerOf({ sql, expires }: Table, counts: CountTable, event: string, { seeing, parts }: Noted): string[] {
+function triggerOf(
+  { sql, expires }: Table,
+  counts: CountTable,
+  event: string,
+  { seeing, parts }: TransitionTable,
+): string[] {
   const name = counts.sql.replace(/"$/, `_${event}"`);
   return [
     `create function ${name}() returns trigger language plpgsql as

@@ -7,7 +7,7 @@ import type { Database } from '../database.ts';
 
 /** The number of jobs that run at once in this process. */
 const AT_ONCE = 4;
-/** Those of workers who fetch and put away jobs, and one that hears of new jobs. */
+/** Connections of the workers that fetch and finish jobs, and one that listens for new jobs. */
 const CONNECTIONS = 3;
 const POLL_MS = 2000;
 const AGAIN_MS = 1000;

@@ -72,7 +72,7 @@ export class PostgresJobs implements Jobs {
     await this.#parts.database.query({ text: RESIGN, values }).catch(this.#parts.onFailure);
   }
 
-  /** Leads if no other process does. The one that leads frees the jobs of processes that are gone. */
+  /** Becomes leader if no other process is. The leader frees the jobs of dead processes. */
   async #lead(): Promise<void> {
     const { database, onFailure } = this.#parts;
     const asked = performance.now();

@@ -9,9 +9,9 @@ import { type Table, tables, uniqueHash } from './tables.ts';
 const ROWS_AT_ONCE = 500;
 
 /**
- * Fills the columns that this program writes beside a record, for the records of versions with other unique members or other words in search.
- * All other columns follow from the record by themselves. Where nothing changed, it is one question.
- * @throws OperatorError where records are equal in what must be unique now
+ * Fills the columns that this program writes beside a record, for the records of versions with other unique members or other words in
+ * search. All other columns follow from the record by themselves. Where nothing changed, it is one question.
+ * @throws OperatorError if records are equal in what must be unique now
  */
 export async function fillColumns(session: Session): Promise<void> {
   const filled = await session.query<{ state: string }>({ text: 'select state from record_tables' });
@@ -24,7 +24,7 @@ export async function fillColumns(session: Session): Promise<void> {
   }
 }
 
-/** Names what the columns depend on. Undefined where the table has none of them. */
+/** Names what the columns depend on. Undefined if the table has none of them. */
 function stateOf({ name, definition: { unique, search } }: Table): string | undefined {
   if (unique.length === 0 && !search) return undefined;
   const depends = JSON.stringify([unique, search?.title, search?.text]);

@@ -4,8 +4,8 @@ import type { Session } from '../session.ts';
 import { type Column, snake, type Table, tables } from './tables.ts';
 
 /**
- * Makes what the tables of all collections lack: tables, columns, indexes. It removes and changes nothing, so that processes of the version
- * before go on: columns that hold a member follow from the record by themselves, whoever writes it.
+ * Creates missing tables, columns and indexes. It removes and changes nothing, so that processes of the previous version keep working:
+ * generated columns follow from the record, whichever version writes it.
  */
 export async function makeTables(session: Session): Promise<void> {
   const statements = [...tables.values()].flatMap(statementsOf);

@@ -49,7 +49,7 @@ export function tableNamed(name: CollectionName): Table {
   return table;
 }
 
-/** What the column of a unique rule holds for the record. Null where the rule skips it. */
+/** What the column of a unique rule holds for the record. Null if the rule skips it. */
 export function uniqueHash({ rule }: UniqueColumn, row: Row): Buffer | null {
   const key = uniqueKey(rule, row);
   return key === undefined ? null : createHash('sha256').update(key).digest();

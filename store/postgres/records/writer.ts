@@ -3,15 +3,15 @@ import { firstOf } from '../../first.ts';
 import type { Change, Guard, Page, Writer } from '../../port.ts';
 import { assertMutable, expectedRecord, newRecord, touchedRecord, updatedRecord } from '../../record-change.ts';
 import type { Row } from '../../row.ts';
-import type { Addition } from '../write-together.ts';
+import type { Addition } from '../batched-writes.ts';
 import type { AnyCount, AnyQuery } from './filters.ts';
-import { countRecords, readOne, readPage } from './reading.ts';
+import { countRecords, readOne, readPage } from './read-records.ts';
 import type { Table } from './tables.ts';
-import { deleteRecord, insertRecord, replaceRecord, type Writing } from './writing.ts';
-import { deleteRecords, insertionOf, insertRecords, insertTogether, type Prepared, prepared } from './writing-many.ts';
+import { deleteRecords, insertionOf, insertRecords, insertTogether, type Prepared, prepared } from './write-many.ts';
+import { deleteRecord, insertRecord, replaceRecord, type Writing } from './write-record.ts';
 
 /** What the writers of a transaction share. */
-export interface WriterParts extends Writing {
+export interface WriterDeps extends Writing {
   /** Runs one call after the other, and none after the end of the transaction. */
   inOrder<Result>(call: () => Promise<Result>): Promise<Result>;
   /** A statement of the transaction has written, as this number says. */
@@ -27,7 +27,7 @@ export interface WriterParts extends Writing {
 const LATE: ReadonlySet<CollectionName> = new Set(['versions']);
 const MOST_LATE = 100;
 
-/** A record as a transaction found it and as it leaves it. Undefined: there is none. */
+/** A record before and after a transaction. Undefined: it does not exist. */
 export interface ChangedRecord {
   readonly before: Row | undefined;
   readonly after: Row | undefined;
@@ -37,12 +37,12 @@ export interface ChangedRecord {
 export class TableWriter implements Writer<Row> {
   readonly changes = new Map<string, ChangedRecord>();
   readonly #table: Table;
-  readonly #parts: WriterParts;
+  readonly #parts: WriterDeps;
   /** Records as they are for the transaction, which nobody else changes. */
   readonly #seen = new Map<string, Row | undefined>();
   #late: Prepared[] = [];
 
-  constructor(table: Table, parts: WriterParts) {
+  constructor(table: Table, parts: WriterDeps) {
     this.#table = table;
     this.#parts = parts;
   }

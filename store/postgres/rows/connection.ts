@@ -39,7 +39,7 @@ export class RowConnection implements SqlConnection {
 const FEW = 200;
 
 function failed(name: string, cause: unknown): Error {
-  // Whoever runs the whole transaction again knows these by their class and code.
+  // Callers that retry the whole transaction recognise these errors by class and code.
   if (cause instanceof StoreUnavailable || (cause instanceof Error && isConflict(cause))) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
   const message = `The query "${name}" failed: ${reason}`;
@@ -76,7 +76,7 @@ export async function enterRows(session: ClientSession): Promise<RowConnection> 
   return new RowConnection(session);
 }
 
-/** Lets the transaction of the session go on with other tables. */
+/** Lets the transaction of the session continue with other tables. */
 export async function leaveRows(session: Session): Promise<void> {
   await session.query({
     text: 'set local search_path to default; set local work_mem to default; set local enable_seqscan to default',

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreBusy, StoreUnavailable } from '../../errors.ts';
-import { Mutex } from '../../turns.ts';
+import { Mutex } from '../../mutex.ts';
 import type { Database } from '../database.ts';
 import type { ClientSession } from '../session.ts';
 

@@ -1,4 +1,4 @@
-import { ResourcePool } from '../../lending.ts';
+import { ResourcePool } from '../../resource-pool.ts';
 import type { ReadOptions, RowSnapshot } from '../../rows-port.ts';
 import { withRetries } from '../attempts.ts';
 import type { Database } from '../database.ts';
@@ -54,7 +54,7 @@ export class Questions {
       return await work({ query });
     } finally {
       signal?.removeEventListener('abort', cancel);
-      // Else it would end a statement of whoever has the connection next.
+      // Otherwise it would cancel a statement of the connection's next user.
       await canceled;
       await endReading(session);
     }

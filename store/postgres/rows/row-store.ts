@@ -1,4 +1,4 @@
-import { nextSeqAfter } from '../../rows/kept-rows.ts';
+import { nextSeqAfter } from '../../rows/table-rows.ts';
 import type {
   ExchangeRate,
   NamedQuery,
@@ -27,7 +27,7 @@ import { ImportTurns } from './import-turn.ts';
 import { Questions } from './questions.ts';
 import { StagedWrite, type Writing } from './staged-rows.ts';
 import { LockedState } from './state.ts';
-import { Vacuuming } from './vacuuming.ts';
+import { Vacuuming } from './vacuum.ts';
 
 /** At most this many questions of a process are answered at once. */
 const READERS = 2;
@@ -65,7 +65,7 @@ export class PostgresRowStore implements PostgresRows {
   async useRates(rates: readonly ExchangeRate[]): Promise<void> {
     const digest = digestOf(rates);
     if ((await this.#stateNow()).rates === digest) return;
-    // Questions that come meanwhile wait for the same change.
+    // Queries that arrive in the meantime wait for the same change.
     this.#rating ??= this.#change(async (writer) => {
       if (await usesRates(writer, digest)) return false;
       await replaceRates(writer, rates, digest);

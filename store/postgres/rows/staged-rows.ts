@@ -31,7 +31,7 @@ export class StagedWrite implements StagedRows {
     this.unchanged = unchanged;
   }
 
-  /** Says whether it changed anything. @throws StoreBusy when what was said about the rows has become wrong meanwhile */
+  /** Returns whether it changed anything. @throws StoreBusy if the rows have changed since they were compared */
   async write(writer: RowConnection, state: LockedState): Promise<boolean> {
     const { version, write } = this.#staging;
     if (this.created + this.updated === 0 && version === state.version) return false;

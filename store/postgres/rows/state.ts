@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { StoreBusy } from '../../errors.ts';
-import type { OpenProgress } from '../../opening.ts';
+import type { OpenProgress } from '../../open-progress.ts';
 import type { SqlConnection } from '../../sql/connection.ts';
 import { derivedTables } from '../../sql/derived-tables.ts';
 import { rebuildTable } from '../../sql/rebuild.ts';

@@ -3,7 +3,7 @@ import type { Filter, Rank, TextPage } from '../../port.ts';
 import { deepFreeze, type Row } from '../../row.ts';
 import { isSpaceless, wordsIn } from '../../search-text.ts';
 import { type AnyFilter, allOf, conditions, isStorable, unexpired, Values } from '../records/filters.ts';
-import type { Reading } from '../records/reading.ts';
+import type { Reading } from '../records/read-records.ts';
 import { ownerOf, type Table, tableNamed } from '../records/tables.ts';
 import { rankOf } from './rank.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -17,7 +17,7 @@ export interface AnyTextQuery extends AnyFilter {
   readonly after?: Rank | undefined;
 }
 
-interface Found {
+interface FoundRow {
   readonly place: number;
   readonly count: number;
   readonly score: number | null;
@@ -58,7 +58,7 @@ export async function search(
     return `select ${place} as place, * from (${statement(table, question.query, words, reading.now(), values)}) as part`;
   });
   const text = `${parts.join(' union all ')} order by place, score desc, id desc`;
-  const found = await reading.session.query<Found>({ text, values: values.all });
+  const found = await reading.session.query<FoundRow>({ text, values: values.all });
   return questions.map(({ query }, at) =>
     pageOf(
       found.filter(({ place }) => place === at),
@@ -73,7 +73,7 @@ function searched(name: CollectionName): Table {
   return table;
 }
 
-function pageOf(found: readonly Found[], limit: number): TextPage<Row> {
+function pageOf(found: readonly FoundRow[], limit: number): TextPage<Row> {
   const hits = found.flatMap(({ score, record, owner }) =>
     score === null ? [] : [{ record: deepFreeze(record), score, ...(owner && { owner: deepFreeze(owner) }) }],
   );

@@ -1,10 +1,10 @@
 import leven from 'leven';
 import type { CollectionName } from '../../collections.ts';
+import type { Addition } from '../batched-writes.ts';
 import type { Database } from '../database.ts';
 import { Values } from '../records/filters.ts';
 import { tables } from '../records/tables.ts';
 import type { Session } from '../session.ts';
-import type { Addition } from '../write-together.ts';
 
 /** Words that this process knows to be in the table. Their number is bounded; a word may be added again. */
 const MOST_KNOWN = 200_000;

@@ -77,7 +77,7 @@ export async function weigh(
 
 type Replacements = ReadonlyMap<number, ReadonlyMap<number, Spelling[]>>;
 
-/** By the places of the table and of the word, where there are any. */
+/** By the places of the table and of the word, if there are any. */
 async function replacements(
   tables: readonly Table[],
   wanted: readonly WantedWord[],

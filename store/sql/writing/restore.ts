@@ -1,4 +1,4 @@
-import { keyOf, withDerivedColumns } from '../../rows/kept-rows.ts';
+import { keyOf, withDerivedColumns } from '../../rows/table-rows.ts';
 import type { RawRows } from '../../rows-port.ts';
 import type { SqlConnection } from '../connection.ts';
 import { itemsOf, listOf } from '../lists.ts';

@@ -11,7 +11,7 @@ export interface Budgets {
   call(principal: Principal): Promise<void> | undefined;
   /**
    * Reserves what the turn may use, takes it, and counts what it used.
-   * @throws ToolError (rate_limited) if a budget is used up, (conflict) where a turn cannot be priced
+   * @throws ToolError (rate_limited) if a budget is used up, (conflict) if a turn cannot be priced
    */
   turn<Turn extends { readonly usage: TokenUsage }>(use: ModelUse, take: () => Promise<Turn>): Promise<Turn>;
   /** @throws ToolError, as a turn would */

@@ -103,7 +103,7 @@ function ownPrincipal(key: ApiKeyRecord): Principal {
 }
 
 /** Writes `lastUsedAt` of keys, sessions and connected apps, at most once a minute, without delaying the call that used them. */
-export function createUseNotes(store: Store, onFailure: (cause: unknown) => void) {
+export function createUseRecorder(store: Store, onFailure: (cause: unknown) => void) {
   const noted = new Map<string, number>();
   return function noteUse(principal: Principal, now: Date): void {
     const id = isSession(principal) ? principal.sessionId : principal.id;

@@ -252,7 +252,7 @@ export function makerOf(principal: Principal): AccessPrincipal {
 
 /**
  * The thread, for a caller who has at least this role.
- * @throws not_found if the caller may not see it, as if it did not exist; forbidden where it may see the thread but has a lower role.
+ * @throws not_found if the caller may not see it, as if it did not exist; forbidden if it may see the thread but has a lower role.
  */
 export async function openThread(
   { store, principal, fail }: { store: Pick<Readers, 'threads'>; principal: Principal; fail: Fail<'not_found'> },

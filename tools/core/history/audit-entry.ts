@@ -17,7 +17,7 @@ export interface CallStart {
   readonly ms: number;
 }
 
-export function beginning(at: Date, id = newId('aud')): CallStart {
+export function startCall(at: Date, id = newId('aud')): CallStart {
   return { id, at, ms: performance.now() };
 }
 

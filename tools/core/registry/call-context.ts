@@ -1,8 +1,8 @@
 import type { Door } from '../../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../../resources/error.ts';
+import { type CheckCredential, CredentialSignal, checkSafely } from '../access/credential-status.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import { FORBIDDEN, inCallOf } from '../access/reach.ts';
-import { type CheckCredential, CredentialSignal, checkSafely } from '../access/standing.ts';
 import { type Fail, ToolError } from '../errors.ts';
 import type { Answer, Call, Progress, Questions } from './call.ts';
 import type { CatalogEntry } from './catalog-index.ts';

@@ -1,7 +1,7 @@
 import type { Door } from '../../../resources/audit-entry.ts';
 import type { ErrorBody } from '../../../resources/error.ts';
+import type { CheckCredential } from '../access/credential-status.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
-import type { CheckCredential } from '../access/standing.ts';
 import { type InputRequired, ToolError } from '../errors.ts';
 import type { Tool } from './tool.ts';
 

@@ -4,8 +4,8 @@ import type { IntegrationHealth, SetupFinding } from '../../../resources/health.
 import type { AuditLog, StoreStatus } from '../../../store/port.ts';
 import type { RowStore } from '../../../store/rows-port.ts';
 import type { Budgets } from '../access/budgets.ts';
+import type { CheckCredential } from '../access/credential-status.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
-import type { CheckCredential } from '../access/standing.ts';
 import type { StorageQuotas } from '../access/storage.ts';
 import type { Fail } from '../errors.ts';
 import type { HistoryWriters } from '../history-writers.ts';

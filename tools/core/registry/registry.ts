@@ -5,11 +5,11 @@ import { isListed } from '../access/guarded-tool.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import { mayCall, reaches, reachOf, withFixed } from '../access/reach.ts';
 import type { Subjects } from '../access/requirement.ts';
-import type { CheckCredential } from '../access/standing.ts';
+import type { CheckCredential } from '../access/credential-status.ts';
 import { refusalFor } from '../access/step-up.ts';
 import { subjectsIn } from '../access/subjects.ts';
 import { errorBodyOf, ToolError, toToolError } from '../errors.ts';
-import { beginning, type CallStart, callEntry, shownArguments } from '../history/audit-entry.ts';
+import { startCall, type CallStart, callEntry, shownArguments } from '../history/audit-entry.ts';
 import { withoutAliases } from './aliases.ts';
 import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable } from './call-context.ts';
@@ -19,7 +19,7 @@ import { transactWithHistory } from './history-transaction.ts';
 import { type IdempotentCall, IdempotentCalls, type StoredAnswer } from './idempotency.ts';
 import { withRecordIds } from './record-names.ts';
 import type { Tool } from './tool.ts';
-import { checkedOutput } from './unchanging.ts';
+import { checkedOutput } from './frozen-output.ts';
 import { parseInput } from './validate.ts';
 
 export type { Answer, Call } from './call.ts';
@@ -105,7 +105,7 @@ export class Registry {
   async #answer(asked: Call, wanted: RequestedCall, tool: Tool | undefined): Promise<Answer> {
     const { principal, door } = asked;
     const { telemetry } = this.server;
-    const begun = beginning(this.server.now(), asked.auditId);
+    const begun = startCall(this.server.now(), asked.auditId);
     let given = wanted.input;
     let input: object | undefined;
     try {

@@ -89,7 +89,7 @@ export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   readonly resumes?: true;
   readonly findsBegun?: true;
   handsOut?(input: object, context: object): void | Promise<void>;
-  goesOn?(output: object): boolean;
+  isPending?(output: object): boolean;
   tellsDown?(output: object): boolean;
   delegatesTo?(input: object): { readonly tool: string; readonly input: unknown };
   stage?(input: object, context: object): Promise<Staged>;

@@ -45,7 +45,7 @@ export function activeSpan(): Span | undefined {
 }
 
 /** Runs the work in the span. The span's creator ends it. */
-export function inside<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
+export function runInSpan<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
   return active.run(span, work);
 }
 

@@ -1,6 +1,6 @@
 import type { JobTable } from '../../../store/jobs-port.ts';
+import type { PeriodicTask } from '../../../store/periodic-task.ts';
 import type { Store } from '../../../store/port.ts';
-import type { PeriodicTask } from '../../../store/repeated.ts';
 import type { Registry } from '../../core/registry/registry.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { startRecovery } from './recovery.ts';

@@ -1,8 +1,8 @@
 import type { Flow, FlowStep } from '../../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts';
 import type { Store } from '../../../store/port.ts';
+import { CredentialSignal, type CredentialStatus } from '../../core/access/credential-status.ts';
 import type { Principal } from '../../core/access/principal.ts';
-import { CredentialSignal, type Standing } from '../../core/access/standing.ts';
 import { ToolError } from '../../core/errors.ts';
 import type { Answer } from '../../core/registry/call.ts';
 import { idsIn } from '../../core/registry/idempotency.ts';
@@ -175,7 +175,7 @@ export class FlowExecution {
   }
 
   /** The principal of the run as it is now. */
-  async #renewed(attempt?: string): Promise<Standing> {
+  async #renewed(attempt?: string): Promise<CredentialStatus> {
     const { store, registry, clock } = this.#parts;
     const { id: runId, causes } = this.#run;
     const { catalog } = registry.server;

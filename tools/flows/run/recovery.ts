@@ -1,6 +1,6 @@
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
+import { type PeriodicTask, startLeaderTask } from '../../../store/periodic-task.ts';
 import type { Position, Readers, Store } from '../../../store/port.ts';
-import { type PeriodicTask, startLeaderTask } from '../../../store/repeated.ts';
 
 /** How often one process looks for runs that no process runs any more. */
 const LOOK_EVERY_MS = 5_000;

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { type Result, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
+import { jsonOf } from '../../tools/core/registry/frozen-output.ts';
 import type { ListedTool } from '../../tools/core/registry/listed-tool.ts';
 import type { Answer } from '../../tools/core/registry/registry.ts';
-import { jsonOf } from '../../tools/core/registry/unchanging.ts';
 import { endSoon } from '../http/end-soon.ts';
 import type { RequestId } from './message.ts';
 import type { Era } from './protocol-versions.ts';

@@ -6,22 +6,22 @@ import type { BudgetBook } from './budget-book.ts';
 import { RESERVED_MS } from './budget-state.ts';
 import { amountOf, priceOn } from './prices.ts';
 
-interface LeftParts {
+interface OrphanedReservationsDeps {
   readonly store: Store;
   readonly book: BudgetBook;
   now(): Date;
 }
 
 /**
- * Settles what turns of models reserved whose process is gone. A turn that had ended stands in its run with what it used, which counts even
- * if the process could not count it any more. Of other turns nothing is known, and what they reserved is free.
+ * Settles the reservations of dead processes. A finished turn is in its run with its use, which is counted. Other turns are unknown, and
+ * their reservations are freed.
  */
-export class LeftReservations {
+export class OrphanedReservations {
   readonly #store: Store;
   readonly #book: BudgetBook;
   readonly #now: () => Date;
 
-  constructor({ store, book, now }: LeftParts) {
+  constructor({ store, book, now }: OrphanedReservationsDeps) {
     this.#store = store;
     this.#book = book;
     this.#now = now;

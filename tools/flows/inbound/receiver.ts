@@ -13,7 +13,7 @@ import { createSecretBox, type SecretBox, SecretsError } from '../../core/sealin
 import { flowSecretContext, keyOf, signatureOf } from '../webhook-secret.ts';
 import { challengeIn, contentOf, eventOf, isPing, keyOfDelivery } from './content.ts';
 import { findRepeated } from './deliveries.ts';
-import { countRepeats, DeliveryLog } from './notes.ts';
+import { countRepeats, DeliveryLog } from './delivery-log.ts';
 import { type HeaderOf, SIGNATURE_HEADERS, verify } from './schemes.ts';
 
 /** A request that says it is signed, as it came. */

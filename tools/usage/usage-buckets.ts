@@ -8,7 +8,7 @@ import {
   callersOf,
 } from '../../resources/audit-entry.ts';
 import type { Tally, TallyKey } from '../../store/port.ts';
-import { Spread } from './spread.ts';
+import { Histogram } from './histogram.ts';
 
 /** What figures are kept by. The order is that of packed cells. */
 export const LABELS = ['agent', 'model', 'key', 'capsule', 'app', 'user', 'flow', 'tool'] as const;
@@ -16,7 +16,7 @@ export type Label = (typeof LABELS)[number];
 export type Labels = Readonly<Partial<Record<Label, string>>>;
 
 /** The figures of what is alike in all labels. */
-export interface Cell {
+export interface UsageBucket {
   readonly labels: Labels;
   /** Calls of tools, or turns of models. */
   calls: number;
@@ -24,7 +24,7 @@ export interface Cell {
   errors: number;
   inputTokens: number;
   outputTokens: number;
-  readonly spread: Spread;
+  readonly spread: Histogram;
 }
 
 /** By the type of a principal. A session has the id of its person. */
@@ -47,10 +47,10 @@ export const TALLY_KEYS: Readonly<Partial<Record<Label, TallyKey>>> = {
 const BEGINS = { chat: 'send_chat_message', invoke: 'invoke_agent' } as const;
 
 /** Figures of some time by all labels together. */
-export class Cells {
-  readonly #cells = new Map<string, Cell>();
+export class UsageBuckets {
+  readonly #cells = new Map<string, UsageBucket>();
 
-  get all(): Iterable<Cell> {
+  get all(): Iterable<UsageBucket> {
     return this.#cells.values();
   }
 
@@ -98,14 +98,14 @@ export class Cells {
   }
 
   /** Puts cells together that are alike in these labels, and leaves out those without the wanted ones. */
-  static unpack(text: string, { labels = LABELS, where = {} }: ToldApart = {}): Cells {
+  static unpack(text: string, { labels = LABELS, where = {} }: UsageGrouping = {}): UsageBuckets {
     const { texts, cells } = JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString()) as Packed; // `pack` made it
     const places = labels.map((label) => LABELS.indexOf(label));
     const wanted = LABELS.flatMap((label, place) =>
       where[label] === undefined ? [] : [{ place, number: texts.indexOf(where[label]) }],
     );
-    const unpacked = new Cells();
-    const known = new Map<string, Cell>();
+    const unpacked = new UsageBuckets();
+    const known = new Map<string, UsageBucket>();
     for (const numbers of cells) {
       if (!wanted.every(({ place, number }) => numbers[place] === number)) continue;
       let alike = '';
@@ -121,18 +121,18 @@ export class Cells {
     return unpacked;
   }
 
-  #at(labels: Labels): Cell {
+  #at(labels: Labels): UsageBucket {
     const key = LABELS.map((label) => labels[label] ?? '').join('\n');
     const known = this.#cells.get(key);
     if (known) return known;
-    const cell = { labels, calls: 0, errors: 0, inputTokens: 0, outputTokens: 0, spread: new Spread() };
+    const cell = { labels, calls: 0, errors: 0, inputTokens: 0, outputTokens: 0, spread: new Histogram() };
     this.#cells.set(key, cell);
     return cell;
   }
 }
 
 /** What is told apart of figures. */
-export interface ToldApart {
+export interface UsageGrouping {
   /** Default: all. */
   readonly labels?: readonly Label[];
   /** Only what has these. */
@@ -161,7 +161,7 @@ function labelsOf(callers: Callers): Labels {
   );
 }
 
-function addTokens(cell: Cell, { inputTokens, outputTokens }: TokenUsage, turns: number): void {
+function addTokens(cell: UsageBucket, { inputTokens, outputTokens }: TokenUsage, turns: number): void {
   cell.calls += turns;
   cell.inputTokens += inputTokens;
   cell.outputTokens += outputTokens;

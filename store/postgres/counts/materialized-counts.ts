@@ -1,9 +1,9 @@
 import type { Jobs } from '../../jobs-port.ts';
-import { type PeriodicTask, startLeaderTask } from '../../repeated.ts';
+import { type PeriodicTask, startLeaderTask } from '../../periodic-task.ts';
 import type { Size } from '../../sizes.ts';
 import type { Database } from '../database.ts';
 import { type AnyCount, allOf, conditions, Values } from '../records/filters.ts';
-import type { Reading } from '../records/reading.ts';
+import type { Reading } from '../records/read-records.ts';
 import { type Table, tables } from '../records/tables.ts';
 import type { Session } from '../session.ts';
 import { type CountTable, countTableOf, knows } from './count-table.ts';
@@ -18,10 +18,10 @@ const countTables: ReadonlyMap<Table, CountTable> = new Map(
 );
 
 /**
- * How many records match, from their count table. Undefined where that does not know. A transaction counts the records themselves, so that
+ * How many records match, from their count table. Undefined if that does not know. A transaction counts the records themselves, so that
  * PostgreSQL sees what it has looked at.
  */
-export async function keptCount(
+export async function materializedCount(
   table: Table,
   filter: AnyCount,
   { session, now }: Pick<Reading, 'session' | 'now'>,
@@ -40,7 +40,7 @@ export async function keptCount(
 }
 
 /** How much the records take, from their count table, for each combination of values. */
-export async function keptSizes(table: Table, session: Session): Promise<readonly Size[]> {
+export async function materializedSizes(table: Table, session: Session): Promise<readonly Size[]> {
   const counts = countTables.get(table);
   if (!counts?.bytes) return [];
   const { by = [] } = table.definition.counts ?? {};
@@ -54,7 +54,7 @@ export async function keptSizes(table: Table, session: Session): Promise<readonl
 }
 
 /** Adds up the changes in the count tables now and then, in one process, so that there stays one row for each combination of values. */
-export function keepCounts(
+export function maintainCounts(
   database: Database,
   jobs: Pick<Jobs, 'leads'>,
   onFailure: (cause: unknown) => void,

@@ -24,7 +24,7 @@ export interface Reading {
 /** More records than these are a list. */
 const FEW = 10;
 
-export interface Kept {
+export interface StoredRow {
   readonly record: Row;
 }
 
@@ -33,7 +33,12 @@ export async function readOne(table: Table, id: string, { session, now }: Readin
   const text = `select record from ${table.sql} where id = $1`;
   const expiry = table.expires ? ' and (expires_instant is null or expires_instant > $2)' : '';
   const values = table.expires ? [id, now()] : [id];
-  const [found] = await session.query<Kept>({ name: `get ${table.name}`, text: text + expiry, values, isQuick: true });
+  const [found] = await session.query<StoredRow>({
+    name: `get ${table.name}`,
+    text: text + expiry,
+    values,
+    isQuick: true,
+  });
   return found && deepFreeze(found.record);
 }
 
@@ -49,7 +54,7 @@ export async function readPage(
   if (after) parts.push(`(created_at, id) ${beyond} (${values.add(after.createdAt)}, ${values.add(after.id)})`);
   const text = `select record from ${table.sql} where ${allOf(parts)}
     order by created_at${direction}, id${direction} limit ${values.add(limit + 1)}`;
-  const found = await session.query<Kept>({ text, values: values.all, isQuick: findsCredentials && limit <= FEW });
+  const found = await session.query<StoredRow>({ text, values: values.all, isQuick: findsCredentials && limit <= FEW });
   const records = found.slice(0, limit).map(({ record }) => deepFreeze(record));
   const last = records.at(-1);
   return { records, next: found.length > limit && last ? { createdAt: last.createdAt, id: last.id } : null };

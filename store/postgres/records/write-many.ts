@@ -1,8 +1,8 @@
 import type { Row } from '../../row.ts';
+import type { Addition } from '../batched-writes.ts';
 import { Conflict } from '../failures.ts';
-import type { Addition } from '../write-together.ts';
 import { snake, type Table } from './tables.ts';
-import { type Cell, cellsOf, insertRecord, type Writing, type Written, XID } from './writing.ts';
+import { type Cell, cellsOf, insertRecord, type Writing, type Written, XID } from './write-record.ts';
 
 /** Where many records are written. */
 export interface ManyWriting extends Writing {

@@ -1,6 +1,6 @@
 import type { FlowDeliveryRecord } from '../../../resources/flow-delivery.ts';
+import { startPeriodicTask } from '../../../store/periodic-task.ts';
 import type { Store } from '../../../store/port.ts';
-import { startPeriodicTask } from '../../../store/repeated.ts';
 import { expiryOf } from './deliveries.ts';
 
 const MINUTE_MS = 60_000;

@@ -9,7 +9,7 @@ const MOST_EXACT = 20_000;
 export type Buckets = readonly number[];
 
 /** How long calls took: exactly for a few, in buckets for many. */
-export class Spread {
+export class Histogram {
   #values: number[] | undefined = [];
   /** How many values lie in each bucket, by its number. */
   #counts: number[] = [];
@@ -26,7 +26,7 @@ export class Spread {
     for (let at = from; at + 1 < buckets.length; at += 2) this.#count(buckets[at] ?? 0, buckets[at + 1] ?? 0);
   }
 
-  merge(other: Spread): void {
+  merge(other: Histogram): void {
     if (other.#values) {
       for (const ms of other.#values) this.add(ms);
       return;
@@ -40,13 +40,13 @@ export class Spread {
 
   /** In their order. */
   get buckets(): Buckets {
-    const copy = new Spread();
+    const copy = new Histogram();
     copy.merge(this);
     copy.#toBuckets();
     return copy.#counts.flatMap((count, bucket) => [bucket, count]);
   }
 
-  /** The values that at least these parts of all values do not exceed, in milliseconds. Null where there are no values. */
+  /** The values that at least these parts of all values do not exceed, in milliseconds. Null if there are no values. */
   percentiles(parts: readonly number[]): (number | null)[] {
     const sorted = this.#values?.toSorted((one, other) => one - other);
     if (sorted) return parts.map((part) => sorted[rankOf(part, sorted.length)] ?? null);

@@ -1,8 +1,8 @@
 import type { Agent } from '../../resources/agent.ts';
 import type { AgentRun } from '../../resources/agent-run.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
+import { type PeriodicTask, startLeaderTask } from '../../store/periodic-task.ts';
 import type { Position, Store, Writers } from '../../store/port.ts';
-import { type PeriodicTask, startLeaderTask } from '../../store/repeated.ts';
 import { RunEnded, type RunOutcome, type RunTrace } from '../agents/exports.ts';
 import { authorOf, capsuleIn, chainOf } from '../core/access/principal.ts';
 import { makerKeyOf, ownAccessKeys } from '../core/access/visibility.ts';

@@ -4,7 +4,7 @@ import type { Row } from '../../row.ts';
 import { Conflict } from '../failures.ts';
 import { wordsOf } from '../text/words.ts';
 import { allOf, isStorable, Values } from './filters.ts';
-import type { Reading } from './reading.ts';
+import type { Reading } from './read-records.ts';
 import { type Table, uniqueHash } from './tables.ts';
 
 export interface Written {

@@ -8,10 +8,10 @@ import { personPrincipal } from './person-principal.ts';
 import type { Principal } from './principal.ts';
 
 /** The principal as it is now, or the reason why it may not continue. */
-export type Standing = Principal | ToolError;
+export type CredentialStatus = Principal | ToolError;
 
 /** Finds the standing. It is asked before every call and turn inside a long piece of work, and every second during that work. */
-export type CheckCredential = () => Promise<Standing>;
+export type CheckCredential = () => Promise<CredentialStatus>;
 
 const CHECK_INTERVAL_MS = 1000;
 
@@ -37,7 +37,7 @@ export async function checkNow(ask: CheckCredential, { onGone, onRenewed }: Cred
 }
 
 /** Asks, and turns a failure into a standing. Never rejects. */
-export function checkSafely(ask: CheckCredential): Promise<Standing> {
+export function checkSafely(ask: CheckCredential): Promise<CredentialStatus> {
   return ask().catch(toToolError);
 }
 

@@ -3,7 +3,7 @@ import type { Answer, Questions } from '../../tools/core/registry/call.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { isObject } from './message.ts';
 import { isModern } from './protocol-versions.ts';
-import { toolResult } from './wire.ts';
+import { toolResult } from './response-writer.ts';
 
 /** The kinds of questions that the client can ask its person. Only clients of 2026-07-28 say so in each request. */
 export function questionsIn(context: RequestContext): Questions | undefined {
