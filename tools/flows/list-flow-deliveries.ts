@@ -10,9 +10,9 @@ import { orNameOf, refTo } from '../../resources/markers.ts';
 import type { Caller } from '../core/history/withheld.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
+import { showDelivery } from './inbound/deliveries.ts';
 import { isRunAs } from './run-as.ts';
 import { seesContent } from './runs.ts';
-import { showDelivery } from './inbound/deliveries.ts';
 
 export const listFlowDeliveries = defineTool({
   name: 'list_flow_deliveries',

@@ -45,7 +45,7 @@ const triggerFlow = defineTool({
   }),
   output: flowRun,
   errors: ['not_found', 'conflict'],
-  goesOn: ({ status }) => status === 'queued' || status === 'running',
+  isPending: ({ status }) => status === 'queued' || status === 'running',
   shown: showRun,
 
   async handler({ id, input, wait }, { store, principal, server, signal, write, repeat, fail }) {

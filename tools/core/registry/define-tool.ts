@@ -75,7 +75,7 @@ interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObject, Cod
   /** A repeat under the same idempotency key finds what the first call began, and begins nothing twice. */
   readonly findsBegun?: true;
   /** Whether the answer is about work that continues. */
-  goesOn?(output: z.output<Output>): boolean;
+  isPending?(output: z.output<Output>): boolean;
   handler(input: z.output<Input>, context: SteppingContext<Readers & TextSearch, Code>): Promise<z.input<Output>>;
 }
 
