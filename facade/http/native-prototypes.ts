@@ -8,7 +8,7 @@ import {
   ServerResponse,
 } from 'node:http';
 import type { Express } from 'express';
-import { contextOf, RequestContext, runningRequest } from './request-context.ts';
+import { RequestContext } from './request-context.ts';
 
 interface NativeServer {
   readonly server: Server;
@@ -46,7 +46,7 @@ export function createNativeServer(
   });
   const serve: RequestListener = (request, response) => {
     try {
-      runningRequest.run(contextOf(response), answer, request, response);
+      answer(request, response);
     } catch (error) {
       onUncaught(error, response);
     }

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Door } from '../../resources/audit-entry.ts';
@@ -158,6 +157,3 @@ export function contextOf(response: ServerResponse): RequestContext {
   if ('context' in response && response.context instanceof RequestContext) return response.context;
   throw new Error('The response was not made by the server of createNativeServer.');
 }
-
-/** The request that the running code belongs to, also after its answer. */
-export const runningRequest = new AsyncLocalStorage<RequestContext>();

@@ -70,7 +70,7 @@ async function sayStarted(
 }
 
 /**
- * From now on, an error that a request or work in the background left to nobody ends nothing: it is logged, with the id of its request, and
+ * From now on, an error that a request or work in the background left to nobody ends nothing: it is logged and
  * counted. During the start such an error still ends the process.
  */
 export function surviveErrors({ onUncaught }: RunningServer): void {
