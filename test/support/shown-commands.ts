@@ -80,7 +80,7 @@ export async function runShown(blocks: readonly Block[], { cwd, env }: ShellOpti
   return outputs.map((output) => output ?? '');
 }
 
-/** Except in a full run, a script runs without npm, which takes as long as the script. */
+/** A server runs without npm, which does not end with it; except in a full run every script does, as npm takes as long as the script. */
 const npm = () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly scripts: Readonly<Record<string, string>>;
@@ -88,6 +88,7 @@ const npm = () => {
   const programs = Object.entries(scripts).filter(([name, script]) => script.startsWith('node ') && name !== 'start');
   return `npm() {
   if [ "$1" = start ]; then exec ${scripts.start}; fi
+${FULL ? '  command npm "$@"; return' : ''}
   shift; if [ "$1" = -s ]; then shift; fi
   local name=$1; shift; if [ "\${1:-}" = -- ]; then shift; fi
   case $name in
@@ -100,7 +101,7 @@ ${programs.map(([name, script]) => `    ${name}) ${script} "$@" ;;`).join('\n')}
 
 const PRELUDE = `set -euo pipefail
 curl() { command curl --fail-with-body --silent --show-error "$@"; }
-${FULL ? '' : npm()}
+${npm()}
 server=
 stop_server() { if [ -n "$server" ]; then kill "$server" && wait "$server" || true; fi; }
 trap stop_server EXIT
