@@ -1,4 +1,4 @@
-import './begun.ts';
+import './preloaded-call.ts';
 import { firstCalls } from './pages/home/first-calls.ts';
 import { request } from './transport.ts';
 

@@ -12,7 +12,7 @@ import { Unknown } from './components/unknown.tsx';
 import { Layout } from './frame/layout.tsx';
 import { useIdentityQuestion } from './identity.ts';
 import { type LazyComponent, lazy } from './lazy.tsx';
-import { startLive } from './live.ts';
+import { startLive } from './live-updates.ts';
 import { pageAt, pages } from './pages.ts';
 import { followLinks, usePlace } from './router.ts';
 import { keepBegun } from './store.ts';

@@ -1,10 +1,10 @@
 import { useEffect } from 'preact/hooks';
 import { refs, titleOf } from './kinds.ts';
-import { usePages } from './pages-of.ts';
 import { searchMemberOf } from './schema.ts';
-import { useSettled } from './settled.ts';
 import { useAnswer } from './store.ts';
 import { useTool } from './tools.ts';
+import { usePages } from './use-paged-list.ts';
+import { useSettled } from './use-settled.ts';
 
 export interface Records {
   readonly options: readonly RecordOption[];

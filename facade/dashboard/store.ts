@@ -1,5 +1,5 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
-import './begun.ts';
+import './preloaded-call.ts';
 import { CallError, call, outputIn, type ToolResult } from './client.ts';
 import { hearTabs, tellTabs } from './tabs.ts';
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Pages } from '../pages-of.ts';
+import type { Pages } from '../use-paged-list.ts';
 import { ErrorBox } from './error-box.tsx';
 import { Table, type TableProps } from './table.tsx';
 import { Skeleton } from './waiting.tsx';

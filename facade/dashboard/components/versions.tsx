@@ -1,9 +1,9 @@
 import { useEffect } from 'preact/hooks';
-import { usePages } from '../pages-of.ts';
 import { setQuery, usePlace } from '../router.ts';
 import { act, useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useMay } from '../tools.ts';
+import { usePages } from '../use-paged-list.ts';
 import { AskButton } from './action.tsx';
 import { Button } from './button.tsx';
 import { Diff, type DiffAnswer } from './diff.tsx';

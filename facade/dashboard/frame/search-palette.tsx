@@ -5,10 +5,10 @@ import { wordOf } from '../format.ts';
 import { pathOfType } from '../kinds.ts';
 import { groups, pages } from '../pages.ts';
 import { go } from '../router.ts';
-import { useSettled } from '../settled.ts';
 import { useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useMay, useNames } from '../tools.ts';
+import { useSettled } from '../use-settled.ts';
 
 interface Hit {
   readonly type: string;
@@ -18,7 +18,7 @@ interface Hit {
   readonly parent?: { readonly type: string; readonly id: string };
 }
 
-type Found = Readonly<{ key: string; icon: IconName; title: string; more: string; path: string }>;
+type FoundEntry = Readonly<{ key: string; icon: IconName; title: string; more: string; path: string }>;
 
 /** Pages and records by a few letters. Arrows choose, Enter opens. */
 export function SearchPalette({ onClose }: { readonly onClose: () => void }) {
@@ -91,7 +91,7 @@ function FoundList({
   typed,
   onOpen,
 }: {
-  readonly found: readonly Found[];
+  readonly found: readonly FoundEntry[];
   readonly place: number;
   readonly typed: string;
   readonly onOpen: (path: string) => void;
@@ -119,7 +119,7 @@ function FoundList({
   );
 }
 
-function useFound(typed: string): readonly Found[] {
+function useFound(typed: string): readonly FoundEntry[] {
   const asked = useSettled(typed);
   const names = useNames();
   const maySearch = useMay('search');
@@ -136,7 +136,7 @@ function useFound(typed: string): readonly Found[] {
   return [...named.slice(0, typed === '' ? 30 : 5), ...records];
 }
 
-function foundOf(hit: Hit): Found[] {
+function foundOf(hit: Hit): FoundEntry[] {
   const path = pathOfType(hit.type, hit.id) ?? (hit.parent && pathOfType(hit.parent.type, hit.parent.id));
   if (path === undefined) return [];
   const icon = pages.find((page) => path.startsWith(`${page.path}/`))?.icon ?? 'document';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { type Answer, act, go, text, useAnswer, useNames, usePages, useTitle, useTool } from '../app.ts';
 import { VersionHistory } from '../components/versions.tsx';
-import { useLive } from '../live.ts';
+import { useLive } from '../live-updates.ts';
 import {
   Avatar,
   Badge,

@@ -1,6 +1,6 @@
 import { labelOf, number, useMay, usePlace, useTool, wordOf } from '../app.ts';
 import { FilterChoice, FilterText } from '../components/filters.tsx';
-import { useLive } from '../live.ts';
+import { useLive } from '../live-updates.ts';
 import type { JsonSchema } from '../schema.ts';
 import { Avatar, Badge, Button, type Column, Empty, ErrorBox, LinkButton, Skeleton, Table, Time } from '../ui.ts';
 import { type Filter, filtersOf, useRows } from './list-rows.ts';

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type ListedTool, usePages } from '../app.ts';
 import { type JsonSchema, searchMemberOf, withoutNull } from '../schema.ts';
-import { useSettled } from '../settled.ts';
+import { useSettled } from '../use-settled.ts';
 import { type KindSpec, type Row, titleOf } from './spec.ts';
 
 /** A member of the input of a list tool that has few values. */

@@ -23,7 +23,7 @@ export interface Asset {
 }
 
 /** Which files a page begins with. */
-export interface Beginning {
+export interface EntryFiles {
   readonly script: string;
   /** The script that begins the calls of the home page. */
   readonly begin: string;
@@ -40,7 +40,7 @@ export interface Beginning {
   readonly pages: Readonly<Record<string, readonly string[]>>;
 }
 
-export type Built = Readonly<{ beginning: Beginning; assets: readonly Asset[]; views: BuiltViews }>;
+export type Built = Readonly<{ beginning: EntryFiles; assets: readonly Asset[]; views: BuiltViews }>;
 
 /** Bundles the dashboard and the pages for hosts. esbuild and its process are needed for this only, so they are loaded here and ended afterwards. */
 export async function buildDashboard(): Promise<Built> {
@@ -110,7 +110,7 @@ function fileOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-function beginningIn(outputs: Readonly<Record<string, Output>>, assets: readonly Asset[]): Beginning {
+function beginningIn(outputs: Readonly<Record<string, Output>>, assets: readonly Asset[]): EntryFiles {
   const named = (pattern: RegExp) => {
     const found = assets.find(({ name }) => pattern.test(name));
     if (!found) throw new Error(`The bundle of the dashboard has no file ${pattern}.`);

@@ -5,14 +5,14 @@ import type { Middleware } from '../../http/middleware.ts';
 import { cookiesNamed } from '../../http/session-cookie.ts';
 import type { Boot } from '../boot-data.ts';
 import { usedTools } from '../views/used-tools.ts';
-import type { Asset, Beginning, Built } from './build.ts';
-import { readBuild } from './kept-build.ts';
-import { type Asked, POLICY, shell } from './shell.ts';
+import type { Asset, Built, EntryFiles } from './build.ts';
+import { readBuild } from './cached-build.ts';
+import { POLICY, type ShellInput, shell } from './shell.ts';
 import { viewWith } from './views.ts';
 
 export type Booted = Omit<Boot, 'version'>;
-export type Theme = Asked['theme'];
-export type Looks = Pick<Beginning, 'style' | 'font' | 'icon'>;
+export type Theme = ShellInput['theme'];
+export type Looks = Pick<EntryFiles, 'style' | 'font' | 'icon'>;
 
 /** Serves the page and the files it is made of. */
 export interface Dashboard {
@@ -128,7 +128,7 @@ function sendAsset({ headers }: IncomingMessage, response: ServerResponse, { nam
 }
 
 /** The choice of light or dark that the page keeps in a cookie, so that its first paint is right. */
-function themeIn({ headers }: IncomingMessage): Asked['theme'] {
+function themeIn({ headers }: IncomingMessage): ShellInput['theme'] {
   const [theme] = cookiesNamed('admin-theme', headers.cookie ?? '');
   return theme === 'light' || theme === 'dark' ? theme : undefined;
 }

@@ -1,6 +1,6 @@
 import { Html, html } from '../../sign-in/html.ts';
 import type { Boot } from '../boot-data.ts';
-import type { Beginning } from './build.ts';
+import type { EntryFiles } from './build.ts';
 
 /** Nothing but our own files, no inline script or style, and no text that becomes markup or script. */
 export const POLICY = [
@@ -17,10 +17,10 @@ export const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-export type Asked = Readonly<{ path: string; theme: 'light' | 'dark' | undefined }>;
+export type ShellInput = Readonly<{ path: string; theme: 'light' | 'dark' | undefined }>;
 
 /** The page of every path. It shows its frame at once, and what is in it when the script has run. */
-export function shell(boot: Boot, beginning: Beginning, { path, theme }: Asked): string {
+export function shell(boot: Boot, beginning: EntryFiles, { path, theme }: ShellInput): string {
   const asset = (name: string) => `${boot.base}/assets/${name}`;
   const isHome = path === '/';
   const scripts = [...beginning.chunks, ...pageScripts(path, beginning), ...(isHome ? [beginning.plot] : [])];
@@ -48,7 +48,7 @@ ${scripts.map((name) => html`<link rel="modulepreload" href="${asset(name)}">`)}
 }
 
 /** A page below `/agents` is in the file `agents`. */
-function pageScripts(path: string, { pages }: Beginning): readonly string[] {
+function pageScripts(path: string, { pages }: EntryFiles): readonly string[] {
   const [, name = ''] = path.split('/');
   return pages[name === '' ? 'home' : name] ?? [];
 }

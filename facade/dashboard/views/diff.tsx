@@ -7,9 +7,9 @@ import { Ref } from '../components/value.tsx';
 import { VersionHistory, type VersionRow } from '../components/versions.tsx';
 import { wordOf } from '../format.ts';
 import { pathOf } from '../kinds.ts';
-import type { ListAnswer } from '../pages-of.ts';
 import { keepAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
+import type { ListAnswer } from '../use-paged-list.ts';
 import { beginAt } from './host/router.ts';
 import { type Members, type ShownCall, start } from './start.tsx';
 

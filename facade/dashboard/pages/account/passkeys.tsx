@@ -6,12 +6,12 @@ import { NamePasskey } from './name-passkey.tsx';
 
 type Passkey = Readonly<{ id: string; name: string; isSynced: boolean; createdAt: string; lastUsedAt?: string }>;
 
-type Asked = { readonly what: 'add' } | { readonly what: 'rename' | 'remove'; readonly passkey: Passkey };
+type PasskeyDialog = { readonly what: 'add' } | { readonly what: 'rename' | 'remove'; readonly passkey: Passkey };
 
 /** The passkeys of a person: one's own to add, rename and remove, those of others to remove. */
 export function Passkeys({ userId }: { readonly userId: string }) {
   const pages = usePages<Passkey>('list_passkeys', { userId, limit: 20 });
-  const [asked, setAsked] = useState<Asked>();
+  const [asked, setAsked] = useState<PasskeyDialog>();
   const problem = useProblem();
   const isOwn = userId === boot.user.id;
   const close = () => setAsked(undefined);
@@ -64,7 +64,7 @@ const COLUMNS: readonly Column<Passkey>[] = [
   { title: 'Added', cell: ({ createdAt }) => <Time at={createdAt} />, end: true, spare: 1 },
 ];
 
-function actions(isOwn: boolean, ask: (asked: Asked) => void) {
+function actions(isOwn: boolean, ask: (asked: PasskeyDialog) => void) {
   const cell = (passkey: Passkey) => (
     <Menu
       label={`Actions for ${passkey.name}`}

@@ -1,6 +1,6 @@
 import { useMay, usePages } from '../../app.ts';
-import { useRenewed } from '../../renewed.ts';
 import { type Column, Empty, LinkButton, PagedTable } from '../../ui.ts';
+import { useRenewed } from '../../use-renewed.ts';
 import type { Budget } from './budget.ts';
 import { Limit, Used } from './used.tsx';
 

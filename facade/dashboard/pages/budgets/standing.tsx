@@ -1,7 +1,7 @@
 import { counted, percent } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
-import { useRenewed } from '../../renewed.ts';
 import { NamedValue, Time } from '../../ui.ts';
+import { useRenewed } from '../../use-renewed.ts';
 import { amount, type Budget, kindOf, limitWords, stateOf } from './budget.ts';
 import { Renewal, Subject, Used } from './used.tsx';
 

@@ -1,7 +1,7 @@
 import { counted, setQuery, useMay, usePages, usePlace } from '../../app.ts';
 import { FilterText } from '../../components/filters.tsx';
 import { optionsOf, Select } from '../../components/form/select.tsx';
-import { useLive } from '../../live.ts';
+import { useLive } from '../../live-updates.ts';
 import { Badge, type Column, Empty, ErrorBox, LinkButton, Skeleton, Table, Time } from '../../ui.ts';
 import type { ThreadRow } from './records.ts';
 

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { act, counted, go, text, useAnswer, useMay, useNames, usePages, useTitle } from '../../app.ts';
 import { Form } from '../../components/form/form.tsx';
-import { useLive } from '../../live.ts';
+import { useLive } from '../../live-updates.ts';
 import {
   Badge,
   Button,

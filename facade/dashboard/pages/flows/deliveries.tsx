@@ -1,6 +1,6 @@
 import { exactTime, usePages } from '../../app.ts';
-import { useRenewed } from '../../renewed.ts';
 import { Badge, Empty, Link, PagedTable, Time, type Tone } from '../../ui.ts';
+import { useRenewed } from '../../use-renewed.ts';
 import { pathOfRuns } from './runs.tsx';
 import { schemeNamed } from './schemes.ts';
 

@@ -1,7 +1,7 @@
 import { act, duration, go, labelOf, useAnswer, useMay, useTools } from '../../app.ts';
 import { CancelRun } from '../../components/cancel-run.tsx';
-import { useRenewed } from '../../renewed.ts';
 import { AskButton, Badge, ErrorBox, Json, LinkButton, Mono, Skeleton, Time } from '../../ui.ts';
+import { useRenewed } from '../../use-renewed.ts';
 import type { Run, RunStep } from './run.ts';
 
 /** One run: its steps on a timeline, why one failed, what each got and gave. */

@@ -1,6 +1,6 @@
 import { duration, usePages, usePlace } from '../../app.ts';
-import { useRenewed } from '../../renewed.ts';
 import { Badge, type Column, Empty, PagedTable, Ref, Time } from '../../ui.ts';
+import { useRenewed } from '../../use-renewed.ts';
 import type { Run } from './run.ts';
 import { RunDetail } from './run-detail.tsx';
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { act, useMay, usePages } from '../../app.ts';
-import { useRenewed } from '../../renewed.ts';
 import { ActionButton, Badge, type Column, Empty, PagedTable, Ref, Segments, Time } from '../../ui.ts';
+import { useRenewed } from '../../use-renewed.ts';
 
 interface Delivery {
   readonly id: string;

@@ -7,7 +7,7 @@ import { request } from './transport.ts';
  * Changes that others make. One tab holds the stream for all, because browsers open six connections to a server and each stream takes one:
  * whoever holds the lock listens for what every tab follows, and hands on what it hears.
  */
-type Said =
+type LiveMessage =
   | { readonly kind: 'follow'; readonly tab: string; readonly uris: readonly string[] }
   | { readonly kind: 'who' }
   | { readonly kind: 'changed'; readonly uri: string }
@@ -21,7 +21,7 @@ const own = new Map<string, number>();
 const others = new Map<string, readonly string[]>();
 let restart: (() => void) | undefined;
 
-channel.onmessage = ({ data }: MessageEvent<Said>) => {
+channel.onmessage = ({ data }: MessageEvent<LiveMessage>) => {
   if (data.kind === 'follow') {
     if (data.uris.length > 0) others.set(data.tab, data.uris);
     else others.delete(data.tab);
@@ -30,7 +30,7 @@ channel.onmessage = ({ data }: MessageEvent<Said>) => {
   else hear(data);
 };
 
-function say(said: Said): void {
+function say(said: LiveMessage): void {
   channel.postMessage(said);
 }
 
@@ -38,7 +38,7 @@ function sayFollowed(): void {
   say({ kind: 'follow', tab, uris: [...own.keys()] });
 }
 
-function hear(said: Said): void {
+function hear(said: LiveMessage): void {
   if (said.kind === 'changed') renewSoon();
   else if (said.kind === 'tools') void loadTools();
 }
@@ -126,7 +126,7 @@ async function listenUntilRestart(): Promise<void> {
 
 function handOn({ method, params }: { readonly method: string; readonly params?: Readonly<Record<string, unknown>> }) {
   failures = 0;
-  const said: Said | undefined =
+  const said: LiveMessage | undefined =
     method === 'notifications/resources/updated'
       ? { kind: 'changed', uri: String(params?.uri) }
       : method === 'notifications/tools/list_changed'

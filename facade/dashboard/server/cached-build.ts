@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Asset, type Beginning, type Built, buildDashboard, root, SHARED, sources } from './build.ts';
+import { type Asset, type Built, buildDashboard, type EntryFiles, root, SHARED, sources } from './build.ts';
 import type { BuiltViews } from './views.ts';
 
 const cache = join(root, 'node_modules/.cache/agent-admin-dashboard');
@@ -45,7 +45,7 @@ function hashOfSources(): string {
 function readKept(folder: string): Built | undefined {
   try {
     const { beginning, names, views } = JSON.parse(readFileSync(join(folder, 'build.json'), 'utf8')) as {
-      readonly beginning: Beginning;
+      readonly beginning: EntryFiles;
       readonly names: readonly string[];
       readonly views: BuiltViews;
     };
