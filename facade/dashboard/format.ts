@@ -107,7 +107,7 @@ export function number(value: number, most = 2): string {
   return digits === '-0' ? '0' : grouped(digits);
 }
 
-/** With commas between thousands. What is no decimal number, such as `NaN` or `1e+21`, stays. */
+/** With commas between thousands. What is not a decimal number, such as `NaN` or `1e+21`, stays. */
 function grouped(digits: string): string {
   return digits.replace(/^-?\d+(?=\.|$)/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ','));
 }
@@ -130,7 +130,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
-/** How long something took, or has taken so far: `230 ms`, `4.2 s`, `3 min`. Empty where it has not begun. */
+/** How long something took, or has taken so far: `230 ms`, `4.2 s`, `3 min`. Empty if it has not begun. */
 export function duration(from: string | undefined, to: string | undefined): string {
   if (from === undefined) return '';
   const ms = (to === undefined ? Date.now() : Date.parse(to)) - Date.parse(from);

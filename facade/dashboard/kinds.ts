@@ -6,7 +6,7 @@ export interface Kind {
   readonly many: string;
   readonly list: string;
   readonly get?: string;
-  /** The path of its page; empty where there is none. */
+  /** The path of its page; empty if there is none. */
   readonly path: string;
   /** The member that people know a record by. See `titleOf`. */
   readonly title: string;
@@ -91,7 +91,7 @@ export function refOfId(id: string): Kind | undefined {
   return byPrefix.get(/^[a-z]{3}_/.exec(id)?.[0] ?? '-');
 }
 
-/** The page of a record, where there is one. */
+/** The page of a record, if there is one. */
 export function pathOf(id: string): string | undefined {
   const path = refOfId(id)?.path;
   return path ? `${path}/${encodeURIComponent(id)}` : undefined;

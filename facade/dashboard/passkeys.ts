@@ -48,7 +48,7 @@ interface SignedIn {
   readonly passkeyProblem?: string;
 }
 
-/** @throws CallError where nobody is signed in any more, or somebody else */
+/** @throws CallError if nobody is signed in any more, or somebody else */
 export async function signedInNow(): Promise<SignedIn> {
   const state = await ask<SignedIn>('/sign-in/state');
   if (state.userId === boot.user.id) return state;

@@ -8,7 +8,7 @@ import { useSettled } from './use-settled.ts';
 
 export interface Records {
   readonly options: readonly RecordOption[];
-  /** Loads further ones; undefined where that is all. */
+  /** Loads further ones; undefined if that is all. */
   readonly more: (() => void) | undefined;
 }
 
@@ -22,7 +22,7 @@ const MOST_LOOKED_AT = 1000;
 
 /**
  * The records of a kind by id and name: the first ones, or those with the word in id or name. The server searches where a tool of it can,
- * otherwise records are loaded and looked through. Undefined where the person cannot list them.
+ * otherwise records are loaded and looked through. Undefined if the person cannot list them.
  */
 export function useRecords(kind: string, word = ''): Records | undefined {
   const ref = refs[kind];

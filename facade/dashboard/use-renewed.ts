@@ -7,8 +7,8 @@ const SLOWER = 1.5;
 const RENEWED = /^(get_flow_run|list_flow_runs|list_flow_deliveries|list_webhook_deliveries|list_budgets)$/;
 
 /**
- * Asks for runs again while one is under way, and for deliveries and what is used of budgets: they are no records that could be followed. What
- * ends soon is seen to end soon, and the longer a run takes, the less often it is asked for.
+ * Asks for runs again while one is under way, and for deliveries and what is used of budgets: they are not records that could be followed.
+ * What ends soon is seen to end soon, and the longer a run takes, the less often it is asked for.
  */
 export function useRenewed(underWay: boolean): void {
   useEffect(() => {

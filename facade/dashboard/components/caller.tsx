@@ -4,7 +4,7 @@ import { Link } from './small.tsx';
 /** Who called, as the audit log and runs name them. */
 export type CallerRef = Readonly<{ type: string; id: string; name: string }>;
 
-/** A caller by the name of then, leading to its page where there is one. */
+/** A caller by the name of then, leading to its page if there is one. */
 export function Caller({ caller: { type, id, name } }: { readonly caller: CallerRef }) {
   const path = pathOf(id);
   return (

@@ -147,7 +147,7 @@ function Cells({ left, right, changed, named }: SideRow & { readonly named: bool
   );
 }
 
-/** A line with names in the place of ids, leading to the records. */
+/** A line with names in place of ids, leading to the records. */
 function Named({ line }: { readonly line: string }) {
   const ids = idsIn(line);
   if (ids.length === 0) return line || ' ';

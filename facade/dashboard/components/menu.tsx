@@ -14,7 +14,7 @@ export interface MenuItem {
   readonly run: () => void;
 }
 
-/** Further actions in a native popover. Nothing where there are none. */
+/** Further actions in a native popover. Nothing if there are none. */
 export function Menu({ items: all, label = text.more }: Readonly<{ items: readonly MenuItem[]; label?: string }>) {
   const id = useId();
   const ref = useRef<HTMLDivElement>(null);

@@ -10,7 +10,7 @@ interface PagedTableProps<Row> extends Pick<TableProps<Row>, 'label' | 'columns'
   readonly keyOf?: (row: Row) => string;
   /** Shown where there are no rows. */
   readonly none: ComponentChildren;
-  /** As many grey lines stand in the place of rows that are on their way. */
+  /** As many grey lines stand in place of rows that are on their way. */
   readonly lines?: number;
 }
 

@@ -5,7 +5,7 @@ export function Waiting() {
   return <div class="waiting" role="status" aria-label={text.loading} />;
 }
 
-/** Grey lines in the place of what is on its way. */
+/** Grey lines in place of what is on its way. */
 export function Skeleton({ lines = 3 }: { readonly lines?: number }) {
   return (
     <div class="skeleton" role="status" aria-label={text.loading}>

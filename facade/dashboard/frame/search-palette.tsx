@@ -82,7 +82,7 @@ function PaletteInput({ typed, chosen, onType, onKey }: PaletteInputProps) {
   );
 }
 
-/** Preact's types want a `list` beside this role; ours is no datalist. */
+/** Preact's types want a `list` beside this role; ours is not a datalist. */
 const COMBOBOX: object = { role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'palette-list' };
 
 function FoundList({

@@ -24,7 +24,7 @@ export interface KindSpec extends Kind {
   readonly columns?: readonly Column<Row>[];
   /** As `list_versions` names it, where there are versions. */
   readonly versions?: string;
-  /** Says what such records are for, where there are none yet. */
+  /** Says what such records are for, if there are none yet. */
   readonly empty: string;
   /** Where the first ones come from, if nobody makes them one by one. */
   readonly source?: { readonly label: string; readonly to: string; readonly needs: string };

@@ -178,7 +178,7 @@ function columnsOf({ by, currency }: UsageAnswer) {
 
 const PAGES: Readonly<Record<string, string>> = { key: 'key', capsule: 'capsule', user: 'admin-user', flow: 'flow' };
 
-/** What a row is about, leading to its page where there is one. */
+/** What a row is about, leading to its page if there is one. */
 function Subject({ row: { key, name }, by }: { readonly row: UsageRow; readonly by: string }) {
   const path =
     pathOf(key) ?? (PAGES[by] && refs[PAGES[by]]?.path && `${refs[PAGES[by]]?.path}/${encodeURIComponent(key)}`);

@@ -17,7 +17,7 @@ export const SHARED: readonly string[] = [
 export interface Asset {
   readonly name: string;
   readonly plain: Buffer;
-  /** Undefined where compression gains nothing. */
+  /** Undefined if compression gains nothing. */
   readonly br?: Buffer;
   readonly gzip?: Buffer;
 }

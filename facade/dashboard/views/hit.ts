@@ -26,7 +26,7 @@ function foundHit({ type, id, title, parent }: Members, snippet: string): Hit {
   return { type: String(type), id: String(id), title: String(title), snippet, ...(inside && { parent: inside }) };
 }
 
-/** The call that reads the record, or the one that it is read with. Undefined where there is none. */
+/** The call that reads the record, or the one that it is read with. Undefined if there is none. */
 export function readerOf({ type, id, parent }: Hit): { readonly tool: string; readonly input: object } | undefined {
   if (type === 'product-user') return { tool: 'get_user', input: { userId: id } };
   const own = refs[type]?.get;

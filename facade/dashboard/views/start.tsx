@@ -14,7 +14,7 @@ export type Members = Readonly<Record<string, unknown>>;
 
 /** One call of a tool, to be shown. */
 export interface ShownCall<Output = Members> {
-  /** Undefined where the host does not say. */
+  /** Undefined if the host does not say. */
   readonly tool: string | undefined;
   readonly input: Members;
   readonly output: Output;

@@ -5,7 +5,7 @@ interface AddTypedProps {
   readonly label: string;
   readonly placeholder: string;
   readonly options?: readonly { readonly value: string; readonly label: string }[];
-  /** What would be added; undefined where what is typed is nothing to add. */
+  /** What would be added; undefined if what is typed is nothing to add. */
   readonly read: (typed: string) => string | undefined;
   readonly onAdd: (value: string) => void;
   /** The button, told what adds and whether there is nothing to add. */

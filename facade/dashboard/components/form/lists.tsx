@@ -53,7 +53,7 @@ function Lines(props: PartProps) {
   );
 }
 
-/** The word that may stand in the place of a list of texts, such as `all`. */
+/** The word that may stand in place of a list of texts, such as `all`. */
 export function wordBeside({ anyOf = [] }: JsonSchema): string | undefined {
   const isTexts = ({ type, items }: JsonSchema) => type === 'array' && items?.type === 'string';
   const [word] = anyOf.map(onlyValue).filter((only) => only !== undefined);

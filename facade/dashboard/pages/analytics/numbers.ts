@@ -61,7 +61,7 @@ export function periodOf(from: string, interval: string | undefined): string {
   return interval === 'month' ? `${month} ${year.slice(2)}` : `${month} ${day}`;
 }
 
-/** How a number changed since the period before, and whether less of it is better. Undefined where that says nothing. */
+/** How a number changed since the period before, and whether less of it is better. Undefined if that says nothing. */
 export function changeOf(member: string, now: unknown, before: unknown): GrowthProps | undefined {
   if (typeof now !== 'number' || typeof before !== 'number') return undefined;
   const inverse = /churn|contraction|bounce|pastDue|ended|deleted|critical|warning|insights/i.test(member);

@@ -130,7 +130,7 @@ interface AddingProps {
   readonly onPick: (option: string) => void;
 }
 
-/** Picks one more of what is left. Nothing where nothing is. */
+/** Picks one more of what is left. Nothing if nothing is. */
 function Adding({ label, options, words = (option) => option, onPick }: AddingProps) {
   if (options.length === 0) return null;
   return (

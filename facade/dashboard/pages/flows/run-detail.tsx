@@ -51,7 +51,7 @@ export function RunDetail({ id, back }: { readonly id: string; readonly back?: s
   );
 }
 
-/** Does the run again: from the step that failed, where there is one, or from the beginning. */
+/** Does the run again: from the step that failed, if there is one, or from the beginning. */
 function RetryButton({ run: { id, flowId, steps } }: { readonly run: Run }) {
   const may = useMay('retry_flow_run');
   if (!may) return null;

@@ -31,7 +31,7 @@ function withoutSignature(schema: JsonSchema): JsonSchema {
 const NOBODY = 'Nobody signs: callers use an API key';
 
 interface SignatureFrameProps extends PartProps {
-  /** As it is stored. What stands there in the place of the secret keeps it. */
+  /** As it is stored. What stands there in place of the secret keeps it. */
   readonly before: Signature | undefined;
 }
 

@@ -14,7 +14,7 @@ export function metricInput(span: Span): object {
   return { interval: 'day', from: new Date(Date.now() - 30 * DAY_MS).toISOString().slice(0, 10) };
 }
 
-/** The latest changes; reads are no news. */
+/** The latest changes; reads are not news. */
 export const HAPPENED = { limit: 10, outcome: 'ok', changes: true };
 
 /** What the home page asks first, as far as the person may. */

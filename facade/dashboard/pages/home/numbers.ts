@@ -29,7 +29,7 @@ export function useMetric<Output>(tool: string, span: Span) {
 
 export interface Headline {
   readonly value: number;
-  /** By how much it grew, as a part of one. Undefined where there is nothing to compare with. */
+  /** By how much it grew, as a part of one. Undefined if there is nothing to compare with. */
   readonly growth: number | undefined;
   readonly course: readonly number[];
 }
