@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentIdentity } from './agent-identity.ts';
 import { bookkeeping, nameText, recordId } from './fields.ts';
-import { A_MODEL, inForms, orNameOf, refTo } from './markers.ts';
+import { A_MODEL, orNameOf, refTo, withFormHints } from './markers.ts';
 
 export const agentStatus = z.enum(['active', 'paused', 'deleted']);
 
@@ -15,9 +15,9 @@ export const agentFields = {
   name: nameText(120),
   displayName: z.string().min(1).max(200),
   description: z.string().max(2000),
-  modelPreference: inForms(z.string().min(1).max(200), A_MODEL).describe('Model id, see list_models.'),
+  modelPreference: withFormHints(z.string().min(1).max(200), A_MODEL).describe('Model id, see list_models.'),
   instructions: z.string().max(100_000).describe('System prompt of the agent.'),
-  tools: inForms(z.array(z.string().min(1).max(200)).max(500), { control: 'tools' }).describe(
+  tools: withFormHints(z.array(z.string().min(1).max(200)).max(500), { control: 'tools' }).describe(
     'Tool allowlist: tool names or globs such as `list_*`.',
   ),
   skillIds: z.array(orNameOf('skill', refTo('skill', recordId))).max(100),

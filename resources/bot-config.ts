@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, recordId } from './fields.ts';
-import { A_MODEL, inForms, serverManaged } from './markers.ts';
+import { A_MODEL, serverManaged, withFormHints } from './markers.ts';
 
 /** The id of the only record, and the `entityId` of its versions. */
 export const BOT_CONFIG_ID = 'bot-config';
@@ -25,7 +25,7 @@ const botConfigFields = {
     .record(sectionName, sectionText)
     .refine((sections) => Object.keys(sections).length <= 100, 'Has too many sections; give at most 100.')
     .describe('Sections of the system prompt by name, in order.'),
-  defaultModel: inForms(z.string().min(1).max(200), A_MODEL).describe('Model id, see list_models.'),
+  defaultModel: withFormHints(z.string().min(1).max(200), A_MODEL).describe('Model id, see list_models.'),
   maxTokens: z.int().min(1024).max(32768).describe('Most tokens of one answer.'),
 };
 

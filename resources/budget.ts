@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
-import { inForms, orAgentName } from './markers.ts';
+import { orAgentName, withFormHints } from './markers.ts';
 
 export const budgetSubjectType = z.enum(['key', 'capsule', 'app', 'agent']);
 export type BudgetSubjectType = z.infer<typeof budgetSubjectType>;
@@ -33,7 +33,7 @@ export const budgetFields = {
     .positive()
     .max(1e12)
     .describe('Most in one period: whole calls or tokens, or units of the workspace currency.'),
-  warnAt: inForms(z.number().min(0.01).max(1), { title: 'Warn at' }).describe(
+  warnAt: withFormHints(z.number().min(0.01).max(1), { title: 'Warn at' }).describe(
     'Part of the limit at which `budget.warned` happens. Default: 0.8.',
   ),
   enabled: z.boolean().describe('False: it neither counts nor refuses.'),

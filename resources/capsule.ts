@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, nameText, recordId, time, timestamp } from './fields.ts';
-import { argumentsByTool, inForms } from './markers.ts';
+import { argumentsByTool, withFormHints } from './markers.ts';
 
 export const capsuleStatus = z.enum(['draft', 'live', 'disabled']);
 
@@ -12,10 +12,10 @@ const entries = z.array(z.string().trim().min(1).max(200)).max(500);
 export const capsuleFields = {
   name: nameText(120),
   description: z.string().max(2000),
-  allowedTools: inForms(entries, { control: 'tools' }).describe(
+  allowedTools: withFormHints(entries, { control: 'tools' }).describe(
     'Tool names or globs such as `list_*`. A glob reaches no tool that needs `admin`.',
   ),
-  deniedTools: inForms(entries, { control: 'tools' }).describe('Tool names or globs. They beat allowedTools.'),
+  deniedTools: withFormHints(entries, { control: 'tools' }).describe('Tool names or globs. They beat allowedTools.'),
   status: capsuleStatus.describe('Only a live capsule is served.'),
   expiresAt: time.describe('When its tokens stop working.'),
   integrationAccounts: z

@@ -3,10 +3,10 @@ import { principalRef } from './audit-entry.ts';
 import { agentRef, bookkeeping, recordId, timestamp } from './fields.ts';
 import { SECRET_MASK } from './integration.ts';
 import { timezone } from './locale.ts';
-import { inForms, keptCallOf, refTo, secret } from './markers.ts';
+import { refTo, secret, storedCallOf, withFormHints } from './markers.ts';
 
 const text = z.string().max(100_000);
-const cronExpression = inForms(z.string().min(1).max(200), { control: 'cron' }).describe(
+const cronExpression = withFormHints(z.string().min(1).max(200), { control: 'cron' }).describe(
   'Five fields: minute, hour, day, month, weekday.',
 );
 const eventType = z.string().min(1).max(200).describe('Type of the events that start a run.');
@@ -21,7 +21,7 @@ const stepFields = {
   arguments: z
     .record(z.string(), z.unknown())
     .describe('Of the tool; texts are Liquid templates over `steps.<id>.output` and `input`.'),
-  when: inForms(z.string().min(1).max(2000), { control: 'code' }).describe(
+  when: withFormHints(z.string().min(1).max(2000), { control: 'code' }).describe(
     'CEL condition over `steps` and `input`; the step is skipped if false.',
   ),
   onError: z.enum(['stop', 'continue']),
@@ -39,7 +39,7 @@ export const flowStep = z.object({
 });
 export type FlowStep = z.infer<typeof flowStep>;
 
-const flowStepInput = keptCallOf(
+const flowStepInput = storedCallOf(
   'tool',
   z.strictObject({
     id: stepFields.id.refine((id) => !(id in {}), 'Every object has a member with this name; choose another.'),

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { inForms } from './markers.ts';
+import { withFormHints } from './markers.ts';
 
 const TIME_ZONE_FORM = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
 
 /** An IANA time zone such as `Europe/Berlin`. It must be in the time zone data of the runtime. */
-export const timezone = inForms(z.string().max(100), { control: 'timezone' })
+export const timezone = withFormHints(z.string().max(100), { control: 'timezone' })
   .refine(isTimezone, 'Not an IANA time zone; write it like Europe/Berlin or UTC.')
   .describe('IANA time zone, e.g. Europe/Berlin.');
 

@@ -53,7 +53,7 @@ export function callOf<T extends z.ZodObject>(tool: string, schema: T): T {
 }
 
 /** Like `callOf`, for a call that is stored now and made later. */
-export function keptCallOf<T extends z.ZodObject>(tool: string, schema: T): T {
+export function storedCallOf<T extends z.ZodObject>(tool: string, schema: T): T {
   toolArguments.add(schema, { tool, arguments: 'arguments', kept: true });
   return schema;
 }
@@ -75,7 +75,7 @@ interface FormHint {
 export const formHints = z.registry<FormHint>();
 
 /** Says what a form makes of the field. Returns the field, which keeps it whatever is described or checked of it later. */
-export function inForms<T extends z.ZodType>(schema: T, hint: FormHint): T {
+export function withFormHints<T extends z.ZodType>(schema: T, hint: FormHint): T {
   const marked = schema.clone() as T; // a clone, because schemas such as `recordId` are shared
   formHints.add(marked, hint);
   return marked;
@@ -83,7 +83,7 @@ export function inForms<T extends z.ZodType>(schema: T, hint: FormHint): T {
 
 /** Says whose id the field takes. Returns the field. */
 export function refTo<T extends z.ZodType>(ref: string, schema: T): T {
-  return inForms(schema, { ref });
+  return withFormHints(schema, { ref });
 }
 
 /** A field that takes the id of a model. */

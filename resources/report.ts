@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
-import { keptCallOf } from './markers.ts';
+import { storedCallOf } from './markers.ts';
 
 export const reportFields = {
   title: nameText(200),
@@ -12,7 +12,7 @@ const queryTool = z.string().min(1).max(200).describe('Name of a read-only tool.
 const queryArguments = z.record(z.string(), z.unknown());
 export const MOST_CHARACTERS = 20_000;
 
-export const reportQueryInput = keptCallOf(
+export const reportQueryInput = storedCallOf(
   'tool',
   z.strictObject({
     tool: queryTool,

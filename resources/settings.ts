@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentRef, bookkeeping, isNear, recordId } from './fields.ts';
 import { currency, month, timezone } from './locale.ts';
-import { A_MODEL, inForms } from './markers.ts';
+import { A_MODEL, withFormHints } from './markers.ts';
 
 /** The id of the only record. */
 export const SETTINGS_ID = 'settings';
@@ -36,7 +36,7 @@ const perMillion = z.number().min(0).max(1e6);
 
 /** What a model costs from a day on. A price of 0 is one that is known: the model costs nothing. */
 const price = z.strictObject({
-  model: inForms(z.string().trim().min(1).max(300), A_MODEL).describe('Id of a model, see list_models.'),
+  model: withFormHints(z.string().trim().min(1).max(300), A_MODEL).describe('Id of a model, see list_models.'),
   from: z.iso
     .date({ abort: true, error: 'Write a date like 2026-03-01.' })
     .refine(isNear, 'Give a date from 1900-01-01 to 2199-12-31.')

@@ -38,7 +38,7 @@ export function readSessionSecrets(folder: string): readonly string[] {
 }
 
 /** The secret that fingerprints idempotent calls. Created if missing. @throws OperatorError */
-export function readRepeatsSecret(folder: string): string {
+export function readIdempotencySecret(folder: string): string {
   const [secret = ''] = readLines(
     join(folder, REPEATS_SECRET),
     'a secret of',

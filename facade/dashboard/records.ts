@@ -3,7 +3,7 @@ import { refs, titleOf } from './kinds.ts';
 import { searchMemberOf } from './schema.ts';
 import { useAnswer } from './store.ts';
 import { useTool } from './tools.ts';
-import { usePages } from './use-paged-list.ts';
+import { usePagedList } from './use-paged-list.ts';
 import { useSettled } from './use-settled.ts';
 
 export interface Records {
@@ -33,8 +33,8 @@ export function useRecords(kind: string, word = ''): Records | undefined {
   const own = searchMemberOf(members);
   const size = members?.limit && { limit: 100 };
   // Of the first ones, those with the word are there at once.
-  const { rows, more } = usePages<Row>(tool?.name, { ...size });
-  const searched = usePages<Row>(own && settled !== '' ? tool?.name : undefined, { ...size, [own ?? '']: settled });
+  const { rows, more } = usePagedList<Row>(tool?.name, { ...size });
+  const searched = usePagedList<Row>(own && settled !== '' ? tool?.name : undefined, { ...size, [own ?? '']: settled });
   const needsLook = settled !== '' && !own && more !== undefined;
   const isSearched = search?.inputSchema.properties?.types?.items?.enum?.includes(kind) ?? false;
   const { data: found } = useAnswer<Hits>(needsLook && isSearched ? 'search' : undefined, {

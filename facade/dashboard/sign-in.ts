@@ -4,7 +4,7 @@ import {
   startAuthentication,
   WebAuthnAbortService,
 } from '@simplewebauthn/browser';
-import { problemWords } from './passkey-words.ts';
+import { problemWords } from './passkey-messages.ts';
 
 type Options = Parameters<typeof startAuthentication>[0]['optionsJSON'];
 

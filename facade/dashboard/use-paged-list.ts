@@ -34,7 +34,7 @@ interface Loaded<Row> {
  * The pages of a list so far. The first page is renewed when records change, and with it further ones that are looked at. While a new input is
  * asked, the rows of the last one stay.
  */
-export function usePages<Row>(tool: string | undefined, input: object = {}): Pages<Row> {
+export function usePagedList<Row>(tool: string | undefined, input: object = {}): Pages<Row> {
   const first = useAnswer<ListAnswer<Row>>(tool, input);
   const key = `${tool} ${JSON.stringify(input)}`;
   const none: Loaded<Row> = { key, before: [], further: [], next: undefined, loading: false };

@@ -71,7 +71,7 @@ interface Rendered {
   readonly etag: string;
 }
 
-async function render(shown: Shown, theme: Theme, around: PageContextInput): Promise<Rendered> {
+async function render(shown: Shown, theme: Theme, around: PageLook): Promise<Rendered> {
   const body = Buffer.from(documentOf(await pageOf(shown, around.base), theme, around).text);
   return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` };
 }
@@ -97,12 +97,12 @@ async function pageOf(shown: Shown, base: string): Promise<Page> {
   return { title: shown.title, main: createRenderer(base)(shown.markdown), current: shown };
 }
 
-interface PageContextInput {
+interface PageLook {
   readonly looks: Looks;
   readonly base: string;
 }
 
-function documentOf({ title, main, current }: Page, theme: Theme, { looks, base }: PageContextInput): Html {
+function documentOf({ title, main, current }: Page, theme: Theme, { looks, base }: PageLook): Html {
   const asset = (name: string) => `${base}/assets/${name}`;
   return html`<!doctype html>
 <html lang="en"${theme && html` data-theme="${theme}"`}>

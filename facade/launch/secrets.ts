@@ -5,7 +5,7 @@ import type { Store } from '../../store/port.ts';
 import { createSecretBox, type SecretBox, secretsKeyId } from '../../tools/core/sealing/secrets.ts';
 import { currentKeys, keptSigningKeys, openKeys, type SigningKeys } from '../../tools/sign-in/signing-keys.ts';
 import type { Config } from '../config/config.ts';
-import { readRepeatsSecret, readSessionSecrets, readSigningKeys } from '../config/secret-files.ts';
+import { readIdempotencySecret, readSessionSecrets, readSigningKeys } from '../config/secret-files.ts';
 
 /** The secrets of a server, beside those in the environment. */
 export interface ServerSecrets {
@@ -37,7 +37,7 @@ export async function readSecrets(
   return {
     cookies: sessionSecrets ?? readSessionSecrets(dataDir),
     signingKeys: readSigningKeys(dataDir, now()),
-    repeats: readRepeatsSecret(dataDir),
+    repeats: readIdempotencySecret(dataDir),
   };
 }
 

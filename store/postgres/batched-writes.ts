@@ -1,7 +1,7 @@
 import type { Session } from './session.ts';
 
 /** A statement that writes, as a part of a larger one. The same name always has the same text. */
-export interface Addition {
+export interface BatchedStatement {
   readonly name: string;
   /** The texts of its values are given: `$1` and so on. */
   text(places: readonly string[]): string;
@@ -9,7 +9,10 @@ export interface Addition {
 }
 
 /** Runs all in one statement, so that they take the time of one answer. Returns the number of the transaction. */
-export async function writeTogether(session: Session, additions: readonly Addition[]): Promise<string | undefined> {
+export async function batchWrites(
+  session: Session,
+  additions: readonly BatchedStatement[],
+): Promise<string | undefined> {
   if (additions.length === 0) return undefined;
   const values: unknown[] = [];
   const parts = additions.map((addition) => {

@@ -5,7 +5,7 @@ import type { RecordChange, Transaction } from '../port.ts';
 import { changeOf } from '../record-change.ts';
 import type { StagedRows } from '../rows-port.ts';
 import { frozenEntry } from './audit/log.ts';
-import type { Addition } from './batched-writes.ts';
+import type { BatchedStatement } from './batched-writes.ts';
 import { isStorable } from './records/filters.ts';
 import { tableNamed } from './records/tables.ts';
 import { TableWriter, type WriterDeps } from './records/writer.ts';
@@ -89,7 +89,7 @@ export class OpenTransaction implements WriterDeps {
   }
 
   /** What writes the records that wait for the last statement. */
-  get additions(): Addition[] {
+  get additions(): BatchedStatement[] {
     return [...this.#writers.values()].flatMap(({ additions }) => additions);
   }
 

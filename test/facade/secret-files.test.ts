@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readRepeatsSecret, readSessionSecrets, readSigningKeys } from '../../facade/config/secret-files.ts';
+import { readIdempotencySecret, readSessionSecrets, readSigningKeys } from '../../facade/config/secret-files.ts';
 import { OperatorError } from '../../store/errors.ts';
 import { Issuer } from '../../tools/sign-in/issuer.ts';
 import { testFolder } from '../store/folders.ts';
@@ -46,12 +46,12 @@ describe('the secrets of session cookies', () => {
 describe('the secret of repeats', () => {
   it('is made once, readable by its owner alone, and stops the start where it is too short', async (test) => {
     const folder = await testFolder(test);
-    const secret = readRepeatsSecret(folder);
+    const secret = readIdempotencySecret(folder);
     assert.ok(secret.length >= 43);
-    assert.equal(readRepeatsSecret(folder), secret);
+    assert.equal(readIdempotencySecret(folder), secret);
     assert.equal(modeOf(join(folder, 'repeats-secret')), 0o600);
     writeFileSync(join(folder, 'repeats-secret'), 'short');
-    assert.throws(() => readRepeatsSecret(folder), /repeats-secret: write a secret of at least 32 characters/);
+    assert.throws(() => readIdempotencySecret(folder), /repeats-secret: write a secret of at least 32 characters/);
   });
 });
 

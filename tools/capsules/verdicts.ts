@@ -23,7 +23,7 @@ export const entryVerdict = z.object({
     )
     .describe('The tools it matches.'),
 });
-type Judged = z.infer<typeof entryVerdict>['tools'][number];
+type JudgedTool = z.infer<typeof entryVerdict>['tools'][number];
 type EntryVerdict = z.infer<typeof entryVerdict>;
 
 const NAMED = 'allowed by name';
@@ -54,7 +54,7 @@ export function verdictsOf(definition: CapsuleDefinition, catalog: Catalog): Ent
     };
   }
 
-  function judge(tool: Tool, entry: string): Judged {
+  function judge(tool: Tool, entry: string): JudgedTool {
     const { refused, unreached, narrowed } = standings.get(tool.name) ?? standingOf(tool);
     const barred = integrationBoundary(entry, tool);
     const rule = refused ?? (barred ? BARRED[barred] : unreached);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type AgentRunRecord, stopReason, tokenUsage } from '../../resources/agent-run.ts';
 import { recordId } from '../../resources/fields.ts';
-import { A_MODEL, inForms } from '../../resources/markers.ts';
+import { A_MODEL, withFormHints } from '../../resources/markers.ts';
 import { toolCall } from '../../resources/message.ts';
 import type { RunOutcome } from '../agents/exports.ts';
 
@@ -31,7 +31,7 @@ export const RUNS_AGENT = {
   openWorldHint: true,
 } as const;
 
-export const modelInput = inForms(z.string().min(1).max(200), A_MODEL).describe(
+export const modelInput = withFormHints(z.string().min(1).max(200), A_MODEL).describe(
   'Model id, see list_models. Default: that of the agent.',
 );
 export const LONGEST_INPUT = 100_000;

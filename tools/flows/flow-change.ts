@@ -24,17 +24,17 @@ export function sameDefinition(one: FlowDefinition, other: FlowDefinition): bool
 }
 
 /** Whether its runs begin without a call of somebody who is asked who they are. */
-export function beginsByItself({ kind }: Pick<Flow['trigger'], 'kind'>): boolean {
+export function startsAutomatically({ kind }: Pick<Flow['trigger'], 'kind'>): boolean {
   return kind !== 'manual';
 }
 
 /** Whether the change decides what a flow does that begins by itself. A change of its name, or of whether it runs, does not. */
-export async function redefinesLasting(
+export async function changesAutomaticRuns(
   { id, ...change }: DefinitionChange & { readonly id: string },
   { flows }: Pick<Readers, 'flows'>,
 ): Promise<boolean> {
   const current = await flows.get(id);
   const trigger = change.trigger ?? current?.trigger;
-  if (trigger === undefined || !beginsByItself(trigger)) return false;
+  if (trigger === undefined || !startsAutomatically(trigger)) return false;
   return current === undefined || !sameDefinition(current, definitionOf(current, change));
 }

@@ -21,7 +21,7 @@ import { listPage, textFilter } from '../core/registry/paging.ts';
 import { looksLikeId } from '../core/registry/record-names.ts';
 import { readSettings } from '../settings/settings.ts';
 import { type AnalyzedTexts, analyzedTextsOf, type FlowDefinition } from './definition-texts.ts';
-import { beginsByItself, definitionOf, redefinesLasting, sameDefinition } from './flow-change.ts';
+import { changesAutomaticRuns, definitionOf, sameDefinition, startsAutomatically } from './flow-change.ts';
 import { definitionIssues, requireRights } from './flow-definition.ts';
 import { prepareRestore } from './restore-flow.ts';
 import { runAsOf } from './run-as.ts';
@@ -97,7 +97,7 @@ const createFlow = defineTool({
     'Create a flow: tools called one after the other (`steps`), or one agent with a prompt, run by hand, schedule, webhook or event, with your rights.',
   access: { scope: 'flows:write', grant: 'flow:write' },
   annotations: CREATES,
-  lasting: { what: 'actor', of: ({ trigger }: Pick<Flow, 'trigger'>) => beginsByItself(trigger) },
+  lasting: { what: 'actor', of: ({ trigger }: Pick<Flow, 'trigger'>) => startsAutomatically(trigger) },
   input: createInput,
   output: flow,
   errors: [],
@@ -136,7 +136,7 @@ const updateFlow = defineTool({
     'Change fields of a flow; null clears an optional one. Changing steps, agent, prompt or trigger makes its runs act with your rights. Returns it.',
   access: { scope: 'flows:write', grant: 'flow:write:{id}' },
   annotations: UPDATES,
-  lasting: { what: 'actor', of: redefinesLasting },
+  lasting: { what: 'actor', of: changesAutomaticRuns },
   input: updateInput,
   output: flow,
   errors: ['not_found', 'conflict'],

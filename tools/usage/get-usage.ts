@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { agentRef, instant, isNear, paging, recordId, time, timestamp } from '../../resources/fields.ts';
-import { A_MODEL, inForms, orNameOf, refTo } from '../../resources/markers.ts';
+import { A_MODEL, orNameOf, refTo, withFormHints } from '../../resources/markers.ts';
 import type { Settings } from '../../resources/settings.ts';
 import { defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { foreignCursor, seal, unseal } from '../core/registry/paging.ts';
@@ -19,7 +19,7 @@ type Grouping = (typeof GROUPINGS)[number];
 const text = z.string().min(1).max(300);
 const filter = z.strictObject({
   agent: agentRef.optional(),
-  model: inForms(text, A_MODEL).optional().describe('Calls are then turns of the model.'),
+  model: withFormHints(text, A_MODEL).optional().describe('Calls are then turns of the model.'),
   key: refTo('key', recordId).optional(),
   capsule: refTo('capsule', recordId).optional(),
   app: refTo('app', recordId).optional(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { SECRET_MASK } from '../../resources/integration.ts';
-import { inForms, refTo, serverManaged } from '../../resources/markers.ts';
+import { refTo, serverManaged, withFormHints } from '../../resources/markers.ts';
 import { webhookFields as fields, type Webhook, type WebhookRecord, webhook } from '../../resources/webhook.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers } from '../../store/port.ts';
@@ -56,8 +56,8 @@ const getWebhook = defineTool({
 });
 
 const chosen = {
-  events: inForms(fields.events, { title: 'Events' }),
-  alerts: inForms(fields.alerts, { title: 'Alerts' }),
+  events: withFormHints(fields.events, { title: 'Events' }),
+  alerts: withFormHints(fields.alerts, { title: 'Alerts' }),
 };
 
 const createInput = z.strictObject({

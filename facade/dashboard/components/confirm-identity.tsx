@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { worded } from '../passkey-words.ts';
+import { worded } from '../passkey-messages.ts';
 import { confirmWithPasskey, signedInNow } from '../passkeys.ts';
 import { at } from '../router.ts';
 import { text } from '../text.ts';

@@ -1,7 +1,7 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { labelOf } from '../format.ts';
-import { compared, type DiffLine, linesOf } from './compared.ts';
-import { idsIn, inWords } from './in-words.ts';
+import { asText, idsIn } from './as-text.ts';
+import { compared, type DiffLine, linesOf } from './diff-lines.ts';
 import { Empty } from './small.tsx';
 import { Ref } from './value.tsx';
 
@@ -87,7 +87,7 @@ const BOOKKEEPING = ['/id', '/createdAt', '/updatedAt', '/revision'];
 /** Two states that can be told apart: texts line by line, other values in words, with the names of the records that they refer to. */
 export function ChangedValue({ before, after }: { readonly before: unknown; readonly after: unknown }) {
   const isText = [before, after].some((value) => typeof value === 'string' && idsIn(value)[0] !== value);
-  return <Sides rows={sideBySide(linesOf(inWords(before), inWords(after)))} named={!isText} />;
+  return <Sides rows={sideBySide(linesOf(asText(before), asText(after)))} named={!isText} />;
 }
 
 /** `/identity/bio` -> `Identity › Bio`; items of lists count from 1. */

@@ -3,7 +3,7 @@ import { setQuery, usePlace } from '../router.ts';
 import { act, useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useMay } from '../tools.ts';
-import { usePages } from '../use-paged-list.ts';
+import { usePagedList } from '../use-paged-list.ts';
 import { AskButton } from './action.tsx';
 import { Button } from './button.tsx';
 import { Diff, type DiffAnswer } from './diff.tsx';
@@ -30,7 +30,7 @@ interface VersionHistoryProps {
 
 /** Every state of a record, what changed with each, and the way back. The open version stands in the address. */
 export function VersionHistory({ entityType, entityId }: VersionHistoryProps) {
-  const { rows, loading, error, more } = usePages<VersionRow>('list_versions', { entityType, entityId, limit: 50 });
+  const { rows, loading, error, more } = usePagedList<VersionRow>('list_versions', { entityType, entityId, limit: 50 });
   const { query } = usePlace();
   const wanted = query.get('version');
   const found = rows.find(({ id }) => id === wanted);

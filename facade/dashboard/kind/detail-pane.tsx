@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { type Answer, act, go, text, useAnswer, useNames, usePages, useTitle, useTool } from '../app.ts';
+import { type Answer, act, go, text, useAnswer, useNames, usePagedList, useTitle, useTool } from '../app.ts';
 import { VersionHistory } from '../components/versions.tsx';
 import { useLive } from '../live-updates.ts';
 import {
@@ -55,7 +55,7 @@ function useRecord(spec: KindSpec, id: string): Answer<Row> {
   const get = `get_${spec.one}`;
   const isListed = !names.has(get);
   const got = useAnswer<Row>(isListed ? undefined : get, naming(spec, id));
-  const listed = usePages<Row>(isListed ? `list_${spec.many}` : undefined, { limit: 100, ...spec.input });
+  const listed = usePagedList<Row>(isListed ? `list_${spec.many}` : undefined, { limit: 100, ...spec.input });
   return isListed ? { ...listed, data: listed.rows.find((row) => idOf(spec, row) === id) } : got;
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type ListedTool, usePages } from '../app.ts';
+import { type ListedTool, usePagedList } from '../app.ts';
 import { type JsonSchema, searchMemberOf, withoutNull } from '../schema.ts';
 import { useSettled } from '../use-settled.ts';
 import { type KindSpec, type Row, titleOf } from './spec.ts';
@@ -49,7 +49,7 @@ export function useRows(
     ...(members?.limit && { limit: 100 }),
     ...(members?.includeTotal && { includeTotal: true }),
   };
-  const { rows, more, look, ...pages } = usePages<Row>(tool?.name, input);
+  const { rows, more, look, ...pages } = usePagedList<Row>(tool?.name, input);
   const own = (spec.filters ?? []).filter(({ name }) => query.get(name));
   const chosen = own.map(({ name }) => query.get(name)).join(' ');
   useEffect(() => setSteps(1), [typed, chosen]);

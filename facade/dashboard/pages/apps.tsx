@@ -1,4 +1,4 @@
-import { useMay, usePages, usePlace } from '../app.ts';
+import { useMay, usePagedList, usePlace } from '../app.ts';
 import { Code, type Column, Empty, PagedTable, Tabs, Time } from '../ui.ts';
 import { type App, AppHost, Disconnect, For, May } from './apps/app.tsx';
 import { AppPane } from './apps/app-pane.tsx';
@@ -28,7 +28,7 @@ export function Page() {
 
 /** Who was let in, with what, and how to end it. */
 export function Connections() {
-  const pages = usePages<App>('list_connected_apps', { limit: 100 });
+  const pages = usePagedList<App>('list_connected_apps', { limit: 100 });
   const mayEnd = useMay('disconnect_app');
   const end = { title: '', end: true, cell: (app: App) => <Disconnect app={app} /> };
   return (

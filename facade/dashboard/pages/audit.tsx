@@ -1,4 +1,4 @@
-import { usePages, usePlace, useTool } from '../app.ts';
+import { usePagedList, usePlace, useTool } from '../app.ts';
 import { Empty, ErrorBox, LinkButton, Skeleton, Table } from '../ui.ts';
 import { COLUMNS, type Entry } from './audit/entry.tsx';
 import { EntryPane } from './audit/entry-pane.tsx';
@@ -11,7 +11,7 @@ export function Page() {
   const schema = useTool('list_audit_entries')?.inputSchema;
   const given = [...query].filter(([name, value]) => schema?.properties?.[name] && value !== '');
   const input = { limit: 100, ...Object.fromEntries(given), changes: withoutReads(query) };
-  const { rows, loading, error, more } = usePages<Entry>(schema && 'list_audit_entries', input);
+  const { rows, loading, error, more } = usePagedList<Entry>(schema && 'list_audit_entries', input);
   const search = query.toString();
   const kept = search && `?${search}`;
   return (

@@ -1,4 +1,4 @@
-import { act, number, useAnswer, useMay, usePages } from '../app.ts';
+import { act, number, useAnswer, useMay, usePagedList } from '../app.ts';
 import { Warnings } from '../kind/overview.tsx';
 import { ActionButton, Badge, type Column, Empty, ErrorBox, Mono, PagedTable, Skeleton, Time } from '../ui.ts';
 
@@ -49,7 +49,7 @@ async function backUp(): Promise<string> {
 }
 
 function Kept() {
-  const pages = usePages<Backup>('list_backups', { limit: 50 });
+  const pages = usePagedList<Backup>('list_backups', { limit: 50 });
   return (
     <>
       {pages.rows.length > 0 && (

@@ -1,4 +1,4 @@
-import { useMay, usePages } from '../app.ts';
+import { useMay, usePagedList } from '../app.ts';
 import { wordOf } from '../format.ts';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
@@ -24,7 +24,7 @@ const WORDS = { goals: 'goal', tasks: 'task', documents: 'document' } as const;
 
 /** The goals, tasks or documents of a project. */
 export function Inside({ projectId, kind }: InsideProps) {
-  const pages = usePages<Row>(`list_${kind}`, { projectId, limit: 100 });
+  const pages = usePagedList<Row>(`list_${kind}`, { projectId, limit: 100 });
   const one = WORDS[kind];
   const mayMake = useMay(`create_${one}`);
   const none = (

@@ -1,4 +1,4 @@
-import { money, useAnswer, usePages, useTool, wordOf } from '../app.ts';
+import { money, useAnswer, usePagedList, useTool, wordOf } from '../app.ts';
 import { kindPage } from '../kind/kind-page.tsx';
 import type { Row } from '../kind/spec.ts';
 import { Badge, type Column, Empty, ErrorBox, Fields, Mono, PagedTable, Skeleton, Table, Time } from '../ui.ts';
@@ -60,7 +60,7 @@ type OfUserProps = Readonly<{ userId: string }>;
 
 /** The websites that a user made. */
 export function Websites({ userId }: OfUserProps) {
-  const pages = usePages<Website>('list_user_websites', { userId, limit: 100 });
+  const pages = usePagedList<Website>('list_user_websites', { userId, limit: 100 });
   const none = <Empty title="This user has no website" />;
   return <PagedTable label="Websites" columns={WEBSITE_COLUMNS} pages={pages} lines={6} none={none} />;
 }
@@ -83,7 +83,7 @@ const WEBSITE_COLUMNS: readonly Column<Website>[] = [
 
 /** What a user did and what happened to them, newest first. */
 export function Timeline({ userId }: OfUserProps) {
-  const pages = usePages<TimelineEntry>('get_user_timeline', { userId, limit: 100 });
+  const pages = usePagedList<TimelineEntry>('get_user_timeline', { userId, limit: 100 });
   const none = <Empty title="Nothing is known of this user" />;
   return <PagedTable label="Timeline" columns={ENTRY_COLUMNS} pages={pages} lines={6} none={none} />;
 }

@@ -7,7 +7,7 @@ import { counted, wordOf } from '../format.ts';
 import { keepAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useNames } from '../tools.ts';
-import { usePages } from '../use-paged-list.ts';
+import { usePagedList } from '../use-paged-list.ts';
 import { type Hit, hitOf, readerOf } from './hit.ts';
 import { beginAt } from './host/router.ts';
 import { OneRecord } from './one-record.tsx';
@@ -21,7 +21,7 @@ function SearchView({ tool, input, output }: ShownCall) {
     beginAt('/');
     keepAnswer(name, input, output);
   });
-  const { rows, more, loading, error } = usePages<Members>(name, input);
+  const { rows, more, loading, error } = usePagedList<Members>(name, input);
   const names = useNames();
   if (open) return <OneRecord hit={open} onBack={() => setOpen(undefined)} />;
   const hits = rows.map(hitOf);

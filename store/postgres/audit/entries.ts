@@ -1,7 +1,7 @@
 import { type AuditEntry, CALLER_TYPES, callersOf, recordsOf } from '../../../resources/audit-entry.ts';
 import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
 import { deepFreeze } from '../../row.ts';
-import type { Addition } from '../batched-writes.ts';
+import type { BatchedStatement } from '../batched-writes.ts';
 import { allOf, isStorable, Values } from '../records/filters.ts';
 import type { Session } from '../session.ts';
 import { COLUMNS } from './tally.ts';
@@ -32,7 +32,7 @@ const WRITTEN = NAMES.replace(
  * Adds the entries, those about erased records without their arguments. An entry that is there already is left out, so the same ones can be
  * given again. `justErased`: records that the transaction of these entries erased itself.
  */
-export function entriesToAdd(entries: readonly AuditEntry[], justErased: readonly string[] = []): Addition {
+export function entriesToAdd(entries: readonly AuditEntry[], justErased: readonly string[] = []): BatchedStatement {
   const given = entries.map(storable);
   const each = (pick: (entry: AuditEntry) => unknown) => given.map(({ entry }) => pick(entry));
   const callers = given.map(({ entry: { principal, onBehalfOf = [] } }) => callersOf([principal, ...onBehalfOf]));

@@ -3,7 +3,7 @@ import { compiled } from '../../../resources/compiled.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { AuditFilter, AuditLog, AuditQuery, Page, Tally, TallyQuery } from '../../port.ts';
 import { frozenCopy } from '../../row.ts';
-import { type Addition, writeTogether } from '../batched-writes.ts';
+import { type BatchedStatement, batchWrites } from '../batched-writes.ts';
 import type { Database } from '../database.ts';
 import { isPartitionMissing } from '../failures.ts';
 import type { Session } from '../session.ts';
@@ -90,15 +90,15 @@ export class PostgresAudit implements AuditLog {
     {
       justErased = [],
       others = [],
-    }: { readonly justErased?: readonly string[]; readonly others?: readonly Addition[] } = {},
+    }: { readonly justErased?: readonly string[]; readonly others?: readonly BatchedStatement[] } = {},
   ): Promise<string | undefined> {
-    if (entries.length === 0) return writeTogether(session, others);
+    if (entries.length === 0) return batchWrites(session, others);
     await this.partitions.ensure(
       entries.map(({ at }) => at),
       this.#now(),
     );
     try {
-      return await writeTogether(session, [entriesToAdd(entries, justErased), ...others]);
+      return await batchWrites(session, [entriesToAdd(entries, justErased), ...others]);
     } catch (error) {
       if (isPartitionMissing(error)) this.partitions.forget();
       throw error;

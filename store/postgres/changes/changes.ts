@@ -3,7 +3,7 @@ import { ELSEWHERE } from '../../cluster-port.ts';
 import type { CollectionName } from '../../collections.ts';
 import { CommitListeners } from '../../commit-listeners.ts';
 import type { Reader, Readers, RecordChange } from '../../port.ts';
-import type { Addition } from '../batched-writes.ts';
+import type { BatchedStatement } from '../batched-writes.ts';
 import type { Database } from '../database.ts';
 import { ChangeFeed, type NotedCommit } from './feed.ts';
 import { KnownRecords } from './known-records.ts';
@@ -85,7 +85,7 @@ export class Changes {
   }
 
   /** Writes down the changes for the other processes, right before the COMMIT. */
-  note(changes: readonly RecordChange[]): Addition {
+  note(changes: readonly RecordChange[]): BatchedStatement {
     return notedChanges(this.#options.process, changes);
   }
 

@@ -1,6 +1,6 @@
 import type { CollectionName } from '../../collections.ts';
 import type { RecordChange } from '../../port.ts';
-import type { Addition } from '../batched-writes.ts';
+import type { BatchedStatement } from '../batched-writes.ts';
 
 /** Wakes the other processes. */
 export const CHANGED = 'agent_admin_changed';
@@ -30,7 +30,7 @@ export interface NotedChange {
 }
 
 /** Writes down what the transaction changed, right before its COMMIT. */
-export function notedChanges(process: string, changes: readonly RecordChange[]): Addition {
+export function notedChanges(process: string, changes: readonly RecordChange[]): BatchedStatement {
   const collections = [...new Set(changes.map(({ collection }) => collection))];
   const isUrgent = changes.some(isUrgentChange);
   return {

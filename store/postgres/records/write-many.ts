@@ -1,5 +1,5 @@
 import type { Row } from '../../row.ts';
-import type { Addition } from '../batched-writes.ts';
+import type { BatchedStatement } from '../batched-writes.ts';
 import { Conflict } from '../failures.ts';
 import { snake, type Table } from './tables.ts';
 import { type Cell, cellsOf, insertRecord, type Writing, type Written, XID } from './write-record.ts';
@@ -52,7 +52,7 @@ export async function insertTogether(table: Table, given: readonly Prepared[], w
 }
 
 /** Adds the records as a part of a larger statement, which fails where another is in the way of one. */
-export function insertionOf(table: Table, given: readonly Prepared[]): Addition {
+export function insertionOf(table: Table, given: readonly Prepared[]): BatchedStatement {
   const columns = [
     { name: 'id', type: 'text', values: given.map(({ row }) => row.id) },
     { name: 'created_at', type: 'text', values: given.map(({ row }) => row.createdAt) },

@@ -3,7 +3,7 @@ import { firstOf } from '../../first.ts';
 import type { Change, Guard, Page, Writer } from '../../port.ts';
 import { assertMutable, expectedRecord, newRecord, touchedRecord, updatedRecord } from '../../record-change.ts';
 import type { Row } from '../../row.ts';
-import type { Addition } from '../batched-writes.ts';
+import type { BatchedStatement } from '../batched-writes.ts';
 import type { AnyCount, AnyQuery } from './filters.ts';
 import { countRecords, readOne, readPage } from './read-records.ts';
 import type { Table } from './tables.ts';
@@ -56,7 +56,7 @@ export class TableWriter implements Writer<Row> {
   }
 
   /** What writes the records that wait, with the last statement of the transaction. */
-  get additions(): readonly Addition[] {
+  get additions(): readonly BatchedStatement[] {
     return this.#late.length > 0 ? [insertionOf(this.#table, this.#late)] : [];
   }
 

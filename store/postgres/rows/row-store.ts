@@ -23,7 +23,7 @@ import type { Database } from '../database.ts';
 import type { PostgresRows, RowChanges } from '../rows-hook.ts';
 import type { ClientSession } from '../session.ts';
 import { beginReading, beginWriting, enterRows, leaveRows, RowConnection } from './connection.ts';
-import { ImportTurns } from './import-turn.ts';
+import { ImportLocks } from './import-lock.ts';
 import { Questions } from './questions.ts';
 import { StagedWrite, type Writing } from './staged-rows.ts';
 import { LockedState } from './state.ts';
@@ -37,7 +37,7 @@ export class PostgresRowStore implements PostgresRows {
   /** The newest that this process knows of; `useRates` asks for that of all processes. */
   version = 0;
   readonly #database: Database;
-  readonly #turns: ImportTurns;
+  readonly #turns: ImportLocks;
   readonly #questions: Questions;
   /** For single queries, which should not wait for those that take long. */
   readonly #quick: Questions;
@@ -48,7 +48,7 @@ export class PostgresRowStore implements PostgresRows {
 
   constructor(database: Database) {
     this.#database = database;
-    this.#turns = new ImportTurns(database);
+    this.#turns = new ImportLocks(database);
     this.#questions = new Questions(database, READERS);
     this.#quick = new Questions(database, 1);
     this.#vacuuming = new Vacuuming(database);

@@ -2,14 +2,14 @@ import { StoreBusy } from '../../errors.ts';
 import type { StagedRows } from '../../rows-port.ts';
 import type { Counts } from '../../sql/writing/counts.ts';
 import type { RowConnection } from './connection.ts';
-import type { ImportTurn } from './import-turn.ts';
+import type { ImportLock } from './import-lock.ts';
 import type { LockedState } from './state.ts';
 
 /** Writes rows, in the transaction that commits them. */
 export type Writing = (writer: RowConnection, state: LockedState) => Promise<Counts>;
 
 interface Staging {
-  readonly turn: ImportTurn;
+  readonly turn: ImportLock;
   readonly counts: Counts;
   /** The version of the rows that they were compared with. */
   readonly version: number;

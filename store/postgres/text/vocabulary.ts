@@ -1,6 +1,6 @@
 import leven from 'leven';
 import type { CollectionName } from '../../collections.ts';
-import type { Addition } from '../batched-writes.ts';
+import type { BatchedStatement } from '../batched-writes.ts';
 import type { Database } from '../database.ts';
 import { Values } from '../records/filters.ts';
 import { tables } from '../records/tables.ts';
@@ -26,11 +26,14 @@ export class Vocabulary {
   readonly #known = new Set<string>();
 
   /** Adds the words of written records in their transaction. `enter` is called once it is committed. */
-  toAdd(words: ReadonlyMap<CollectionName, ReadonlySet<string>>): { additions: readonly Addition[]; enter(): void } {
+  toAdd(words: ReadonlyMap<CollectionName, ReadonlySet<string>>): {
+    additions: readonly BatchedStatement[];
+    enter(): void;
+  } {
     const fresh = [...words].flatMap(([collection, of]) =>
       [...of].filter((word) => !this.#known.has(`${collection} ${word}`)).map((word) => [collection, word] as const),
     );
-    const addition: Addition = {
+    const addition: BatchedStatement = {
       name: 'words',
       text: ([collections, texts]) =>
         `insert into text_words (collection, word) select * from unnest(${collections}::text[], ${texts}::text[])`,

@@ -6,7 +6,7 @@ import { comparePlain, writePlain } from './plain-rows.ts';
 import { compareStated, writeStated } from './stated-rows.ts';
 import type { TouchedTables } from './touched.ts';
 
-interface Surroundings {
+interface PutContext {
   readonly touched: TouchedTables;
   /** The next place in the order of arrival. */
   readonly nextSeq: () => number;
@@ -22,7 +22,7 @@ export function datedRows({ rows, at }: RowBatch) {
 export async function putRows(
   writer: SqlConnection,
   { type, rows, at }: RowBatch,
-  { touched, nextSeq }: Surroundings,
+  { touched, nextSeq }: PutContext,
 ): Promise<Counts> {
   if (!isStated(type)) {
     const counts = await writePlain(writer, type, rows, nextSeq);

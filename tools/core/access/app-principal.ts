@@ -4,7 +4,13 @@ import type { CapsuleRecord } from '../../../resources/capsule.ts';
 import type { ConnectedAppRecord } from '../../../resources/connected-app.ts';
 import type { Readers } from '../../../store/port.ts';
 import { memoizedLimit } from './allowlist.ts';
-import { canBeInCapsule, capsulePrincipal, capsuleProblem, hasPassed, MANAGING } from './capsule-principal.ts';
+import {
+  canBeInCapsule,
+  capsulePrincipal,
+  capsuleProblem,
+  hasPassed,
+  MANAGEMENT_RESOURCES,
+} from './capsule-principal.ts';
 import type { GuardedCatalog, GuardedTool } from './guarded-tool.ts';
 import { type KeyReaders, keyProblem, keyReference } from './key-principal.ts';
 import { personPrincipal } from './person-principal.ts';
@@ -135,7 +141,7 @@ function principalOf(
     };
   }
   if (!person) throw new Error('A connection acts for a person or has a capsule.');
-  const rights = narrowRights(scopeRightsWithout(app.scopes, MANAGING), person.rights);
+  const rights = narrowRights(scopeRightsWithout(app.scopes, MANAGEMENT_RESOURCES), person.rights);
   return { ...named, scopes: app.scopes, ownerId: person.id, rights, tools: limit, actsFor: person };
 }
 

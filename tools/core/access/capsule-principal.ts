@@ -13,7 +13,7 @@ import type { Principal } from './principal.ts';
 import type { ToolLimit } from './tool-limit.ts';
 
 /** Tools of these resources manage things that act with rights of their own. */
-export const MANAGING: readonly string[] = [
+export const MANAGEMENT_RESOURCES: readonly string[] = [
   'key',
   'capsule',
   'session',
@@ -31,7 +31,7 @@ export const MANAGING: readonly string[] = [
 export function canBeInCapsule({ access, forPeople }: GuardedTool): boolean {
   if (forPeople) return false;
   const grants = 'among' in access ? access.among.flatMap(({ grant }) => grant) : [access.grant].flat();
-  return !grants.some((text) => MANAGING.some((resource) => text.startsWith(`${resource}:`)));
+  return !grants.some((text) => MANAGEMENT_RESOURCES.some((resource) => text.startsWith(`${resource}:`)));
 }
 
 /** The members that decide which tools a capsule has. */

@@ -19,7 +19,7 @@ import { AccountTokens } from './account-tokens.ts';
 import { type AuthorizeDeps, beginFlow, finishFlow } from './authorize-account.ts';
 import { endAccountsOf } from './end-accounts.ts';
 import { type ClientIdentity, metadataDocument } from './flow-provider.ts';
-import { CALLBACK_PATH, CLIENT_PATH, findLink, insertLink, isWanted, LINK_MS, type NewLink } from './links.ts';
+import { CALLBACK_PATH, CLIENT_PATH, findLink, insertLink, isAccepted, LINK_MS, type NewLink } from './links.ts';
 import { revokeTokens } from './revocation.ts';
 
 declare module '../../core/registry/context.ts' {
@@ -193,7 +193,7 @@ export class IntegrationAccounts {
     if (link.userId !== person.id) throw new ToolError('forbidden', OF_ANOTHER);
     if (link.shared && !person.rights.isAdmin) throw new ToolError('forbidden', FOR_ADMINS);
     const integration = await this.#options.store.integrations.get(link.integrationId);
-    if (!integration || !isWanted(integration, link)) throw new ToolError('conflict', NOT_WANTED);
+    if (!integration || !isAccepted(integration, link)) throw new ToolError('conflict', NOT_WANTED);
     return integration;
   }
 
@@ -224,7 +224,7 @@ export class IntegrationAccounts {
     await store.transaction(async (tx) => {
       // It may have been deactivated or deleted while the provider was asked.
       if (!(await tx.adminUsers.get(link.userId))?.isActive) throw new ToolError('forbidden', OF_ANOTHER);
-      if (!isWanted(await tx.integrations.get(integrationId), link)) throw new ToolError('conflict', NOT_WANTED);
+      if (!isAccepted(await tx.integrations.get(integrationId), link)) throw new ToolError('conflict', NOT_WANTED);
       const account = await tx.integrationAccounts.first({ where: { key } });
       if (account) await tx.integrationAccounts.update(account.id, members);
       else await tx.integrationAccounts.insert(members);

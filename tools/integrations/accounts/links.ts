@@ -54,6 +54,6 @@ export async function findLink(
 }
 
 /** Whether the integration still takes the account of the link. */
-export function isWanted(integration: IntegrationRecord | undefined, { shared }: IntegrationLinkRecord): boolean {
+export function isAccepted(integration: IntegrationRecord | undefined, { shared }: IntegrationLinkRecord): boolean {
   return integration !== undefined && takesAccounts(integration) && isPerPerson(integration) !== shared;
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { act, text } from '../../app.ts';
-import { worded } from '../../passkey-words.ts';
+import { worded } from '../../passkey-messages.ts';
 import { addPasskey } from '../../passkeys.ts';
 import { Button, Dialog, ErrorBox, useAction } from '../../ui.ts';
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { act, boot, usePages } from '../../app.ts';
+import { act, boot, usePagedList } from '../../app.ts';
 import { signedInNow } from '../../passkeys.ts';
 import { Badge, Button, type Column, ConfirmDialog, Empty, Menu, PagedTable, Time } from '../../ui.ts';
 import { NamePasskey } from './name-passkey.tsx';
@@ -10,7 +10,7 @@ type PasskeyDialog = { readonly what: 'add' } | { readonly what: 'rename' | 'rem
 
 /** The passkeys of a person: one's own to add, rename and remove, those of others to remove. */
 export function Passkeys({ userId }: { readonly userId: string }) {
-  const pages = usePages<Passkey>('list_passkeys', { userId, limit: 20 });
+  const pages = usePagedList<Passkey>('list_passkeys', { userId, limit: 20 });
   const [asked, setAsked] = useState<PasskeyDialog>();
   const problem = useProblem();
   const isOwn = userId === boot.user.id;

@@ -1,11 +1,11 @@
-import { go, useMay, usePages, useTitle } from '../../app.ts';
+import { go, useMay, usePagedList, useTitle } from '../../app.ts';
 import { Empty, ErrorBox, LinkButton, Mono, NamedValue, Skeleton, Time } from '../../ui.ts';
 import { BudgetsOf } from '../budgets/budgets-of.tsx';
 import { type App, AppHost, Disconnect, For, May } from './app.tsx';
 
 /** One connected app: what it may do, for whom, and what limits it. */
 export function AppPane({ id }: { readonly id: string }) {
-  const { rows, loading, error } = usePages<App>('list_connected_apps', { limit: 100 });
+  const { rows, loading, error } = usePagedList<App>('list_connected_apps', { limit: 100 });
   const app = rows.find((one) => one.id === id);
   useTitle(app?.client.name);
   return (

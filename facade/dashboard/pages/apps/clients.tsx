@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { act, useMay, usePages } from '../../app.ts';
+import { act, useMay, usePagedList } from '../../app.ts';
 import { Form } from '../../components/form/form.tsx';
 import {
   AskButton,
@@ -32,7 +32,7 @@ const KINDS: Readonly<Record<string, string>> = {
 
 /** The programs that can ask to be let in, and how each became known. */
 export function Clients() {
-  const pages = usePages<Client>('list_oauth_clients', { limit: 100 });
+  const pages = usePagedList<Client>('list_oauth_clients', { limit: 100 });
   const [makes, setMakes] = useState(false);
   const mayMake = useMay('create_oauth_client');
   const mayDelete = useMay('delete_oauth_client');

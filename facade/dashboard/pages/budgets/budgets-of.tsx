@@ -1,4 +1,4 @@
-import { useMay, usePages } from '../../app.ts';
+import { useMay, usePagedList } from '../../app.ts';
 import { type Column, Empty, LinkButton, PagedTable } from '../../ui.ts';
 import { useRenewed } from '../../use-renewed.ts';
 import type { Budget } from './budget.ts';
@@ -14,7 +14,7 @@ export function budgetsTab(type: SubjectProps['type'], { id }: { readonly id?: u
 
 /** The budgets of one record, and the way to another one. */
 export function BudgetsOf({ type, id }: SubjectProps) {
-  const pages = usePages<Budget>('list_budgets', { subject: { type, id }, limit: 100 });
+  const pages = usePagedList<Budget>('list_budgets', { subject: { type, id }, limit: 100 });
   const mayMake = useMay('create_budget');
   useRenewed(true);
   const make = mayMake && (

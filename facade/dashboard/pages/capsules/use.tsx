@@ -1,4 +1,4 @@
-import { counted, useMay, usePages } from '../../app.ts';
+import { counted, useMay, usePagedList } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
 import { Badge, type Column, Empty, Link, Mono, PagedTable, Time } from '../../ui.ts';
 
@@ -7,7 +7,7 @@ type Entry = Readonly<{ id: string; at: string; tool: string; outcome: string; r
 /** How much a capsule was used, and its newest calls, refused ones included. */
 export function CapsuleUse({ row }: { readonly row: Row }) {
   const may = useMay('list_audit_entries');
-  const pages = usePages<Entry>(may ? 'list_audit_entries' : undefined, {
+  const pages = usePagedList<Entry>(may ? 'list_audit_entries' : undefined, {
     principal: String(row.id),
     limit: 50,
   });

@@ -1,4 +1,4 @@
-import { go, setQuery, useMay, useNames, usePages, usePlace } from '../../app.ts';
+import { go, setQuery, useMay, useNames, usePagedList, usePlace } from '../../app.ts';
 import { Avatar, Empty, ErrorBox, Link, useAction } from '../../ui.ts';
 import { Composer } from './composer.tsx';
 import { beginThread, leave } from './run.ts';
@@ -11,7 +11,7 @@ export function NewChat() {
   const names = useNames();
   const mayMake = useMay('create_agent');
   const { query } = usePlace();
-  const { rows } = usePages<AgentRow>(names.has('list_agents') ? 'list_agents' : undefined, { limit: 100 });
+  const { rows } = usePagedList<AgentRow>(names.has('list_agents') ? 'list_agents' : undefined, { limit: 100 });
   const agents = rows.filter(({ status }) => status === 'active');
   const picked = query.get('agent') ?? undefined;
   const { error, run } = useAction();

@@ -1,4 +1,4 @@
-import { counted, setQuery, useMay, usePages, usePlace } from '../../app.ts';
+import { counted, setQuery, useMay, usePagedList, usePlace } from '../../app.ts';
 import { FilterText } from '../../components/filters.tsx';
 import { optionsOf, Select } from '../../components/form/select.tsx';
 import { useLive } from '../../live-updates.ts';
@@ -9,7 +9,7 @@ export function ThreadList({ open }: { readonly open: string | undefined }) {
   const { query } = usePlace();
   const status = query.get('status') === 'archived' ? 'archived' : 'active';
   const typed = (query.get('q') ?? '').toLowerCase();
-  const { rows, loading, error, more } = usePages<ThreadRow>('list_threads', { status, limit: 100 });
+  const { rows, loading, error, more } = usePagedList<ThreadRow>('list_threads', { status, limit: 100 });
   useLive(['thread://']);
   const shown = rows.filter(({ title }) => title.toLowerCase().includes(typed));
   const maySend = useMay('send_chat_message');

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { act, counted, go, text, useAnswer, useMay, useNames, usePages, useTitle } from '../../app.ts';
+import { act, counted, go, text, useAnswer, useMay, useNames, usePagedList, useTitle } from '../../app.ts';
 import { Form } from '../../components/form/form.tsx';
 import { useLive } from '../../live-updates.ts';
 import {
@@ -59,7 +59,7 @@ export function Thread({ id }: { readonly id: string }) {
 
 function Conversation({ thread, run }: { readonly thread: ThreadRow; readonly run: Run }) {
   const { id } = thread;
-  const { rows, more, loading } = usePages<MessageRow>('list_messages', { id, limit: 50 });
+  const { rows, more, loading } = usePagedList<MessageRow>('list_messages', { id, limit: 50 });
   const mayFork = useMay('fork_thread');
   const maySend = useMay('send_chat_message');
   const agentId = thread.agentIds?.[0];

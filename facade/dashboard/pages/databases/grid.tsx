@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { useMay, usePages } from '../../app.ts';
-import { inWords } from '../../components/in-words.ts';
+import { useMay, usePagedList } from '../../app.ts';
+import { asText } from '../../components/as-text.ts';
 import type { Row } from '../../kind/spec.ts';
 import { Button, Empty, PagedTable, Value } from '../../ui.ts';
 import { columnsOf, type GridRecord, RecordDialog } from './record-dialog.tsx';
@@ -8,7 +8,7 @@ import { columnsOf, type GridRecord, RecordDialog } from './record-dialog.tsx';
 /** The records of a database in its columns; a row opens for changing. */
 export function Grid({ row }: { readonly row: Row }) {
   const columns = columnsOf(row);
-  const pages = usePages<GridRecord>('list_records', { databaseId: row.id, limit: 100 });
+  const pages = usePagedList<GridRecord>('list_records', { databaseId: row.id, limit: 100 });
   const [open, setOpen] = useState<GridRecord | 'new'>();
   const mayCreate = useMay('create_record');
   return (
@@ -55,7 +55,7 @@ const LONGEST = 60;
 /** Nested values in one line, so that every row is as high as the others; whole on pointing at them. */
 function Cell({ value }: { readonly value: unknown }) {
   if (typeof value !== 'object' || value === null) return <Value value={value} />;
-  const words = inWords(value);
+  const words = asText(value);
   const line = words.replaceAll(/\n\s*/g, ' · ');
   return <span title={words}>{line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line}</span>;
 }

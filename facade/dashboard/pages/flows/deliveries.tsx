@@ -1,4 +1,4 @@
-import { exactTime, usePages } from '../../app.ts';
+import { exactTime, usePagedList } from '../../app.ts';
 import { Badge, Empty, Link, PagedTable, Time, type Tone } from '../../ui.ts';
 import { useRenewed } from '../../use-renewed.ts';
 import { pathOfRuns } from './runs.tsx';
@@ -19,7 +19,7 @@ interface Delivery {
 
 /** What was sent to the webhook of a flow, and what became of it. */
 export function Deliveries({ flowId }: { readonly flowId: string }) {
-  const pages = usePages<Delivery>('list_flow_deliveries', { id: flowId, limit: 50 });
+  const pages = usePagedList<Delivery>('list_flow_deliveries', { id: flowId, limit: 50 });
   useRenewed(true);
   return (
     <PagedTable

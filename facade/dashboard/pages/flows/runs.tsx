@@ -1,4 +1,4 @@
-import { duration, usePages, usePlace } from '../../app.ts';
+import { duration, usePagedList, usePlace } from '../../app.ts';
 import { Badge, type Column, Empty, PagedTable, Ref, Time } from '../../ui.ts';
 import { useRenewed } from '../../use-renewed.ts';
 import type { Run } from './run.ts';
@@ -23,7 +23,7 @@ export function pathOfRuns(flowId: string): string {
 export type RunsAsked = Readonly<{ id?: string | undefined; status?: string | undefined; limit?: number }>;
 
 export function RunList({ asked }: { readonly asked: RunsAsked }) {
-  const pages = usePages<Run>('list_flow_runs', asked);
+  const pages = usePagedList<Run>('list_flow_runs', asked);
   useRenewed(pages.rows.some(({ status }) => status === 'running' || status === 'queued'));
   return (
     <PagedTable

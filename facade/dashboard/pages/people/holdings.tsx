@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { act, boot, call, useMay, usePages } from '../../app.ts';
+import { act, boot, call, useMay, usePagedList } from '../../app.ts';
 import type { Row } from '../../kind/spec.ts';
 import {
   Badge,
@@ -20,7 +20,7 @@ const TAKEN = ['key', 'capsule', 'flow'];
 
 /** What acts for a person, and since when nobody used it: to look through before they leave. */
 export function Holdings({ row }: { readonly row: Row }) {
-  const pages = usePages<Holding>('list_holdings', { userId: row.id, limit: 100 });
+  const pages = usePagedList<Holding>('list_holdings', { userId: row.id, limit: 100 });
   const [taking, setTaking] = useState<Holding>();
   const mayTake = useMay('take_over') && row.id !== boot.user.id;
   const take = {

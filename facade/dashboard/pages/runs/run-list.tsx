@@ -1,4 +1,4 @@
-import { duration, number, useMay, usePages } from '../../app.ts';
+import { duration, number, useMay, usePagedList } from '../../app.ts';
 import { Badge, type Column, Empty, LinkButton, PagedTable, Ref, Skeleton, Time } from '../../ui.ts';
 import type { RunRow } from './run.ts';
 
@@ -12,7 +12,7 @@ interface RunListProps {
 }
 
 export function RunList({ asked, to, picked, isNarrowed = false }: RunListProps) {
-  const pages = usePages<RunRow>(asked && 'list_agent_runs', asked);
+  const pages = usePagedList<RunRow>(asked && 'list_agent_runs', asked);
   if (pages.rows.length === 0 && (pages.loading || !asked)) {
     return (
       <div class="pad">

@@ -1,4 +1,4 @@
-import { act, at, useMay, usePages, wordOf } from '../../app.ts';
+import { act, at, useMay, usePagedList, wordOf } from '../../app.ts';
 import { optionsOf, Select } from '../../components/form/select.tsx';
 import { Badge, Ref, Time, withToast } from '../../ui.ts';
 
@@ -30,7 +30,7 @@ function move(id: string, status: string, revision: number): Promise<void> {
 }
 
 function BoardColumn({ status }: { readonly status: string }) {
-  const { rows, more, total } = usePages<Task>('list_tasks', { status, limit: 50, includeTotal: true });
+  const { rows, more, total } = usePagedList<Task>('list_tasks', { status, limit: 50, includeTotal: true });
   const drop = (event: DragEvent) => {
     event.preventDefault();
     const [id, revision, from] = (event.dataTransfer?.getData('text/plain') ?? '').split(' ');

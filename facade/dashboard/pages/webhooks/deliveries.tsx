@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { act, useMay, usePages } from '../../app.ts';
+import { act, useMay, usePagedList } from '../../app.ts';
 import { ActionButton, Badge, type Column, Empty, PagedTable, Ref, Segments, Time } from '../../ui.ts';
 import { useRenewed } from '../../use-renewed.ts';
 
@@ -29,7 +29,7 @@ const TONES: Readonly<Record<string, 'good' | 'warn' | 'alarm' | 'plain'>> = {
 export function Deliveries({ webhookId }: { readonly webhookId: string }) {
   const [status, setStatus] = useState<(typeof STATUSES)[number]['value']>('');
   const asked = { id: webhookId, limit: 50, ...(status !== '' && { status }) };
-  const pages = usePages<Delivery>('list_webhook_deliveries', asked);
+  const pages = usePagedList<Delivery>('list_webhook_deliveries', asked);
   const mayRetry = useMay('retry_webhook_delivery');
   useRenewed(pages.rows.some((row) => row.status === 'waiting'));
   return (

@@ -14,7 +14,7 @@ export function idsIn(line: string): readonly string[] {
  * A value as lines that are read, not parsed: texts as they are, a list as its items, an object as `Name: value`, what has many lines
  * indented below its name.
  */
-export function inWords(value: unknown): string {
+export function asText(value: unknown): string {
   return (Array.isArray(value) ? itemLines(value) : linesIn(value)).join('\n');
 }
 

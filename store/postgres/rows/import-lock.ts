@@ -12,13 +12,13 @@ const PATIENCE_MS = 25_000;
 const MOST_IDLE = '60s';
 
 /** The turn to import: of all processes on the database, one at a time has it. */
-export interface ImportTurn {
+export interface ImportLock {
   readonly session: ClientSession;
   end(): Promise<void>;
 }
 
 /** Lets imports run one at a time. Those of this process wait in the order in which they came. */
-export class ImportTurns {
+export class ImportLocks {
   readonly #database: Database;
   readonly #turns = new Mutex();
 
@@ -27,7 +27,7 @@ export class ImportTurns {
   }
 
   /** @throws StoreBusy when others take too long */
-  async take(): Promise<ImportTurn> {
+  async take(): Promise<ImportLock> {
     const until = Date.now() + PATIENCE_MS;
     const endTurn = await this.#own();
     try {
@@ -50,7 +50,7 @@ export class ImportTurns {
   }
 
   /** The connection is held until the turn ends, outside of the pool's `use` of others. */
-  #lock(patienceMs: number): Promise<ImportTurn> {
+  #lock(patienceMs: number): Promise<ImportLock> {
     return new Promise((resolve, reject) => {
       const held = this.#database.use(async (session) => {
         await lockImports(session, patienceMs);
