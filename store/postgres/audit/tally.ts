@@ -60,7 +60,7 @@ function statement({ spans, by, where = {}, buckets }: TallyQuery, values: Value
   ) as alike`;
 }
 
-/** As tools/usage/spread.ts counts buckets. */
+/** As tools/usage/histogram.ts counts buckets. */
 function durationIn(buckets: TallyQuery['buckets'], values: Values): string {
   if (!buckets) return 'duration_ms';
   const smallest = `${values.add(buckets.smallest)}::float8`;
