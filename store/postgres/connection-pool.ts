@@ -68,7 +68,7 @@ export class ConnectionPool {
 }
 
 /** `pg` reads the time-out of a statement, which its types do not know. */
-const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
+export const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
   text: 'select 1',
   query_timeout: QUICK_ANSWER_MS,
 };

@@ -2,11 +2,12 @@ import pg from 'pg';
 import { StoreUnavailable } from '../errors.ts';
 import { withRetries } from './attempts.ts';
 import { ClientStatements } from './client-statements.ts';
-import { ConnectionPool, createPool, prepareConnection } from './connection-pool.ts';
+import { ConnectionPool, createPool, prepareConnection, QUESTION, QUICK_ANSWER_MS } from './connection-pool.ts';
 import {
   asStoreError,
   isAnswerLate,
   isConnectionLost,
+  isLockLate,
   isReadOnlyFailure,
   isSerializationFailure,
   StoreReadOnly,
@@ -31,6 +32,16 @@ const KEEP_ALIVE_MS = 10_000;
 /** How long a quick statement may take in all, on a second connection too. */
 const QUICK_MS = 3500;
 
+/** A lock that others have is told well before a connection counts as silent. */
+const QUICK_LOCK = `set local lock_timeout = '500ms'`;
+const PATIENT_LOCK = 'set local lock_timeout to default';
+
+/** Statements that begin a transaction, and one that takes a lock, which others may have for long. */
+interface Begin {
+  readonly begin: string;
+  readonly lock: string;
+}
+
 /** The pool of connections to one database. Failures of connections are StoreUnavailable, and the next call tries again. */
 export class Database implements Session {
   readonly #pool: ConnectionPool;
@@ -40,6 +51,7 @@ export class Database implements Session {
   #isReadOnly = false;
   readonly #doubters = new Set<() => void>();
   #closing: Promise<void> | undefined;
+  #asking: Promise<boolean> | undefined;
 
   constructor({ url, poolSize = 16, statementTimeoutMs = 30_000 }: DatabaseOptions) {
     this.#config = {
@@ -100,8 +112,76 @@ export class Database implements Session {
     return this.use((session) => session.query<Row>(statement));
   }
 
+  /**
+   * Gives the work a connection on which a transaction has begun and has the lock. A connection that was lost before is replaced by another,
+   * once: nothing was done on it.
+   */
+  async useBegun<Result>({ begin, lock }: Begin, work: (session: ClientSession) => Promise<Result>): Promise<Result> {
+    const first = await this.use(async (session) => {
+      const isBegun = await this.#begin(session, { begin, lock });
+      return isBegun ? { result: await work(session) } : undefined;
+    });
+    if (first) return first.result;
+    return this.use(async (session) => {
+      await session.query({ text: `${begin}; ${lock}` });
+      return work(session);
+    });
+  }
+
+  /** Whether it has begun: not where the connection was lost. Only where others have the lock, it takes a second message. */
+  async #begin(session: ClientStatements, { begin, lock }: Begin): Promise<boolean> {
+    const answer = session.query({ text: `${begin}; ${QUICK_LOCK}; ${lock}; ${PATIENT_LOCK}` });
+    if (await this.#isForgotten(answer)) {
+      session.isLost = true;
+      this.#pool.renew();
+      return false;
+    }
+    try {
+      await answer;
+    } catch (error) {
+      if (session.isLost) return false;
+      if (!(error instanceof StoreUnavailable) || !isLockLate(error.cause)) throw error;
+      await session.query({ text: `rollback; ${begin}; ${lock}` });
+    }
+    return true;
+  }
+
+  /** Whether the answer does not come while a new connection is answered. A server that is only slow answers neither, and is waited for. */
+  async #isForgotten(answer: Promise<unknown>): Promise<boolean> {
+    const isAnswered = answer.then(
+      () => true,
+      () => true,
+    );
+    while (!(await orLate(isAnswered, QUICK_ANSWER_MS))) {
+      if (await Promise.race([isAnswered.then(() => false), this.#answersAnew()])) return true;
+    }
+    return false;
+  }
+
+  /** Whether a connection made now is answered. Those who ask at the same time share one. */
+  #answersAnew(): Promise<boolean> {
+    this.#asking ??= this.#askAnew().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #askAnew(): Promise<boolean> {
+    const client = this.client();
+    client.on('error', () => {}); // the question fails too
+    try {
+      await client.connect();
+      await client.query(QUESTION);
+      return true;
+    } catch {
+      return false;
+    } finally {
+      void client.end().catch(() => {});
+    }
+  }
+
   /** Gives the work one connection. Work that throws because of it has it closed, other work gives it back. */
-  async use<Result>(work: (session: ClientSession) => Promise<Result>): Promise<Result> {
+  async use<Result>(work: (session: ClientStatements) => Promise<Result>): Promise<Result> {
     const client = await this.#connect();
     const session = new ClientStatements(client, (cause) => this.#failed(cause));
     // Else an error while no statement runs would end the process.
@@ -183,6 +263,14 @@ export class Database implements Session {
       throw error;
     }
   }
+}
+
+/** What the answer tells, or false where it comes too late. */
+function orLate(answer: Promise<boolean>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), ms);
+    void answer.then(resolve).finally(() => clearTimeout(timer));
+  });
 }
 
 function within<Result>(work: Promise<Result>, ms: number): Promise<Result> {

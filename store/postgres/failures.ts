@@ -10,6 +10,8 @@ const READ_ONLY = '25006';
 const REFUSED_BY_STANDBY = /^(0A000|55000)$/;
 /** What `pg` says where no answer came in time. */
 const ANSWER_LATE = 'Query read timeout';
+/** `lock_not_available`: not within the time that was set for it. */
+const LOCK_LATE = '55P03';
 /** Another transaction was faster: `serialization_failure`, `deadlock_detected`. */
 const SERIALIZATION_FAILURE = /^(40001|40P01)$/;
 const UNIQUE = '23505';
@@ -67,6 +69,11 @@ export function isReadOnlyFailure(error: unknown): boolean {
 /** The connection was silent for too long. */
 export function isAnswerLate(error: unknown): boolean {
   return error instanceof Error && error.message === ANSWER_LATE;
+}
+
+/** Others had the lock for longer than was to be waited. */
+export function isLockLate(error: unknown): boolean {
+  return codeOf(error) === LOCK_LATE;
 }
 
 /** The transaction had no effect and succeeds when it runs again. */

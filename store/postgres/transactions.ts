@@ -39,7 +39,7 @@ const OUTCOME_MS = 5000;
  * Of a table that is read without an index, PostgreSQL notes that all of it was read, so that every change of it is in the way. Where it is
  * small, it would be read so.
  */
-const BY_INDEX = 'set local enable_seqscan = off';
+const BEGIN = 'begin isolation level serializable; set local enable_seqscan = off';
 
 /**
  * Runs transactions as if each were the only one: serializable, and again where another one changed what it had read. PostgreSQL finds that
@@ -70,12 +70,9 @@ export class Transactions {
     const { database, now, hook, erasures, audit, additions } = this.#parts;
     if (database.isReadOnly) throw new StoreReadOnly();
     let hasErased = false;
-    const result = await database.use(async (session) => {
-      // The lock comes before the view of the data, which begins with the first question.
-      const mode = attempt > ATTEMPTS_BESIDE_OTHERS ? 'exclusive' : 'row share';
-      await session.query({
-        text: `begin isolation level serializable; ${BY_INDEX}; lock table write_gate in ${mode} mode`,
-      });
+    // The lock comes before the view of the data, which begins with the first question.
+    const lock = `lock table write_gate in ${attempt > ATTEMPTS_BESIDE_OTHERS ? 'exclusive' : 'row share'} mode`;
+    const result = await database.useBegun({ begin: BEGIN, lock }, async (session) => {
       // If another record conflicted with one of the batch, the next attempt says which.
       const open = new OpenTransaction(session, now, { writesLate: attempt === 1 });
       let result: Result;

@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
+import type { Database } from '../../store/postgres/database.ts';
 import { closedAtEnd } from '../support/at-end.ts';
 import { callTool, mustCall, rest } from '../support/calls.ts';
 import { type DatabaseProxy, type Member, startDatabaseProxy, startMember } from '../support/cluster.ts';
 import { FULL } from '../support/full.ts';
-import { startPostgres, startReplica, type TestDatabase, testDatabase, withoutPostgres } from '../support/postgres.ts';
+import {
+  databaseAt,
+  startPostgres,
+  startReplica,
+  type TestDatabase,
+  testDatabase,
+  withoutPostgres,
+} from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
 /** Runs statements as the operator of the database does, whatever it is set to. */
@@ -146,6 +154,14 @@ describe('a server whose connections to the database swallow all bytes', { skip:
     assert.ok('output' in written, JSON.stringify(written));
   });
 
+  it('makes a write by another one too, where the connection was used a moment ago', async () => {
+    await read();
+    proxy.swallow('those there are');
+    const name = { name: 'swallowed', displayName: 'S' };
+    const written = await callTool(member, member.adminKey, 'create_skill', name);
+    assert.ok('output' in written, JSON.stringify(written));
+  });
+
   it('answers 503 with Retry-After where no other connection answers either, and as before when one does', async () => {
     await read();
     proxy.swallow('all');
@@ -153,5 +169,57 @@ describe('a server whose connections to the database swallow all bytes', { skip:
     assert.deepEqual([status, body.code, Number(headers.get('retry-after')) > 0], [503, 'unavailable', true]);
     proxy.heal();
     await until(async () => (await read()).status === 200);
+  });
+});
+
+describe('the beginning of a transaction', { skip: withoutPostgres }, () => {
+  const LOCK = 'lock table write_gate in row share mode';
+  const backend = `select pg_backend_pid() as pid`;
+  const begun = (database: Database) =>
+    database.useBegun({ begin: 'begin', lock: LOCK }, async (session) => {
+      const [row] = await session.query<{ pid: number }>({ text: backend });
+      await session.query({ text: 'commit' });
+      return row?.pid;
+    });
+
+  it('waits for the lock as long as others have it', async () => {
+    const { url } = await testDatabase();
+    const [holding, waiting] = [databaseAt(url), databaseAt(url)];
+    const before = await begun(waiting);
+    await holding.use(async (session) => {
+      await session.query({ text: 'begin; lock table write_gate in exclusive mode' });
+      const other = begun(waiting);
+      // It was told once already that it has to wait.
+      const text = `select 1 from pg_stat_activity where query like 'rollback; begin%' and wait_event_type = 'Lock'`;
+      await until(async () => (await holding.query({ text })).length > 0);
+      await session.query({ text: 'rollback' });
+      assert.equal(await other, before, 'on the same connection');
+    });
+  });
+
+  it('is on another connection where its own is silent', async () => {
+    const { url } = await testDatabase();
+    const proxy = await startDatabaseProxy(url);
+    const database = databaseAt(proxy.url);
+    const before = await begun(database);
+    proxy.swallow('those there are');
+    const [pid, other] = await Promise.all([begun(database), begun(database)]);
+    assert.ok(pid !== undefined && pid !== before && other !== before);
+  });
+
+  if (!FULL) return;
+
+  it('waits for a server that is only slow', async () => {
+    const { url } = await testDatabase();
+    const proxy = await startDatabaseProxy(url);
+    const database = databaseAt(proxy.url);
+    const before = await begun(database);
+    const { connections } = proxy;
+    proxy.stall();
+    const slow = begun(database);
+    // The first of these was not answered in time.
+    await until(() => proxy.connections >= connections + 2);
+    proxy.resume();
+    assert.ok((await slow) !== undefined && before !== undefined);
   });
 });

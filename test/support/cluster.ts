@@ -139,6 +139,11 @@ export interface DatabaseProxy {
   heal(): void;
   /** From now on, nothing passes on the connections that there are, or on others too, and none of them ends. */
   swallow(which: 'those there are' | 'all'): void;
+  /** From now on, all bytes wait, of new connections too, until `resume`. */
+  stall(): void;
+  resume(): void;
+  /** How many connections there were so far. */
+  readonly connections: number;
   /** Ends all connections. New ones lead to this database. */
   lead(database: string): void;
   close(): Promise<void>;
@@ -152,12 +157,15 @@ export async function startDatabaseProxy(database: string): Promise<DatabaseProx
   const hearing = new Set<Socket>();
   const swallowed = new WeakSet<Socket>();
   let swallowsAll = false;
+  let isStalled = false;
+  let connections = 0;
   const pipe = (from: Socket, to: Socket) =>
     from.on('data', (bytes) => {
       if (swallowsAll || swallowed.has(from)) return;
       if (state === 'open' || !hearing.has(from)) to.write(bytes);
     });
   const server = createTcpServer((client) => {
+    connections += 1;
     const upstream = connect({ host: target.hostname, port: Number(target.port) });
     for (const socket of [client, upstream]) sockets.add(socket.on('error', () => {}));
     client.once('data', (startup) => {
@@ -167,6 +175,7 @@ export async function startDatabaseProxy(database: string): Promise<DatabaseProx
       pipe(client, upstream);
     });
     pipe(upstream, client);
+    if (isStalled) client.pause();
     client.on('close', () => {
       sockets.delete(client);
       upstream.destroy();
@@ -199,6 +208,17 @@ export async function startDatabaseProxy(database: string): Promise<DatabaseProx
     cut: () => become('cut'),
     heal: () => become('open'),
     swallow,
+    stall: () => {
+      isStalled = true;
+      for (const socket of sockets) socket.pause();
+    },
+    resume: () => {
+      isStalled = false;
+      for (const socket of sockets) socket.resume();
+    },
+    get connections() {
+      return connections;
+    },
     lead: (next) => {
       target = new URL(next);
       for (const socket of sockets) socket.destroy();
