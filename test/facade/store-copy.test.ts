@@ -11,17 +11,14 @@ import { exportStore } from '../../facade/store-copy/export-store.ts';
 import { checkFile } from '../../facade/store-copy/format.ts';
 import { importAll } from '../../facade/store-copy/import-store.ts';
 import { MOVE_ID, refuseUnfinishedMove } from '../../facade/store-copy/move.ts';
-import type { RowType } from '../../resources/imported-rows.ts';
-import { type CollectionName, collections } from '../../store/collections.ts';
+import { collections } from '../../store/collections.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
-import type { Store, Writer } from '../../store/port.ts';
+import type { Store } from '../../store/port.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
-import type { ImportedRow } from '../../store/rows/records.ts';
-import { createSecretBox, secretsKeyIds } from '../../tools/core/sealing/secrets.ts';
-import { prepareSettings } from '../../tools/settings/defaults.ts';
-import { events, subscriptions, users, visits, websites } from '../bench/analytics-rows.ts';
+import { secretsKeyIds } from '../../tools/core/sealing/secrets.ts';
+import { visits } from '../bench/analytics-rows.ts';
+import { fillRecords, fillRows, SEALING_KEY } from '../store/every-kind.ts';
 import { auditRecord } from '../store/records.ts';
-import { sampleRecord } from '../store/sample-record.ts';
 import { killedAtEnd } from '../support/at-end.ts';
 import { runFile } from '../support/child.ts';
 import { FULL, rounds } from '../support/full.ts';
@@ -29,44 +26,7 @@ import { programArgs } from '../support/node-args.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
-const KEY = Buffer.alloc(32, 7).toString('base64');
-const keys = { secretsKeys: secretsKeyIds([KEY], ''), withoutKeys: false };
-const NAMES = Object.keys(collections) as CollectionName[];
-
-/** Two records of each kind, where two may be. */
-async function fillRecords(store: Store): Promise<void> {
-  await prepareSettings(store);
-  for (const name of NAMES.filter((name) => name !== 'moves' && name !== 'settings' && name !== 'botConfigs')) {
-    const { schema } = collections[name];
-    const { id: _, ...record } = sampleRecord(schema, Object.keys(schema.shape), 1);
-    await store.transaction((tx) => (tx[name] as unknown as Writer<object>).insert(record)); // the schema made it
-  }
-  const sealed = createSecretBox([KEY], '').seal('secret', 'place');
-  await store.transaction(async (tx) => {
-    for (let at = 0; at < rounds(300, 1500); at += 1)
-      await tx.documents.insert({ title: `Document ${at}`, content: `${'Wörter\u2028 '.repeat(200)}${at}`, tags: [] });
-    const [{ id } = assert.fail()] = (await tx.integrations.find({ limit: 1 })).records;
-    await tx.integrations.update(id, { headers: { Authorization: sealed } });
-  });
-  for (let at = 0; at < rounds(1200, 5000); at += 1)
-    store.audit.append({ ...auditRecord(), id: `aud_${at}`, at: new Date(Date.now() - at * 60_000).toISOString() });
-}
-
-async function fillRows(store: Store, size: number): Promise<void> {
-  const all: readonly (readonly [RowType, string, Iterable<ImportedRow>])[] = [
-    ['users', '2026-05-01T00:00:00.000Z', users(50)],
-    ['subscriptions', '2026-05-02T00:00:00.000Z', subscriptions(50)],
-    ['subscriptions', '2026-05-03T00:00:00.000Z', [...subscriptions(9)].map((row) => ({ ...row, amount: 3100 }))],
-    ['websites', '2026-05-02T00:00:00.000Z', websites(30)],
-    ['events', '2026-05-02T00:00:00.000Z', events(size / 2, 50)],
-    ['visits', '2026-05-02T00:00:00.000Z', visits(size, 20)],
-  ];
-  for (const [type, at, rows] of all) {
-    const staged = await store.rows.stage({ type, rows: [...rows], at });
-    await store.transaction(async (tx) => tx.rows.commit(staged));
-  }
-}
-
+const keys = { secretsKeys: secretsKeyIds([SEALING_KEY], ''), withoutKeys: false };
 /** The files of all tests: a data folder with everything in it, and its export. */
 let folder = '';
 let file = '';
@@ -76,7 +36,7 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   file = join(folder, 'all.ndjson');
   const store = await openLowdbStore({ folder: source() });
-  await fillRecords(store);
+  await fillRecords(store, { documents: rounds(300, 1500), entries: rounds(1200, 5000) });
   await fillRows(store, rounds(1500, 60_000));
   await store.close();
 });
@@ -148,7 +108,7 @@ describe('a workspace that is moved over', () => {
       const compared = await importAll(store, file, keys);
       isEqual(compared);
       const what = new Set(compared.map(({ what }) => what));
-      for (const name of NAMES) assert.ok(what.has(name) || name === 'moves', name);
+      for (const name of Object.keys(collections)) assert.ok(what.has(name) || name === 'moves', name);
       assert.ok(compared.filter(({ what }) => what.startsWith('get_')).length === 15);
       const [first] = (await store.documents.find({ limit: 1, order: 'oldest' })).records;
       assert.deepEqual(first, await withStore('source', (from) => from.documents.get(first?.id ?? '')));
@@ -274,7 +234,7 @@ function bound(of: object, name: string | symbol): unknown {
 
 /** Begins an import in a process of its own, which is killed when so many bytes were written. */
 async function killedAfter(target: string, bytes: number): Promise<void> {
-  const env = { ...process.env, DATA_DIR: join(folder, target), SECRETS_KEY: KEY };
+  const env = { ...process.env, DATA_DIR: join(folder, target), SECRETS_KEY: SEALING_KEY };
   const child: ChildProcess = killedAtEnd(
     spawn(process.execPath, [...programArgs('commands/import-all'), file], { env, stdio: 'ignore' }),
   );

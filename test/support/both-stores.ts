@@ -19,7 +19,7 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'facade/cluster.test.ts',
     'facade/doctor.test.ts',
     'facade/imports-of-processes.test.ts',
-    'facade/move-over.test.ts',
+    'facade/store-copy.test.ts',
     'facade/start-and-stop-postgres.test.ts',
     'facade/start-and-stop-three.test.ts',
     'facade/start-and-stop.test.ts',
