@@ -4,12 +4,12 @@ import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { ToolError } from '../../tools/core/errors.ts';
 import {
-  boundsOf,
-  type Excess,
-  INPUT_BOUNDS,
-  type JsonBounds,
-  JsonGauge,
-} from '../../tools/core/registry/json-gauge.ts';
+  type ExceededLimit,
+  INPUT_LIMITS,
+  inputLimitsOf,
+  JsonLimitCounter,
+  type JsonLimits,
+} from '../../tools/core/registry/json-limits.ts';
 import type { RequestContext } from './request-context.ts';
 import { Turns } from './turns.ts';
 
@@ -20,17 +20,17 @@ export const LARGEST_BODY = 4 * 1024 * 1024;
 export interface BodyKind {
   readonly largest: number;
   /** Of JSON: reading stops as soon as it exceeds this. Asked only for a body that may do so. */
-  readonly bounds?: () => JsonBounds;
+  readonly bounds?: () => JsonLimits;
   /** @throws ToolError (unsupported_media_type) */
   requireType(contentType: string | undefined): void;
 }
 /** The input of one tool, or of any of several tools. */
 export function jsonBody(takesBulk: () => boolean): BodyKind {
-  const bounds = () => boundsOf(takesBulk() ? { bulk: true } : {});
+  const bounds = () => inputLimitsOf(takesBulk() ? { bulk: true } : {});
   return { largest: LARGEST_BODY, bounds, requireType: requireJson };
 }
 /** Bounds for requests that sign in, which anybody can send. */
-export const CREDENTIAL: BodyKind = { largest: 64 * 1024, bounds: () => INPUT_BOUNDS, requireType: requireJson };
+export const CREDENTIAL: BodyKind = { largest: 64 * 1024, bounds: () => INPUT_LIMITS, requireType: requireJson };
 const FORM: BodyKind = { largest: 16 * 1024, requireType: requireForm };
 
 const EMPTY = Buffer.alloc(0);
@@ -53,7 +53,7 @@ const decoders: Readonly<Record<string, (options: { chunkSize: number }) => Tran
 /** The refusal of JSON that is nested too deeply. */
 export class TooDeep extends ToolError {
   constructor() {
-    super('invalid_input', `The body is nested more than ${INPUT_BOUNDS.levels} levels deep; send it flatter.`);
+    super('invalid_input', `The body is nested more than ${INPUT_LIMITS.levels} levels deep; send it flatter.`);
   }
 }
 
@@ -105,12 +105,12 @@ async function readWhole(request: IncomingMessage, kind: BodyKind, take: Take): 
 }
 
 /** For a body of at most so many bytes. */
-function gaugeOf({ bounds }: BodyKind, bytes: number): JsonGauge | undefined {
+function gaugeOf({ bounds }: BodyKind, bytes: number): JsonLimitCounter | undefined {
   if (!bounds) return undefined;
-  return new JsonGauge(bytes > INPUT_BOUNDS.members * BYTES_OF_A_MEMBER ? bounds() : INPUT_BOUNDS);
+  return new JsonLimitCounter(bytes > INPUT_LIMITS.members * BYTES_OF_A_MEMBER ? bounds() : INPUT_LIMITS);
 }
 
-function excessive(excess: Excess, { bounds }: JsonGauge): ToolError {
+function excessive(excess: ExceededLimit, { bounds }: JsonLimitCounter): ToolError {
   if (excess === 'levels') return new TooDeep();
   const most = `${bounds.members} members (names of objects and items of arrays)`;
   return new ToolError('too_large', `The body has more than ${most}; send less at a time.`);
@@ -156,7 +156,7 @@ type Take = (leastMs?: number) => Promise<void>;
 
 interface Collecting {
   readonly take: Take;
-  readonly gauge?: JsonGauge | undefined;
+  readonly gauge?: JsonLimitCounter | undefined;
 }
 
 /** Stops reading as soon as the body has too many members or levels. */
@@ -186,7 +186,7 @@ function collect(request: IncomingMessage, kind: BodyKind, { take, gauge }: Coll
 }
 
 /** What `collect` does, for a body that is here already: short ones come with their head. */
-function takeWhole(request: IncomingMessage, kind: BodyKind, gauge: JsonGauge | undefined): Buffer {
+function takeWhole(request: IncomingMessage, kind: BodyKind, gauge: JsonLimitCounter | undefined): Buffer {
   const body: Buffer = request.read() ?? EMPTY;
   if (body.length > 0) requireFit(request, kind, body.length);
   measure(request, body, gauge);
@@ -199,7 +199,7 @@ function requireFit(request: IncomingMessage, kind: BodyKind, size: number): voi
   if (size > kind.largest) throw tooLarge(request, kind);
 }
 
-function measure(request: IncomingMessage, chunk: Buffer, gauge: JsonGauge | undefined): void {
+function measure(request: IncomingMessage, chunk: Buffer, gauge: JsonLimitCounter | undefined): void {
   const excess = gauge?.feed(chunk);
   if (gauge && excess) throw dropped(request, excessive(excess, gauge));
 }

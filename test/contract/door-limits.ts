@@ -13,7 +13,7 @@ import * as tokenProofs from '../../facade/oauth/token-proofs.ts';
 import * as clients from '../../facade/oauth/unused-clients.ts';
 import * as fresh from '../../tools/core/access/fresh-sign-in.ts';
 import * as idempotency from '../../tools/core/registry/idempotency.ts';
-import * as gauge from '../../tools/core/registry/json-gauge.ts';
+import * as gauge from '../../tools/core/registry/json-limits.ts';
 import * as attempts from '../../tools/sign-in/attempts.ts';
 import * as challenges from '../../tools/sign-in/challenges.ts';
 import * as idToken from '../../tools/sign-in/id-token.ts';
@@ -35,9 +35,9 @@ export const doorLimits: Limits = {
     ],
     [
       'names and array items of a body',
-      `${count(gauge.INPUT_BOUNDS.members)}; of \`import_records\` and \`update_settings\` ${count(gauge.BULK_BOUNDS.members)}; of an MCP message without the arguments ${count(message.MOST_MEMBERS)}`,
+      `${count(gauge.INPUT_LIMITS.members)}; of \`import_records\` and \`update_settings\` ${count(gauge.BULK_LIMITS.members)}; of an MCP message without the arguments ${count(message.MOST_MEMBERS)}`,
     ],
-    ['nesting of a body', `${gauge.INPUT_BOUNDS.levels} levels`],
+    ['nesting of a body', `${gauge.INPUT_LIMITS.levels} levels`],
     [
       'large bodies',
       `above ${bytes(body.HEAVY_BYTES)} or ${count(body.HEAVY_MEMBERS)} members they are processed one after the other; callers take turns`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { catalog } from '../../tools/catalog.ts';
-import { boundsOf, INPUT_BOUNDS } from '../../tools/core/registry/json-gauge.ts';
+import { INPUT_LIMITS, inputLimitsOf } from '../../tools/core/registry/json-limits.ts';
 import { unwrap } from '../../tools/core/registry/validate.ts';
 
 /** Records say how many members they take in a check that no schema shows: 200 features, each with its events; others far fewer. */
@@ -26,14 +26,17 @@ function mostMembers(schema: unknown): number {
 describe('the members of an input', () => {
   it('are no more than its tool may be sent', () => {
     for (const { tool } of catalog.entries) {
-      assert.ok(mostMembers(tool.input) <= boundsOf(tool).members, `${tool.name} takes ${mostMembers(tool.input)}`);
+      assert.ok(
+        mostMembers(tool.input) <= inputLimitsOf(tool).members,
+        `${tool.name} takes ${mostMembers(tool.input)}`,
+      );
     }
   });
 
   it('are many only where a tool takes bulk data', () => {
     const bulk = catalog.entries.filter(({ tool }) => tool.bulk).map(({ tool }) => tool.name);
     assert.deepEqual(bulk.sort(), ['call_tool', 'import_records', 'update_settings']);
-    const needing = catalog.entries.filter(({ tool }) => mostMembers(tool.input) > INPUT_BOUNDS.members);
+    const needing = catalog.entries.filter(({ tool }) => mostMembers(tool.input) > INPUT_LIMITS.members);
     assert.deepEqual(needing.map(({ tool }) => tool.name).sort(), ['import_records', 'update_settings']);
   });
 });

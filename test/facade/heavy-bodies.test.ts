@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { boundsOf, INPUT_BOUNDS } from '../../tools/core/registry/json-gauge.ts';
+import { INPUT_LIMITS, inputLimitsOf } from '../../tools/core/registry/json-limits.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';
@@ -69,7 +69,7 @@ describe('a body with too much in it', () => {
     it(`is refused unread over ${name}, from whatever key, compressed too`, async () => {
       for (const who of ['admin', 'refused'] as const) {
         // Over MCP the tool shows only in the body, so who may call a bulk tool may send as much as that takes.
-        const bounds = boundsOf(name === 'MCP' && who === 'admin' ? { bulk: true } : {});
+        const bounds = inputLimitsOf(name === 'MCP' && who === 'admin' ? { bulk: true } : {});
         const most = bounds.members - around.members;
         for (const zipped of [false, true]) {
           const over = await send(list(most + 1), who, zipped);
@@ -81,7 +81,7 @@ describe('a body with too much in it', () => {
           assert.equal(inside.code, expected, `${who} ${zipped}`);
         }
       }
-      const levels = INPUT_BOUNDS.levels - around.levels;
+      const levels = INPUT_LIMITS.levels - around.levels;
       const deep = await send(nested(levels + 1), 'admin');
       assert.deepEqual([deep.status, deep.code], [400, name === 'REST' ? 'invalid_input' : -32600]);
       assert.equal((await send(nested(levels), 'admin')).code, 'invalid_input');
@@ -111,7 +111,7 @@ describe('a body with too much in it', () => {
   });
 
   it('is as large as a bulk tool takes it only from who may call one, and for that tool', async () => {
-    const bulk = boundsOf({ bulk: true }).members;
+    const bulk = inputLimitsOf({ bulk: true }).members;
     const send = (name: string, value: string, key: string) =>
       post('/api/v1/mcp', key, message(value).replace('create_skill', name));
     const fits = list(bulk - 7);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { excessIn } from '../registry/json-gauge.ts';
+import { exceededLimit } from '../registry/json-limits.ts';
 
 /** The deepest nesting of a message. Code that walks over a message could follow far deeper ones. */
 export const DEEPEST = 100;
@@ -27,7 +27,7 @@ export type Replacement = (fault: Fault) => string | undefined;
 
 /** Whether the message has too many members or nests too deeply. */
 export function isExcessive(message: Buffer): boolean {
-  return excessIn(message, { members: MOST_MEMBERS, levels: DEEPEST }) !== undefined;
+  return exceededLimit(message, { members: MOST_MEMBERS, levels: DEEPEST }) !== undefined;
 }
 
 class TooLarge extends Error {

@@ -36,7 +36,7 @@ export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, 
   readonly answersContent?: true;
   /** The part of the output that this caller may see. It also applies to a kept answer, by the rights of the repeat. */
   shown?(output: z.output<Output>, caller: Showing): z.output<Output> | Promise<z.output<Output>>;
-  /** Takes rows or tables: its input may hold more members than others (`boundsOf`). */
+  /** Takes rows or tables: its input may hold more members than others (`inputLimitsOf`). */
   readonly bulk?: true;
   /** It is not a tool to callers, but a prompt or the resources of an integration: the doors that serve those call it. */
   readonly serves?: Served;

@@ -4,7 +4,7 @@ import type { Issue } from '../../../resources/error.ts';
 import { serverManaged } from '../../../resources/markers.ts';
 import { nearest } from '../access/similar-names.ts';
 import { ToolError } from '../errors.ts';
-import { boundsOf, INPUT_BOUNDS, type JsonBounds } from './json-gauge.ts';
+import { INPUT_LIMITS, inputLimitsOf, type JsonLimits } from './json-limits.ts';
 import { validationMessage } from './validation-messages.ts';
 
 interface Parsing {
@@ -20,7 +20,7 @@ export function parseInput<Schema extends z.ZodObject>(
   input: unknown,
   { mostIssues = MOST_ISSUES, bulk }: Parsing = {},
 ): z.output<Schema> {
-  const unstorable = new Inspection(bulk ? boundsOf({ bulk }) : INPUT_BOUNDS).of(input);
+  const unstorable = new Inspection(bulk ? inputLimitsOf({ bulk }) : INPUT_LIMITS).of(input);
   const parsed = compiled(schema).safeParse(unstorable?.fatal ? undefined : input, { error: validationMessage });
   if (parsed.success && !unstorable) return parsed.data;
   const problems = parsed.success || unstorable?.fatal ? [] : parsed.error.issues;
@@ -142,12 +142,12 @@ interface Unstorable {
   readonly fatal?: true;
 }
 
-function tooMany({ members }: JsonBounds): Unstorable {
+function tooMany({ members }: JsonLimits): Unstorable {
   return { path: [], message: `More than ${members} members; send less at a time.`, fatal: true };
 }
 const TOO_DEEP: Unstorable = {
   path: [],
-  message: `Nested deeper than ${INPUT_BOUNDS.levels} levels; send less deep values.`,
+  message: `Nested deeper than ${INPUT_LIMITS.levels} levels; send less deep values.`,
   fatal: true,
 };
 
@@ -156,12 +156,12 @@ const TOO_DEEP: Unstorable = {
  * nesting that no recursion should follow, and more members than may be. A problem that schemas and stores must not meet is reported first.
  */
 class Inspection {
-  readonly #bounds: JsonBounds;
+  readonly #bounds: JsonLimits;
   #members = 0;
   #found: Unstorable | undefined;
   readonly #path: PropertyKey[] = [];
 
-  constructor(bounds: JsonBounds) {
+  constructor(bounds: JsonLimits) {
     this.#bounds = bounds;
   }
 

@@ -1,5 +1,5 @@
 /** What JSON may hold. It is checked before anything parses the JSON or walks over it. */
-export interface JsonBounds {
+export interface JsonLimits {
   /** Names of objects and items of arrays, counted together. */
   readonly members: number;
   /** Arrays and objects inside each other. */
@@ -7,20 +7,20 @@ export interface JsonBounds {
 }
 
 /** Of what a caller sends, at every door: more than any input needs but those of tools that take bulk data. */
-export const INPUT_BOUNDS: JsonBounds = { members: 10_000, levels: 64 };
+export const INPUT_LIMITS: JsonLimits = { members: 10_000, levels: 64 };
 /** Of the input of a tool that takes bulk data. */
-export const BULK_BOUNDS: JsonBounds = { ...INPUT_BOUNDS, members: 600_000 };
+export const BULK_LIMITS: JsonLimits = { ...INPUT_LIMITS, members: 600_000 };
 
 /** What the input of a tool may hold. */
-export function boundsOf({ bulk }: { readonly bulk?: true | undefined }): JsonBounds {
-  return bulk ? BULK_BOUNDS : INPUT_BOUNDS;
+export function inputLimitsOf({ bulk }: { readonly bulk?: true | undefined }): JsonLimits {
+  return bulk ? BULK_LIMITS : INPUT_LIMITS;
 }
 
-export type Excess = keyof JsonBounds;
+export type ExceededLimit = keyof JsonLimits;
 
 /** Counts the members and levels of JSON while its bytes come in. For bytes that are no JSON the counts mean nothing: a parser refuses them later. */
-export class JsonGauge {
-  readonly bounds: JsonBounds;
+export class JsonLimitCounter {
+  readonly bounds: JsonLimits;
   #members = 0;
   #levels = 0;
   #inString = false;
@@ -29,9 +29,9 @@ export class JsonGauge {
   /** True directly after the opening bracket of an object or array. */
   #opened = false;
   #looked = 0;
-  #excess: Excess | undefined;
+  #excess: ExceededLimit | undefined;
 
-  constructor(bounds: JsonBounds) {
+  constructor(bounds: JsonLimits) {
     this.bounds = bounds;
   }
 
@@ -46,7 +46,7 @@ export class JsonGauge {
   }
 
   /** Reads the next bytes. Returns what the JSON has too much of; after that, nothing more is read. */
-  feed(bytes: Buffer): Excess | undefined {
+  feed(bytes: Buffer): ExceededLimit | undefined {
     let at = 0;
     while (at < bytes.length && this.#excess === undefined) {
       at = this.#inString ? this.#skipString(bytes, at) : this.#skipOthers(bytes, at);
@@ -94,8 +94,8 @@ export class JsonGauge {
 }
 
 /** What the JSON has too much of. */
-export function excessIn(json: Buffer, bounds: JsonBounds): Excess | undefined {
-  return new JsonGauge(bounds).feed(json);
+export function exceededLimit(json: Buffer, bounds: JsonLimits): ExceededLimit | undefined {
+  return new JsonLimitCounter(bounds).feed(json);
 }
 
 const [SPACE, QUOTE, COMMA, BACKSLASH] = [0x20, 0x22, 0x2c, 0x5c];
