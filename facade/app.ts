@@ -8,11 +8,11 @@ import type { Issuer } from '../tools/sign-in/issuer.ts';
 import { proxyTest } from './config/trusted-proxies.ts';
 import { type AdmissionOptions, authenticate, confine } from './http/admit.ts';
 import { answerErrors, type ErrorOptions } from './http/answer-errors.ts';
+import { CompressedPrefix } from './http/compressed-prefix.ts';
 import { findEndpoint, mcpDoor, openDoor } from './http/endpoints.ts';
-import { KeptBody } from './http/kept-body.ts';
-import { requireKnown } from './http/known-query.ts';
 import { belowApi, browserAccess, type Middleware, requestLog, toExpress } from './http/middleware.ts';
 import { measureRequests } from './http/observed-request.ts';
+import { requireKnownParameters } from './http/query-parameters.ts';
 import type { Readiness } from './http/readiness.ts';
 import type { Endpoint } from './http/request-context.ts';
 import { sendError, sendErrorBody } from './http/respond.ts';
@@ -101,13 +101,13 @@ function endpointsOf(options: AppOptions): Endpoint[] {
 }
 
 function openApiEndpoint({ server }: Registry, baseUrl: string): Endpoint {
-  let document: KeptBody | undefined; // made when it is first asked for, as it would take a fifth of a start
+  let document: CompressedPrefix | undefined; // made when it is first asked for, as it would take a fifth of a start
   return {
     method: 'GET',
     path: '/api/v1/openapi',
     async serve({ url, response }) {
-      requireKnown(url, []);
-      document ??= new KeptBody(Buffer.from(JSON.stringify(createOpenApi(server, baseUrl))));
+      requireKnownParameters(url, []);
+      document ??= new CompressedPrefix(Buffer.from(JSON.stringify(createOpenApi(server, baseUrl))));
       document.send(response, 'application/json; charset=utf-8');
     },
   };
@@ -121,7 +121,7 @@ function metricsEndpoint(registry: Registry): Endpoint {
     path,
     async serve(context) {
       const { url, response, principal, requestId } = context;
-      requireKnown(url, []);
+      requireKnownParameters(url, []);
       const renewed = () => context.renewed();
       const answer = await registry.call({ principal, tool, input: {}, door: 'rest', requestId, renewed });
       if (!answer.ok) return sendErrorBody(response, answer.error, answer);

@@ -10,8 +10,8 @@ import {
   JsonLimitCounter,
   type JsonLimits,
 } from '../../tools/core/registry/json-limits.ts';
+import { FairQueue } from './fair-queue.ts';
 import type { RequestContext } from './request-context.ts';
-import { Turns } from './turns.ts';
 
 /** Largest request body in bytes, as sent and after decompression. */
 export const LARGEST_BODY = 4 * 1024 * 1024;
@@ -60,7 +60,7 @@ export class TooDeep extends ToolError {
 /** Who sends the body. */
 type Sender = Pick<RequestContext, 'request' | 'principal'>;
 
-const turns = new Turns();
+const turns = new FairQueue();
 const heavy = new WeakSet<IncomingMessage>();
 
 /** Where the body of the request was heavy: waits for the turn of its sender. */

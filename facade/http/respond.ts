@@ -3,9 +3,9 @@ import { type ErrorBody, errorStatus } from '../../resources/error.ts';
 import type { ErrorDetail, ToolError } from '../../tools/core/errors.ts';
 import { errorBodyOf } from '../../tools/core/errors.ts';
 import { jsonOf } from '../../tools/core/registry/frozen-output.ts';
+import { batchedEnd } from './batched-end.ts';
 import { isUnread } from './body.ts';
 import { signInChallenge } from './challenge.ts';
-import { endSoon } from './end-soon.ts';
 import { contextOf } from './request-context.ts';
 
 /** Ends the exchange with a JSON body. Answers are never cached: they depend on who asks. */
@@ -21,7 +21,7 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
     'X-Content-Type-Options',
     'nosniff',
   ]);
-  endSoon(response, json);
+  batchedEnd(response, json);
 }
 
 export function sendErrorBody(

@@ -3,7 +3,7 @@ import { ToolError } from '../../tools/core/errors.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import { namesEvents } from '../http/accept.ts';
 import { jsonBody, readBody } from '../http/body.ts';
-import { requireKnown } from '../http/known-query.ts';
+import { requireKnownParameters } from '../http/query-parameters.ts';
 import type { Endpoint, RequestContext } from '../http/request-context.ts';
 import { sendJson } from '../http/respond.ts';
 import type { McpEndpoint } from './mcp.ts';
@@ -16,7 +16,7 @@ const NARROWING = ['tools', 'groups', 'mode', 'hints', 'auth'];
 /** The unified endpoint and those of the capsules. `status`: what answers GET at the unified one. */
 export function mcpEndpoints(registry: Registry, mcp: McpEndpoint, status: Endpoint): Endpoint[] {
   const serve = (context: RequestContext) => {
-    if (context.url.search !== '') requireKnown(context.url, NARROWING);
+    if (context.url.search !== '') requireKnownParameters(context.url, NARROWING);
     const takesBulk = () => registry.list(context.principal).some(({ tool }) => tool.bulk);
     return mcp.serve(context, readBody(context, jsonBody(takesBulk)));
   };
@@ -26,7 +26,7 @@ export function mcpEndpoints(registry: Registry, mcp: McpEndpoint, status: Endpo
   };
   const serveCapsuleStatus = async (context: RequestContext) => {
     refuseStream(context);
-    requireKnown(context.url, NARROWING);
+    requireKnownParameters(context.url, NARROWING);
     sendJson(context.response, 200, capsuleStatus(registry, context.principal));
   };
   return [

@@ -3,7 +3,7 @@ import { type Result, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server'
 import { jsonOf } from '../../tools/core/registry/frozen-output.ts';
 import type { ListedTool } from '../../tools/core/registry/listed-tool.ts';
 import type { Answer } from '../../tools/core/registry/registry.ts';
-import { endSoon } from '../http/end-soon.ts';
+import { batchedEnd } from '../http/batched-end.ts';
 import type { RequestId } from './message.ts';
 import type { Era } from './protocol-versions.ts';
 
@@ -59,7 +59,7 @@ export function sendJsonText(response: ServerResponse, status: number, text: str
     'X-Content-Type-Options',
     'nosniff',
   ]);
-  endSoon(response, text);
+  batchedEnd(response, text);
 }
 
 export function sendNothing(response: ServerResponse, status: number): void {

@@ -8,7 +8,7 @@ import type { CatalogEntry } from '../../tools/core/registry/catalog-index.ts';
 import type { ServerFacts } from '../../tools/core/registry/context.ts';
 import { type ListedTool, listedForForms, listedTool, withoutView } from '../../tools/core/registry/listed-tool.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
-import { KeptBody } from '../http/kept-body.ts';
+import { CompressedPrefix } from '../http/compressed-prefix.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { RpcError } from './message.ts';
 import type { Era } from './protocol-versions.ts';
@@ -30,7 +30,7 @@ interface CachedList {
   readonly withViews: readonly ListedTool[];
   readonly withoutViews: readonly ListedTool[];
   /** Written out, by revision and whether they name pages. */
-  readonly prepared: Map<string, KeptBody>;
+  readonly prepared: Map<string, CompressedPrefix>;
 }
 
 type ListRequest = Pick<RequestContext, 'principal' | 'url'>;
@@ -63,12 +63,12 @@ export class ToolLists {
   }
 
   /** The first page as a response without its id. Undefined if there are more pages. @throws RpcError */
-  prepared(asked: ListRequest, era: Era, showsViews: boolean): KeptBody | undefined {
+  prepared(asked: ListRequest, era: Era, showsViews: boolean): CompressedPrefix | undefined {
     const list = this.#list(asked);
     const tools = toolsIn(list, showsViews);
     if (tools.length > PAGE) return undefined;
     const key = `${era} ${showsViews}`;
-    const body = list.prepared.get(key) ?? new KeptBody(this.#writer.listWithoutId(tools, era));
+    const body = list.prepared.get(key) ?? new CompressedPrefix(this.#writer.listWithoutId(tools, era));
     list.prepared.set(key, body);
     return body;
   }
@@ -90,7 +90,7 @@ export class ToolLists {
       entries,
       withViews,
       withoutViews: withViews.map(withoutView),
-      prepared: new Map<string, KeptBody>(),
+      prepared: new Map<string, CompressedPrefix>(),
     };
     if (this.#kept.size >= MOST_LISTS) this.#kept.clear();
     this.#kept.set(key, made);

@@ -22,7 +22,7 @@ interface RestOperation extends Route {
   readonly endsSession: boolean;
   /** The call may take long and report events. */
   readonly inSteps: boolean;
-  readonly goesOn: Tool['isPending'];
+  readonly isPending: Tool['isPending'];
   readonly tellsDown: Tool['tellsDown'];
   readonly streams: boolean;
 }
@@ -100,16 +100,16 @@ function prepare(route: Route, { server }: Registry): RestOperation {
     bodyKind: tool.session === 'begins' ? CREDENTIAL : jsonBody(() => tool.bulk === true),
     endsSession: tool.session === 'ends',
     inSteps: tool.inSteps === true,
-    goesOn: tool.isPending,
+    isPending: tool.isPending,
     tellsDown: tool.tellsDown,
     streams: tool.streams === true,
   };
 }
 
 /** Work that was to continue after the answer may have ended before the answer. */
-function statusOf({ status, goesOn, tellsDown }: RestOperation, output: object): number {
+function statusOf({ status, isPending, tellsDown }: RestOperation, output: object): number {
   if (tellsDown?.(output)) return errorStatus.unavailable;
-  return status === 202 && goesOn && !goesOn(output) ? 200 : status;
+  return status === 202 && isPending && !isPending(output) ? 200 : status;
 }
 
 async function readInput(

@@ -3,12 +3,12 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate as round } from 'node:timers/promises';
-import { endSoon } from '../../facade/http/end-soon.ts';
-import { Turns } from '../../facade/http/turns.ts';
+import { batchedEnd } from '../../facade/http/batched-end.ts';
+import { FairQueue } from '../../facade/http/fair-queue.ts';
 
-describe('Turns', () => {
+describe('FairQueue', () => {
   it('gives one turn in a round of the event loop, to each caller after the others', async () => {
-    const turns = new Turns();
+    const turns = new FairQueue();
     const taken: string[] = [];
     const waiting = ['a', 'a', 'a', 'a', 'b', 'c', 'b'].map((caller) =>
       turns.next(caller).then(() => taken.push(caller)),
@@ -24,7 +24,7 @@ describe('Turns', () => {
   });
 
   it('leaves others far more time than a long turn took, if there are any', async () => {
-    const turns = new Turns();
+    const turns = new FairQueue();
     /** Milliseconds between a turn that counts as 50 and the next one, where others get so many answers in each round. */
     async function restBeside(answers: number): Promise<number> {
       await turns.next('a', 50);
@@ -35,7 +35,7 @@ describe('Turns', () => {
       });
       while (!isNext) {
         for (let count = 0; count < answers; count += 1) {
-          endSoon(new ServerResponse(new IncomingMessage(new Socket())), '');
+          batchedEnd(new ServerResponse(new IncomingMessage(new Socket())), '');
         }
         await round();
       }
@@ -47,7 +47,7 @@ describe('Turns', () => {
   });
 
   it('begins again when it had nothing to do', async () => {
-    const turns = new Turns();
+    const turns = new FairQueue();
     for (let count = 0; count < 3; count += 1) await turns.next('a');
     await Promise.all([turns.next('a', 2), turns.next('b')]);
   });

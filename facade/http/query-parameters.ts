@@ -4,7 +4,7 @@ import { ToolError } from '../../tools/core/errors.ts';
 const MOST_NAMED = 100;
 
 /** @throws ToolError (invalid_input) for query parameters with other names */
-export function requireKnown({ search, searchParams }: URL, known: readonly string[]): void {
+export function requireKnownParameters({ search, searchParams }: URL, known: readonly string[]): void {
   if (search === '') return;
   const unknown = [...new Set(searchParams.keys())].filter((name) => !known.includes(name)).slice(0, MOST_NAMED);
   if (unknown.length === 0) return;

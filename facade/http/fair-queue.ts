@@ -1,4 +1,4 @@
-import { answersEnded } from './end-soon.ts';
+import { endedResponses } from './batched-end.ts';
 
 /** A turn of less than this is followed by the next at once. */
 const SHORT_MS = 1;
@@ -16,7 +16,7 @@ interface Turn {
  * event loop, in which whatever else has come is served too. Callers take turns, however much work each of them has. Beside eight callers that
  * send bodies with the most members, another's 99th percentile is 5 to 8 ms; without turns it is 2 s.
  */
-export class Turns {
+export class FairQueue {
   /** The caller whose turn is next comes first. */
   readonly #waiting = new Map<string, Turn[]>();
   #isRunning = false;
@@ -64,11 +64,11 @@ export class Turns {
     }
     const until = performance.now() + Math.min(SHARE_OF_OTHERS * tookMs, LONGEST_REST_MS);
     const look = (before: number) => {
-      const ended = answersEnded();
+      const ended = endedResponses();
       // One answer may be that of the turn itself.
       if (performance.now() >= until || ended - before < 2) this.#begin();
       else setTimeout(look, tookMs, ended);
     };
-    setTimeout(look, tookMs, answersEnded());
+    setTimeout(look, tookMs, endedResponses());
   }
 }
