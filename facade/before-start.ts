@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ToolError } from '../tools/core/errors.ts';
 import { acceptedTypes, namesEvents } from './http/accept.ts';
+import { html } from './http/html.ts';
 import { READY_PATH, sendReadiness } from './http/readiness.ts';
 import { contextOf, type RequestContext } from './http/request-context.ts';
 import { sendError } from './http/respond.ts';
@@ -8,7 +9,6 @@ import { isBelowApi } from './http/target.ts';
 import { RpcError, rpcErrorJson } from './mcp/message.ts';
 import { sendJsonText } from './mcp/response-writer.ts';
 import { openToPages, problemOf, sendProblem } from './oauth/answers.ts';
-import { html } from './sign-in/html.ts';
 import { sendPage } from './sign-in/layout.ts';
 
 /** A start takes a second or a few. */

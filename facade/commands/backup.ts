@@ -1,7 +1,7 @@
 import { OperatorError } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { readConfig } from '../config/config.ts';
-import { howToRun } from '../launch/how-to-run.ts';
+import { howToRun } from '../config/how-to-run.ts';
 import { explainExit } from './explain-exit.ts';
 
 /** Copies a consistent snapshot of the data folder, also while the server runs. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { OperatorError } from '../../store/errors.ts';
-import { howToRun } from '../launch/how-to-run.ts';
+import { howToRun } from '../config/how-to-run.ts';
 import { readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
 import { callServer } from './server-call.ts';

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import type { Store } from '../../store/port.ts';
 import { type Config, readConfig } from '../config/config.ts';
-import { howToRun } from '../launch/how-to-run.ts';
+import { howToRun } from '../config/how-to-run.ts';
 import { openStore } from '../launch/open-store.ts';
 import { exportStore } from '../store-copy/export-store.ts';
 import { explainExit } from './explain-exit.ts';

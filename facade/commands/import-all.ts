@@ -4,7 +4,7 @@ import { OperatorError } from '../../store/errors.ts';
 import { SECRETS_KEY } from '../../store/lowdb/files/folder.ts';
 import { secretsKeyIds } from '../../tools/core/sealing/secrets.ts';
 import { readConfig } from '../config/config.ts';
-import { howToRun } from '../launch/how-to-run.ts';
+import { howToRun } from '../config/how-to-run.ts';
 import { openStore } from '../launch/open-store.ts';
 import { tableOf } from '../store-copy/compare.ts';
 import { importAll } from '../store-copy/import-store.ts';

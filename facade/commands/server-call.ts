@@ -1,6 +1,6 @@
 import type { ErrorCode, Issue } from '../../resources/error.ts';
 import { OperatorError } from '../../store/errors.ts';
-import { howToRun } from '../launch/how-to-run.ts';
+import { howToRun } from '../config/how-to-run.ts';
 import type { ClientConfig } from './client-config.ts';
 
 /** The answer of the running server: the tool's output, its error body, or why no tool was called. */

@@ -1,5 +1,5 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
-import { howToRun } from '../launch/how-to-run.ts';
+import { howToRun } from '../config/how-to-run.ts';
 
 /**
  * A `fetch` for a client that must answer every request that it passes on. Where the server cannot be reached or refuses the request

@@ -1,4 +1,4 @@
-import { howToRun } from '../launch/how-to-run.ts';
+import { howToRun } from '../config/how-to-run.ts';
 import { readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
 import { callServer } from './server-call.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Dashboard, Looks, Theme } from '../dashboard/server/dashboard.ts';
+import { Html, html } from '../http/html.ts';
 import type { Endpoint, RequestContext } from '../http/request-context.ts';
-import { Html, html } from '../sign-in/html.ts';
 import { findGuide, type Guide, guides } from './guides.ts';
 
 interface PagesOptions {

@@ -1,5 +1,5 @@
 import { Marked, type Tokens } from 'marked';
-import { Html, html } from '../sign-in/html.ts';
+import { Html, html } from '../http/html.ts';
 
 /** `base`: the path of the server's address, empty where it has none. */
 export function createRenderer(base: string): (markdown: string) => Html {

@@ -1,5 +1,5 @@
 import type { ShownLink } from '../../tools/integrations/accounts/accounts.ts';
-import { html } from '../sign-in/html.ts';
+import { html } from '../http/html.ts';
 import type { HtmlPage } from '../sign-in/layout.ts';
 import type { PageContext } from '../sign-in/views.ts';
 

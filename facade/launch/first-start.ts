@@ -4,7 +4,7 @@ import type { Store } from '../../store/port.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
 import { filteredReader } from '../../tools/core/registry/paging.ts';
 import type { Config } from '../config/config.ts';
-import { howToRun } from './how-to-run.ts';
+import { howToRun } from '../config/how-to-run.ts';
 
 /** What the operator reads at the first start, with the warnings. */
 export interface FirstStart {

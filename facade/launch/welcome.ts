@@ -1,5 +1,5 @@
+import { howToRun, stdioProgram } from '../config/how-to-run.ts';
 import type { FirstKeys } from './first-start.ts';
-import { howToRun, stdioProgram } from './how-to-run.ts';
 
 interface Welcome {
   readonly baseUrl: string;

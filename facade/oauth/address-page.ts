@@ -1,8 +1,8 @@
 import type { Readers } from '../../store/port.ts';
 import { readSettings } from '../../tools/settings/settings.ts';
 import { isLoopback } from '../config/sign-in-config.ts';
+import { type Html, html } from '../http/html.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { type Html, html } from '../sign-in/html.ts';
 import { sendPage } from '../sign-in/layout.ts';
 
 interface Options {

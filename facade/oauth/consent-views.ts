@@ -1,5 +1,5 @@
 import type { AppScope } from '../../resources/connected-app.ts';
-import { type Html, html } from '../sign-in/html.ts';
+import { type Html, html } from '../http/html.ts';
 import type { HtmlPage } from '../sign-in/layout.ts';
 import type { PageContext } from '../sign-in/views.ts';
 import { THIS_COMPUTER } from './client-metadata.ts';

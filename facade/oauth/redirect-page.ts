@@ -1,4 +1,4 @@
-import { html } from '../sign-in/html.ts';
+import { html } from '../http/html.ts';
 import type { HtmlPage } from '../sign-in/layout.ts';
 import type { PageContext } from '../sign-in/views.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { Html, html } from './html.ts';
+import { Html, html } from '../http/html.ts';
 
 /** The text of the style file. The policy of the pages allows only this style, by its hash, and forms to this server. */
 const style = readFileSync(new URL('style.css', import.meta.url), 'utf8');

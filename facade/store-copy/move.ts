@@ -1,6 +1,6 @@
 import { OperatorError } from '../../store/errors.ts';
 import type { Store } from '../../store/port.ts';
-import { howToRun } from '../launch/how-to-run.ts';
+import { howToRun } from '../config/how-to-run.ts';
 import { movedCollections, movedTables } from './contents.ts';
 
 /** The id of the record that says how far an import has come. */

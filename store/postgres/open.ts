@@ -1,7 +1,6 @@
 import { OperatorError } from '../errors.ts';
 import { noProgress, type OpenProgress } from '../open-progress.ts';
 import type { Store } from '../port.ts';
-import { createShared, type Shared } from './cluster/shared.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { asOpeningError } from './failures.ts';
 import { type Finish, migrate } from './migrate.ts';
@@ -9,6 +8,7 @@ import { fillColumns } from './records/fill-columns.ts';
 import { makeTables } from './records/make-tables.ts';
 import { PostgresRowStore } from './rows/row-store.ts';
 import { prepareRows } from './rows/state.ts';
+import { createShared, type Shared } from './shared.ts';
 import { PostgresStore } from './store.ts';
 
 export interface PostgresOptions extends DatabaseOptions {

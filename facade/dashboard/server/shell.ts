@@ -1,4 +1,4 @@
-import { Html, html } from '../../sign-in/html.ts';
+import { Html, html } from '../../http/html.ts';
 import type { Boot } from '../boot-data.ts';
 import type { EntryFiles } from './build.ts';
 

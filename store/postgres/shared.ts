@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { PeriodicTask } from '../../periodic-task.ts';
-import type { Readers } from '../../port.ts';
-import { Changes } from '../changes/changes.ts';
-import { maintainCounts } from '../counts/materialized-counts.ts';
-import type { Database } from '../database.ts';
-import { PostgresJobs } from '../jobs/jobs.ts';
-import { PostgresCluster } from './cluster.ts';
-import { Messages, TOLD } from './messages.ts';
+import type { PeriodicTask } from '../periodic-task.ts';
+import type { Readers } from '../port.ts';
+import { Changes } from './changes/changes.ts';
+import { PostgresCluster } from './cluster/cluster.ts';
+import { Messages, TOLD } from './cluster/messages.ts';
+import { maintainCounts } from './counts/materialized-counts.ts';
+import type { Database } from './database.ts';
+import { PostgresJobs } from './jobs/jobs.ts';
 
 const SHOWN_MS = 60_000;
 
