@@ -61,8 +61,8 @@ async function useEverything(prefix: string): Promise<void> {
     [
       'invalid_input',
       [
-        { path: 'b', message: 'Is required; give a number.' },
         { path: 'a', message: 'Give a number, not text.' },
+        { path: 'b', message: 'Is required; give a number.' },
       ],
     ],
   );

@@ -19,7 +19,7 @@ export function validationMessage(issue: z.core.$ZodRawIssue): string {
     case 'invalid_format':
       return FORMATS[issue.format] ?? 'Write this in the form that its description names.';
     case 'not_multiple_of':
-      return `Give a multiple of ${issue.divisor}.`;
+      return issue.divisor === 1 ? 'Give a whole number.' : `Give a multiple of ${issue.divisor}.`;
     default:
       return 'Does not fit; see its description and give another value.';
   }

@@ -8,7 +8,7 @@ import { defineTool, type Tool } from '../../core/registry/define-tool.ts';
 import { declareJsonSchema, type JsonSchema } from '../../core/registry/json-schema.ts';
 import { isSchemaObject } from './schema-references.ts';
 import { grantOf, labelOf, shownName } from './tool-definitions.ts';
-import { problemsOf } from './validate-input.ts';
+import { inputCheck } from './validate-input.ts';
 
 /** The result of a tool call in MCP. */
 export interface ToolContent {
@@ -69,6 +69,7 @@ function inputOf(schema: JsonSchema): z.ZodObject {
   const { properties, $defs: _, definitions: __, ...others } = schema;
   const members = Object.entries(isSchemaObject(properties) ? properties : {});
   const isSecret = secretTest(schema);
+  const check = inputCheck(schema);
   const shape = members.map(([name, member]) => {
     const read = z.unknown().optional();
     return [name, isSecret(member) ? secret(read) : read];
@@ -77,11 +78,7 @@ function inputOf(schema: JsonSchema): z.ZodObject {
     .object(Object.fromEntries(shape))
     // Other keywords may allow further members whose names are unknown, so one secret among them makes all of them secret.
     .catchall(isSecret(others) ? secret(z.unknown()) : z.unknown())
-    .check(({ value, issues }) => {
-      for (const { path, message } of problemsOf(schema, value)) {
-        issues.push({ code: 'custom', path: [...path], message, input: value });
-      }
-    });
+    .check(({ value, issues }) => void issues.push(...check(value)));
   return declareJsonSchema(input, schema);
 }
 

@@ -1,209 +1,123 @@
-import { isDeepStrictEqual } from 'node:util';
-import { nearest } from '../../core/access/similar-names.ts';
+import { z } from 'zod';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
-import { typeWords } from '../../core/registry/validation-messages.ts';
+import { unknownMemberAt } from '../../core/registry/validate.ts';
+import { validationMessage } from '../../core/registry/validation-messages.ts';
 import { isSchemaObject, resolve } from './schema-references.ts';
 
-type Path = readonly (string | number)[];
-interface Problem {
-  readonly path: Path;
-  readonly message: string;
-}
-
-/** A check reads at most this many schemas. The server of the tool judges what was not checked. */
-const BUDGET = 20_000;
-const DEEPEST = 200;
+/** A schema of more parts, with what it refers to, is not checked here. */
+const MOST_PARTS = 1000;
+/** A value is not checked here where its members and the parts of the schema multiply to more. */
+const MOST_STEPS = 1_000_000;
 const MOST_PROBLEMS = 50;
+/** A refusal repeats the values that are allowed. */
+const LONGEST_CHOICES = 1000;
+
+type Check = (value: unknown) => z.core.$ZodRawIssue[];
 
 /**
- * What is wrong with the value by the schema. Patterns are never run, so that the time is bounded. It reports only certain errors: it
- * never refuses a valid value, but may accept an invalid one. The server of the tool decides in the end.
+ * Finds what is wrong with a value by the schema, as far as that is certain and quickly seen: it never refuses a valid value, but may accept
+ * an invalid one. The server of the tool decides in the end. Nothing is compiled before the first value comes.
  */
-export function problemsOf(schema: JsonSchema, value: unknown): Problem[] {
-  const check = new Check(schema);
-  check.fits(schema, value, [], 0);
-  return check.problems;
-}
-
-class Check {
-  readonly problems: Problem[] = [];
-  readonly #root: JsonSchema;
-  #left = BUDGET;
-  /** Greater than 0 while alternatives are tried. Problems found then are not reported. */
-  #trying = 0;
-
-  constructor(root: JsonSchema) {
-    this.#root = root;
-  }
-
-  fits(schema: unknown, value: unknown, path: Path, depth: number): boolean {
-    this.#left -= 1;
-    if (schema === false) return this.#tell(path, () => 'Nothing is allowed here; leave it out.');
-    if (!isSchemaObject(schema) || this.#left < 0 || depth > DEEPEST) return true;
-    const type = this.#fitsType(schema, value, path);
-    if (!type) return false;
-    const results = [
-      this.#fitsValues(schema, value, path),
-      this.#fitsBounds(schema, value, path),
-      this.#fitsParts(schema, value, path, depth),
-      this.#fitsOthers(schema, value, path, depth),
-    ];
-    return results.every(Boolean);
-  }
-
-  #tell(path: Path, message: () => string): false {
-    if (this.#trying === 0 && this.problems.length < MOST_PROBLEMS) this.problems.push({ path, message: message() });
-    return false;
-  }
-
-  #fitsType({ type }: JsonSchema, value: unknown, path: Path): boolean {
-    if (type === undefined) return true;
-    const types = [type].flat();
-    if (types.some((each) => hasType(value, String(each)))) return true;
-    return this.#tell(
-      path,
-      () => `Give ${types.map((each) => typeWords(String(each))).join(' or ')}, not ${typeWords(typeName(value))}.`,
-    );
-  }
-
-  #fitsValues(schema: JsonSchema, value: unknown, path: Path): boolean {
-    const choices = Object.hasOwn(schema, 'const') ? [schema.const] : schema.enum;
-    if (!Array.isArray(choices)) return true;
-    this.#left -= choices.length;
-    if (choices.some((choice) => choice === value || isDeepStrictEqual(choice, value))) return true;
-    return this.#tell(path, () => {
-      const shown = choices.slice(0, 20).map((choice) => JSON.stringify(choice)?.slice(0, 60));
-      return `Write one of: ${shown.join(', ')}${choices.length > shown.length ? ' and others' : ''}.`;
+export function inputCheck(schema: JsonSchema): Check {
+  const made = new Map<boolean, CertainPart>();
+  return (value) => {
+    const isWide = TWO_PLACES.test(JSON.stringify(value));
+    const known = made.get(isWide) ?? certainPart(schema, isWide ? KEPT : [...KEPT, 'maxLength']);
+    made.set(isWide, known);
+    const { parts, type } = known;
+    if (parts > MOST_PARTS || parts * membersOf(value) > MOST_STEPS) return [];
+    const { error } = type.safeParse(value, { error: validationMessage });
+    return (error?.issues ?? []).slice(0, MOST_PROBLEMS).flatMap((issue): z.core.$ZodRawIssue[] => {
+      // Of the same code, with the input that was left out.
+      if (issue.code !== 'unrecognized_keys') return [{ ...issue, input: value } as z.core.$ZodRawIssue];
+      return issue.keys.slice(0, MOST_PROBLEMS).map((name) => {
+        const path = [...issue.path, name];
+        const message = unknownMemberAt(type, path)?.message ?? 'There is no such field here; leave it out.';
+        return { code: 'custom', path, message, input: value };
+      });
     });
-  }
-
-  #fitsBounds(schema: JsonSchema, value: unknown, path: Path): boolean {
-    const failed = boundsOf(value).find(([keyword, holds]) => {
-      const bound = schema[keyword];
-      return typeof bound === 'number' && !holds(bound);
-    });
-    if (!failed) return true;
-    const [keyword] = failed;
-    return this.#tell(path, () => `Give ${BOUNDS[keyword]} ${schema[keyword]}.`);
-  }
-
-  #fitsParts(schema: JsonSchema, value: unknown, path: Path, depth: number): boolean {
-    if (Array.isArray(value)) return this.#fitsItems(schema, value, path, depth);
-    return isSchemaObject(value) ? this.#fitsMembers(schema, value, path, depth) : true;
-  }
-
-  #fitsItems(schema: JsonSchema, value: readonly unknown[], path: Path, depth: number): boolean {
-    const { items, additionalItems, prefixItems } = schema;
-    const [list, others] = Array.isArray(items) ? [items, additionalItems] : [prefixItems, items];
-    const first = Array.isArray(list) ? list : [];
-    if (first.length === 0 && others === undefined) return true;
-    const results = value.map((item, index) => this.fits(first[index] ?? others, item, [...path, index], depth + 1));
-    return results.every(Boolean);
-  }
-
-  #fitsMembers(schema: JsonSchema, value: JsonSchema, path: Path, depth: number): boolean {
-    const known = isSchemaObject(schema.properties) ? schema.properties : {};
-    const required = Array.isArray(schema.required) ? schema.required.map(String) : [];
-    this.#left -= required.length;
-    const missing = required.filter((name) => !Object.hasOwn(value, name));
-    for (const name of missing) this.#tell([...path, name], () => `Is required; give ${formAskedBy(known[name])}.`);
-    const results = Object.entries(value).map(([name, member]) => {
-      if (Object.hasOwn(known, name)) return this.fits(known[name], member, [...path, name], depth + 1);
-      // Patterns may allow further names, and patterns are not run.
-      if (schema.patternProperties !== undefined || schema.additionalProperties === undefined) return true;
-      if (schema.additionalProperties === false) {
-        return this.#tell([...path, name], () => unknownMember(name, known));
-      }
-      return this.fits(schema.additionalProperties, member, [...path, name], depth + 1);
-    });
-    return missing.length === 0 && results.every(Boolean);
-  }
-
-  #fitsOthers(schema: JsonSchema, value: unknown, path: Path, depth: number): boolean {
-    const all = [...(Array.isArray(schema.allOf) ? schema.allOf : []), ...this.#referred(schema)];
-    const results = all.map((each) => this.fits(each, value, path, depth + 1));
-    for (const choices of [schema.anyOf, schema.oneOf]) {
-      if (Array.isArray(choices)) results.push(this.#fitsSome(choices, value, path, depth));
-    }
-    return results.every(Boolean);
-  }
-
-  #referred({ $ref }: JsonSchema): unknown[] {
-    return typeof $ref === 'string' ? [resolve(this.#root, $ref)] : [];
-  }
-
-  #fitsSome(choices: readonly unknown[], value: unknown, path: Path, depth: number): boolean {
-    this.#trying += 1;
-    const some = choices.some((choice) => this.fits(choice, value, path, depth + 1));
-    this.#trying -= 1;
-    return (
-      some ||
-      this.#tell(path, () => `Fits none of the ${choices.length} forms that the schema allows here; give one of them.`)
-    );
-  }
+  };
 }
 
-const BOUNDS = {
-  minimum: 'a number of at least',
-  maximum: 'a number of at most',
-  exclusiveMinimum: 'a number above',
-  exclusiveMaximum: 'a number below',
-  minLength: 'a length of at least',
-  maxLength: 'a length of at most',
-  minItems: 'a number of items of at least',
-  maxItems: 'a number of items of at most',
-  minProperties: 'a number of fields of at least',
-  maxProperties: 'a number of fields of at most',
-} as const;
+function membersOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce<number>((count, member) => count + membersOf(member), 1);
+}
 
-type Bound = readonly [keyword: keyof typeof BOUNDS, holds: (bound: number) => boolean];
+interface CertainPart {
+  readonly type: z.ZodType;
+  readonly parts: number;
+}
 
-function boundsOf(value: unknown): Bound[] {
-  if (typeof value === 'number') {
-    return [
-      ['minimum', (bound) => value >= bound],
-      ['maximum', (bound) => value <= bound],
-      ['exclusiveMinimum', (bound) => value > bound],
-      ['exclusiveMaximum', (bound) => value < bound],
-    ];
+/** The part of the schema that zod reads as JSON Schema means it. It has no patterns, and what it refers to stands in place of the references. */
+function certainPart(root: JsonSchema, kept: readonly string[]): CertainPart {
+  let parts = 0;
+  const open = new Set<unknown>();
+
+  function certain(node: unknown): JsonSchema {
+    parts += 1;
+    if (!isSchemaObject(node) || parts > MOST_PARTS || open.has(node)) return {};
+    if (typeof node.$ref !== 'string') return membersIn(node);
+    open.add(node);
+    const found = certain(resolve(root, node.$ref));
+    open.delete(node);
+    return found;
   }
-  if (typeof value === 'string') return sizeBounds('minLength', 'maxLength', () => lengthOf(value));
-  if (Array.isArray(value)) return sizeBounds('minItems', 'maxItems', () => value.length);
-  return isSchemaObject(value) ? sizeBounds('minProperties', 'maxProperties', () => Object.keys(value).length) : [];
+
+  function membersIn(node: JsonSchema): JsonSchema {
+    const { items, prefixItems, anyOf, oneOf, allOf } = node;
+    const some = anyOf ?? oneOf;
+    return {
+      ...Object.fromEntries(kept.flatMap((name) => (node[name] === undefined ? [] : [[name, node[name]]]))),
+      ...typeIn(node),
+      ...choicesIn(node),
+      ...fieldsIn(node),
+      ...(isSchemaObject(items) && prefixItems === undefined && { items: certain(items) }),
+      ...(Array.isArray(some) && { anyOf: some.map(certain) }),
+      ...(Array.isArray(allOf) && { allOf: allOf.map(certain) }),
+    };
+  }
+
+  function fieldsIn({ properties, patternProperties, additionalProperties: others }: JsonSchema): JsonSchema {
+    const all = Object.entries(isSchemaObject(properties) ? properties : {});
+    // Zod takes what every object inherits for a given field.
+    const known = all.filter(([name]) => !(name in Object.prototype));
+    const isClosed = known.length === all.length && patternProperties === undefined;
+    return {
+      properties: Object.fromEntries(known.map(([name, member]) => [name, certain(member)])),
+      ...(isClosed && others !== undefined && { additionalProperties: others === false ? false : certain(others) }),
+    };
+  }
+
+  const schema = certain(root);
+  return { parts, type: parts > MOST_PARTS ? z.unknown() : z.fromJSONSchema(schema as z.core.JSONSchema.BaseSchema) };
 }
 
-function sizeBounds(least: keyof typeof BOUNDS, most: keyof typeof BOUNDS, size: () => number): Bound[] {
-  return [
-    [least, (bound) => size() >= bound],
-    [most, (bound) => size() <= bound],
-  ];
+/** Keywords that are read as they are. */
+const KEPT = [
+  'required',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'minLength',
+  'minItems',
+  'maxItems',
+];
+/** Characters that take two places in a string. Zod counts places, so `maxLength` is left out where they are. */
+const TWO_PLACES = /[\u{10000}-\u{10ffff}]/u;
+
+/** Zod has no whole numbers beyond the safe ones. */
+function typeIn({ type }: JsonSchema): JsonSchema {
+  if (type === undefined) return {};
+  const types = [type].flat().map(String);
+  const isWhole = types.includes('integer') && !types.includes('number');
+  const read = [...new Set(types.map((each) => (each === 'integer' ? 'number' : each)))];
+  return { type: read.length === 1 ? read[0] : read, ...(isWhole && { multipleOf: 1 }) };
 }
 
-/** The length in characters; some characters take two places in a string. */
-function lengthOf(text: string): number {
-  let length = 0;
-  for (const _ of text) length += 1;
-  return length;
-}
-
-function hasType(value: unknown, type: string): boolean {
-  if (type === 'integer') return typeof value === 'number' && Number.isInteger(value);
-  return typeName(value) === type;
-}
-
-function typeName(value: unknown): string {
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'array' : typeof value;
-}
-
-function formAskedBy(schema: unknown): string {
-  return isSchemaObject(schema) && typeof schema.type === 'string' ? typeWords(schema.type) : 'it';
-}
-
-function unknownMember(name: string, known: JsonSchema): string {
-  const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
-  const allowed = Object.keys(known).slice(0, 100);
-  const [match] = nearest(name, allowed, 1);
-  if (match) return `There is no field "${shown}" here; did you mean "${match}"?`;
-  return `There is no field "${shown}" here; ${allowed.length > 0 ? `allowed: ${allowed.join(', ')}` : 'leave it out'}.`;
+function choicesIn(node: JsonSchema): JsonSchema {
+  const choices = Object.hasOwn(node, 'const') ? [node.const] : node.enum;
+  const isPlain = Array.isArray(choices) && choices.every((choice) => typeof choice !== 'object' || choice === null);
+  return isPlain && JSON.stringify(choices).length <= LONGEST_CHOICES ? { enum: choices } : {};
 }
