@@ -26,7 +26,7 @@ async function check(output: string, reason: string): Promise<Outcome> {
   const outcome: Outcome = JSON.parse(output);
   const { acknowledged, refused, reasons, full, relieved, recovered } = outcome;
   assert.ok(refused.length > 0);
-  assert.deepEqual(reasons, [`NoRoom ${reason}`]);
+  assert.deepEqual(reasons, [`DiskFull ${reason}`]);
   assert.equal(full.writable, false);
   assert.match(full.lastError ?? '', new RegExp(reason));
   assert.equal(full.reserved, 0);
@@ -98,7 +98,7 @@ describe('a full disk', () => {
     const folder = await testFolder(test);
     const output = writeUnderLimit(folder, 16, rowsScript, 'first');
     const { acknowledged, refused, reasons, messages, files, relieved } = JSON.parse(output);
-    assert.deepEqual([refused, reasons], [['first'], ['NoRoom']]);
+    assert.deepEqual([refused, reasons], [['first'], ['DiskFull']]);
     assert.match(messages[0], /no room for the change in .*rows-1\.duckdb .*Make room on that disk/);
     assert.deepEqual(files, [], 'no file of rows is left');
     assert.deepEqual(acknowledged, relieved ? ['later'] : []);
@@ -134,7 +134,7 @@ describe('a full disk', () => {
       const folder = await testFolder(test);
       const output = writeUnderLimit(folder, blocks, rowsScript, size);
       const { acknowledged, refused, reasons, whileFull, relieved, after } = JSON.parse(output);
-      assert.deepEqual(reasons, ['NoRoom']);
+      assert.deepEqual(reasons, ['DiskFull']);
       assert.ok(refused.includes('again'));
       assert.equal(after, acknowledged.length);
       assert.equal(whileFull, acknowledged.filter((name: string) => name !== 'later').length);
