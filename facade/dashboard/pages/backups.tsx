@@ -76,7 +76,7 @@ function NoBackup() {
 const MEGABYTE = 1024 * 1024;
 
 const COLUMNS: readonly Column<Backup>[] = [
-  { title: 'Made', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Created', cell: ({ at }) => <Time at={at} /> },
   {
     title: 'State',
     cell: ({ verified }) => <Badge tone={verified ? 'good' : 'warn'}>{verified ? 'Verified' : 'Changed since'}</Badge>,

@@ -123,7 +123,7 @@ export function importJourneys(dashboard: TestDashboard): void {
         await window.open('/import');
         const file = { name, mimeType: 'text/plain', buffer: Buffer.from(text) };
         await page.locator('input[type=file]').setInputFiles(file);
-        assert.equal(await page.getByLabel('Made by').inputValue(), preset);
+        assert.equal(await page.getByLabel('Exported from').inputValue(), preset);
         assert.equal(await page.getByRole('table', { name: 'Columns' }).count(), 0);
         await page.getByRole('button', { name: /^Import \d rows?$/ }).click();
         await page.getByText(/read: 1 new, 0 changed, 0 unchanged, 0 refused/).waitFor();

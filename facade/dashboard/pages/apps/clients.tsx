@@ -27,7 +27,7 @@ interface Client {
 const KINDS: Readonly<Record<string, string>> = {
   metadata: 'Published by its host',
   registered: 'Registered itself',
-  made: 'Made here',
+  made: 'Created here',
 };
 
 /** The programs that can ask to be let in, and how each became known. */

@@ -57,7 +57,7 @@ function outcomeOf({ outcome }: Delivery): Outcome {
 
 function columnsFor(flowId: string) {
   return [
-    { title: 'Came', cell: ({ at }: Delivery) => <Time at={at} /> },
+    { title: 'Received', cell: ({ at }: Delivery) => <Time at={at} /> },
     { title: 'What', cell: ({ event, scheme }: Delivery) => event ?? schemeNamed(scheme).label, spare: 1 as const },
     {
       title: 'Outcome',

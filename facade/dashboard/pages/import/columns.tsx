@@ -36,7 +36,7 @@ export function Columns({ columns, members, mapping, onChange }: ColumnsProps) {
               <Select
                 aria-label={`${column} becomes`}
                 value={mapping.get(column) ?? ''}
-                none="Left out"
+                none="Not imported"
                 options={members.map(({ name, needed }) => ({
                   value: name,
                   label: needed ? `${name} (required)` : name,

@@ -125,7 +125,7 @@ export function MadeBy({ rows, value, onChange }: MadeByProps) {
   const about = value === undefined ? undefined : presets[value]?.about;
   return (
     <Field
-      label="Made by"
+      label="Exported from"
       hint={about && `This is ${about}.`}
       issue={lacks.length > 0 ? `The file has no column ${lacks.join(', ')}: it is another one.` : undefined}
     >
