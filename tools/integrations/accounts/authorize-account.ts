@@ -1,6 +1,7 @@
 import {
   AuthorizationServerMismatchError,
   auth,
+  extractWWWAuthenticateParams,
   IssuerMismatchError,
   OAuthError,
   RegistrationRejectedError,
@@ -113,10 +114,9 @@ async function challengeOf(url: URL, fetch: Fetch): Promise<{ metadata?: URL; sc
   const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'ping' });
   const response = await fetch(url, { method: 'POST', headers, body });
   await response.body?.cancel();
-  const challenge = response.status === 401 ? (response.headers.get('WWW-Authenticate') ?? '') : '';
-  const named = /\bresource_metadata\s*=\s*"?([^"\s,]+)/i.exec(challenge)?.[1];
-  const scopes = /\bscope\s*=\s*"([^"]*)"/i.exec(challenge)?.[1]?.split(' ').filter(Boolean) ?? [];
-  return { scopes, ...(named !== undefined && URL.canParse(named) && { metadata: new URL(named) }) };
+  const { resourceMetadataUrl: metadata, scope = '' } =
+    response.status === 401 ? extractWWWAuthenticateParams(response) : {};
+  return { scopes: scope.split(' ').filter(Boolean), ...(metadata && { metadata }) };
 }
 
 /** Whether a browser may be sent there. */

@@ -1,3 +1,4 @@
+import { extractWWWAuthenticateParams } from '@modelcontextprotocol/client';
 import type { Fetch } from '../../core/outbound/fetch.ts';
 import { isSchemaObject } from './schema-references.ts';
 
@@ -32,7 +33,8 @@ export async function askOAuth(
   { fetch, challenge, signal: given }: Asking,
 ): Promise<OAuthRequired | undefined> {
   if (challenge === undefined) return undefined;
-  const named = /\bresource_metadata\s*=\s*"?([^"\s,]+)/i.exec(challenge)?.[1];
+  const refusal = new Response(null, { headers: { 'WWW-Authenticate': challenge } });
+  const { resourceMetadataUrl: named } = extractWWWAuthenticateParams(refusal);
   const signal = AbortSignal.any([given, AbortSignal.timeout(ASK_MS)]);
   let metadata: Metadata | undefined;
   for (const place of placesOf(url, named)) {
@@ -49,9 +51,9 @@ interface Metadata {
 }
 
 /** The places to look for metadata, all at the server's own origin, so that the server cannot send requests elsewhere. */
-function placesOf(url: URL, named: string | undefined): URL[] {
+function placesOf(url: URL, named: URL | undefined): URL[] {
   const path = url.pathname.replace(/\/$/, '');
-  const own = URL.canParse(named ?? '') && new URL(named ?? '').origin === url.origin ? [new URL(named ?? '')] : [];
+  const own = named?.origin === url.origin ? [named] : [];
   const known = ['oauth-protected-resource', 'oauth-authorization-server'].flatMap((document) =>
     [...new Set([path, ''])].map((each) => new URL(`/.well-known/${document}${each}`, url)),
   );
