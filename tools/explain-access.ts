@@ -10,7 +10,7 @@ import type { GuardedTool } from './core/access/guarded-tool.ts';
 import { isListed } from './core/access/guarded-tool.ts';
 import { keyProblem, principalOf } from './core/access/key-principal.ts';
 import type { Principal } from './core/access/principal.ts';
-import { mayCall, withFixed } from './core/access/reach.ts';
+import { inCallOf, mayCall, withFixed } from './core/access/reach.ts';
 import type { Subjects } from './core/access/requirement.ts';
 import { subjectsIn } from './core/access/subjects.ts';
 import { ToolError } from './core/errors.ts';
@@ -90,11 +90,18 @@ async function explainKey(id: string, tool: Tool, given: object | undefined, con
   const principal = principalOf(key, await store.adminUsers.get(key.ownerId));
   const input = await inputOf(principal, tool, given ?? {}, context);
   const isKnown = input !== undefined;
-  const right = await explainRight(principal, tool, input ?? given ?? {}, isKnown, subjectsIn(store, server.kinds));
-  const handed = right.verdict === 'allowed' && isKnown ? await handing(principal, tool, input, context) : [];
+  const right = await explainRight(
+    principal,
+    tool,
+    input ?? given ?? {},
+    isKnown,
+    subjectsIn(store, server.kinds),
+    given,
+  );
+  const refused = right.verdict === 'allowed' && isKnown ? await beyond(principal, tool, input, context) : [];
   return {
     principal,
-    checks: [credential(await keyProblem(store, key, server.now())), { check: 'right', ...right }, ...handed],
+    checks: [credential(await keyProblem(store, key, server.now())), { check: 'right', ...right }, ...refused],
   };
 }
 
@@ -115,16 +122,16 @@ async function inputOf(
   }
 }
 
-/** What the call would let others do, where that is more than the principal may do itself. */
-async function handing(
+/** Why the call goes beyond the rights of the principal, though its access admits it. */
+async function beyond(
   principal: Principal,
   tool: Tool,
   input: object,
   { store, server }: Explaining,
 ): Promise<Check[]> {
-  if (!tool.handsOut) return [];
+  if (!tool.authorize) return [];
   try {
-    await tool.handsOut(input, { store, principal, server });
+    await tool.authorize(input, { store, principal: inCallOf(principal, tool), server });
     return [];
   } catch (thrown) {
     if (!(thrown instanceof ToolError) || thrown.code !== 'forbidden') return []; // what else is wrong is not a matter of access
@@ -156,8 +163,8 @@ async function explainCapsule(id: string, tool: Tool, given: object | undefined,
   try {
     const input = await inputOf(principal, tool, withFixed(principal, tool, given ?? {}), context);
     const narrowed = await narrowing(principal, tool, input, subjectsIn(store, server.kinds));
-    const handed = input ? await handing(principal, tool, input, context) : [];
-    return { principal, checks: [...checks, ...narrowed, ...handed] };
+    const refused = input ? await beyond(principal, tool, input, context) : [];
+    return { principal, checks: [...checks, ...narrowed, ...refused] };
   } catch (thrown) {
     if (!(thrown instanceof ToolError)) throw thrown;
     return { principal, checks: [...checks, { check: 'tools', verdict: 'denied', rule: thrown.message }] };

@@ -85,7 +85,7 @@ const updateSkill = defineTool({
   output: skill,
   errors: ['not_found', 'conflict'],
 
-  async handsOut({ id, ...change }, context) {
+  async authorize({ id, ...change }, context) {
     const current = await context.store.skills.get(id);
     if (current) await requireSteeringUsers(current, change, context);
   },
@@ -154,10 +154,8 @@ export const skillKind = defineKind({
     text: 'instructions',
     payload: withoutBookkeeping,
 
-    async prepareRestore(state, current, context) {
-      const { instructions = null, description = null } = state;
+    async authorizeRestore({ instructions = null, description = null }, current, context) {
       if (current) await requireSteeringUsers(current, { instructions, description }, context);
-      return state;
     },
   },
 

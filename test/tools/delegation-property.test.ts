@@ -160,17 +160,178 @@ describe('explain_access', () => {
       { numRuns: usual },
     );
   });
+
+  it('agrees with the call about credentials, flows, people, earlier states and purges', async () => {
+    let refusedBeyond = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        managing,
+        fc.constantFrom('owner', 'member'),
+        fc.constantFrom(...Object.keys(managed)),
+        lists,
+        async (given, role, tool, entries) => {
+          const key = await keyOf(given, role);
+          const [name = '', input] = [tool.split(' ')[0], await managed[tool]?.(entries)];
+          const said = await world.call(admin, 'explain_access', { keyId: key.id, tool: name, arguments: input });
+          assert.ok('output' in said, JSON.stringify(said));
+          const answer = await world.call(key, name, input);
+          const refused = 'error' in answer && answer.error.code === 'forbidden';
+          const about = `${JSON.stringify(given)} ${role} ${tool} ${JSON.stringify(input)} ${JSON.stringify(said.output)}`;
+          const came = 'error' in answer ? `${about} ${JSON.stringify(answer.error)}` : about;
+          assert.equal(said.output.verdict, refused ? 'denied' : 'allowed', came);
+          if (refused) assert.deepEqual(said.output.required, answer.error.required, came);
+          const checks = said.output.checks as { check: string }[];
+          if (checks.some(({ check }) => check === 'delegation')) refusedBeyond += 1;
+        },
+      ),
+      { numRuns: usual * 4 },
+    );
+    assert.ok(refusedBeyond > usual / 3, `only ${refusedBeyond} calls were refused for what they hand out`);
+  });
 });
 
+const managing = fc.oneof(
+  fc.record({ scopes: fc.uniqueArray(fc.constantFrom('read', 'write', 'admin'), { minLength: 1 }) }),
+  fc.record({
+    grants: fc
+      .uniqueArray(fc.constantFrom('agent', 'agent:read', 'skill', 'skill:read', 'settings', '*:read', 'memory', '*'), {
+        maxLength: 3,
+      })
+      .map((own) => [...own, 'key', 'capsule', 'flow', 'admin-user', 'record', 'agent:write']),
+  }),
+  fc.record({ grants: fc.constantFrom(['agent:write:steered'], ['flow', 'agent:read'], ['record', 'capsule:delete']) }),
+);
+const lists = fc.uniqueArray(fc.constantFrom('list_agents', 'get_settings', 'create_skill', 'list_flows', 'list_*'), {
+  minLength: 1,
+  maxLength: 2,
+});
+
+/** By tool, and what it is called for: the arguments of a call, on records that somebody else just made. */
+const managed: Readonly<Record<string, (entries: readonly string[]) => Promise<object>>> = {
+  'create_api_key with grants': async () => ({ name: 'k', scopes: [], grants: ['agent:read'] }),
+  'create_api_key with scopes': async () => ({ name: 'k', scopes: ['read'] }),
+  revoke_api_key: async () => ({ id: (await theirs()).id }),
+  rotate_api_key: async () => ({ id: (await theirs()).id }),
+  'take_over key': async () => ({ type: 'key', id: (await theirs()).id, expectedRevision: 1 }),
+  'take_over key in a thread': async () => ({ type: 'key', id: (await inThread()).id, expectedRevision: 1 }),
+  create_capsule: async (allowedTools) => ({ name: 'c', allowedTools }),
+  'update_capsule its tools': async (allowedTools) => ({
+    id: await made('create_capsule', { name: 'c' }),
+    allowedTools,
+  }),
+  'update_capsule its name': async (allowedTools) => ({ id: await capsule(allowedTools), name: 'd' }),
+  'update_capsule its accounts': async () => ({
+    id: await made('create_capsule', { name: 'c', integrationAccounts: 'owner' }),
+    status: 'live',
+  }),
+  rotate_capsule_token: async (tools) => ({ id: await capsule(tools) }),
+  'take_over capsule': async (tools) => ({
+    type: 'capsule',
+    id: await capsule(tools),
+    expectedRevision: 1,
+    token: 'keep',
+  }),
+  'purge_record capsule': async (tools) => ({ entityType: 'capsule', id: await capsule(tools) }),
+  'purge_record memory': async () => ({
+    entityType: 'memory',
+    id: await made('create_memory', { content: 'x', kind: 'instruction' }),
+  }),
+  create_flow: async (tools) => ({ name: 'f', steps: stepsOf(tools) }),
+  'create_flow with an agent': async () => ({ name: 'f', agentId: await agent(), prompt: 'p' }),
+  'update_flow its steps': async (tools) => ({ id: await made('create_flow', { name: 'f' }), steps: stepsOf(tools) }),
+  'update_flow its name': async (tools) => ({ id: await flow(tools), name: 'g' }),
+  'take_over flow': async (tools) => ({ type: 'flow', id: await flow(tools), expectedRevision: 1 }),
+  'restore_version flow': async (tools) => firstState('flow', await flow(tools), 'update_flow', { steps: null }),
+  'restore_version flow with the same steps': async (tools) =>
+    firstState('flow', await flow(tools), 'update_flow', { name: 'g' }),
+  'restore_version agent': async () => firstState('agent', await agent(), 'update_agent', { instructions: 'x' }),
+  'restore_version agent of another name': async () =>
+    firstState('agent', await agent(), 'update_agent', { name: `n ${Math.random()}` }),
+  'restore_version deleted agent': async () => firstState('agent', await agent(), 'delete_agent', {}),
+  'restore_version skill': async () => {
+    const id = await made('create_skill', { name: `s ${Math.random()}`, instructions: 'x' });
+    await made('create_agent', { name: `a ${Math.random()}`, displayName: 'A', tools: ['list_*'], skillIds: [id] });
+    return firstState('skill', id, 'update_skill', { instructions: 'y' });
+  },
+  'restore_version memory': async () =>
+    firstState('memory', await made('create_memory', { content: 'x', kind: 'instruction' }), 'update_memory', {
+      content: 'y',
+    }),
+  'restore_version agent-config': async () => {
+    const { output } = must(
+      await world.call(admin, 'list_versions', { entityType: 'agent-config', entityId: 'bot-config' }),
+    );
+    return { entityType: 'agent-config', entityId: 'bot-config', versionId: Object(output.data)[0].id };
+  },
+  'update_agent its name': async () => ({ id: await agent(), name: `n ${Math.random()}` }),
+  'create_admin_user owner': async () => ({ email: `${Math.random()}@example.com`, role: 'owner' }),
+  'create_admin_user member': async () => ({ email: `${Math.random()}@example.com` }),
+  'update_admin_user to be an owner': async () => ({ id: await person('member'), role: 'owner' }),
+  'update_admin_user name': async () => ({ id: await person('owner'), name: 'x' }),
+  'update_admin_user limit': async () => ({ id: await person('owner'), access: { scopes: ['read'] } }),
+  deactivate_admin_user: async () => ({ id: await person('owner') }),
+  reactivate_admin_user: async () => ({ id: await person('owner') }),
+};
+
+function must(answer: Awaited<ReturnType<typeof world.call>>) {
+  assert.ok('output' in answer, JSON.stringify(answer));
+  return answer;
+}
+
+async function made(tool: string, input: object): Promise<string> {
+  return String(must(await world.call(await owner, tool, input)).output.id);
+}
+
+const owner = keyOf({ scopes: ['admin'] });
+const theirs = () => keyOf({ scopes: ['agents:read'] });
+const person = async (role: string) => (await keyOf({}, role)).ownerId;
+const capsule = (allowedTools: readonly string[]) => made('create_capsule', { name: 'c', allowedTools });
+const flow = (tools: readonly string[]) => made('create_flow', { name: 'f', steps: stepsOf(tools) });
+const agent = () => made('create_agent', { name: `m ${Math.random()}`, displayName: 'M', tools: ['get_settings'] });
+const ARGUMENTS: Readonly<Record<string, object>> = { create_skill: { name: 'x', instructions: 'x' } };
+
+/** A flow names each tool, without globs. */
+function stepsOf(tools: readonly string[]) {
+  const named = tools.filter((tool) => !tool.includes('*'));
+  return named.map((tool, at) => ({ id: `s${at}`, tool, arguments: ARGUMENTS[tool] ?? {} }));
+}
+
+/** A key with an entry in a thread that it shares with nobody. */
+async function inThread(): Promise<Principal> {
+  const key = await theirs();
+  const thread = await made('create_thread', { title: 't' });
+  const entries = [{ principal: { type: 'api-key', id: key.id }, role: 'owner' }];
+  must(await world.call(await owner, 'add_thread_access', { id: thread, entries }));
+  must(await world.call(await owner, 'update_thread_access', { id: thread, visibility: 'restricted' }));
+  return key;
+}
+
+/** The arguments that restore the record as it was made, after a change. */
+async function firstState(entityType: string, entityId: string, tool: string, change: object) {
+  must(await world.call(await owner, tool, { id: entityId, ...change }));
+  const { output } = must(await world.call(admin, 'list_versions', { entityType, entityId }));
+  return { entityType, entityId, versionId: Object(output.data).at(-1).id };
+}
+
 /** A stored key of these rights, as a door would have found it. */
-function keyOf({ scopes = [], grants }: { scopes?: string[]; grants?: string[] }): Promise<Principal> {
+function keyOf(
+  { scopes = [], grants }: { scopes?: readonly string[]; grants?: readonly string[] },
+  role = 'owner',
+): Promise<Principal> {
   return world.store.transaction(async (tx) => {
-    const owner = await tx.adminUsers.insert({ email: `${Math.random()}@example.com`, role: 'owner', isActive: true });
+    const owner = await tx.adminUsers.insert({ email: `${Math.random()}@example.com`, role, isActive: true });
     const proof = {
       prefix: Math.random().toString(36).slice(2, 10).padEnd(8, 'x'),
       hash: hashSecret(`${Math.random()}`),
     };
-    const record = { name: 'k', ...proof, scopes, ...(grants && { grants }), ownerId: owner.id, createdBy: owner.id };
+    const record = {
+      name: 'k',
+      ...proof,
+      scopes: [...scopes],
+      ...(grants && { grants: [...grants] }),
+      ownerId: owner.id,
+      createdBy: owner.id,
+    };
     return keyPrincipal(await tx.apiKeys.insert(record), owner);
   });
 }

@@ -5,9 +5,10 @@ import { agentRef, expectedRevision, namePart, pageOf, paging, plainLine } from 
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../core/access/delegation.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { isHiddenByLimit } from '../core/access/reach.ts';
+import { FORBIDDEN, isHiddenByLimit } from '../core/access/reach.ts';
 import { whereWithin } from '../core/access/record-limit.ts';
 import { requireSteering, steers } from '../core/access/steering.ts';
+import { ToolError } from '../core/errors.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
@@ -101,7 +102,7 @@ const createAgent = defineTool({
   output: agentAnswer,
   errors: ['conflict'],
 
-  handsOut: ({ tools: entries = [] }, { principal, server: { catalog } }) =>
+  authorize: ({ tools: entries = [] }, { principal, server: { catalog } }) =>
     requireWithin(principal, { tools: { entries, catalog } }),
 
   async handler({ identity, ...input }, { store, principal, fail, server }) {
@@ -141,10 +142,11 @@ const updateAgent = defineTool({
   output: agentAnswer,
   errors: ['not_found', 'conflict'],
 
-  async handsOut({ id, ...change }, { store, principal, server }) {
+  async authorize({ id, ...change }, { store, principal, server }) {
     const { catalog } = server;
     const current = await store.agents.read(id);
     requireWithin(principal, { tools: { entries: change.tools ?? [], catalog } });
+    if (change.name !== undefined && change.name !== current.name) requireRenaming(principal);
     if (steers(current, change)) requireSteering({ principal, server }, current);
     const revived = current.status === 'deleted' && revives(change);
     if (revived) requireWithin(principal, { tools: { entries: current.tools ?? [], catalog } });
@@ -161,7 +163,6 @@ const updateAgent = defineTool({
         'The agent is deleted; revive it first with {"status": "active"} and, if need be, a name.',
       );
     }
-    if (change.name !== undefined && change.name !== current.name) requireRenaming(principal, fail);
     await requireSkills({ store, principal }, change.skillIds, fail);
     if (current.status === 'deleted') {
       await requireSkills({ store, principal }, current.skillIds, (_, message) => fail('conflict', message));
@@ -212,14 +213,17 @@ export const agentKind = defineKind({
   history: {
     payload: (record) => withoutBookkeeping(maskAgent(record)),
 
-    async prepareRestore(record, current, { store, principal, fail, server }) {
-      await requireSkills({ store, principal }, record.skillIds, (_, message) => fail('conflict', message));
-      if (current && record.name !== current.name) requireRenaming(principal, fail);
+    authorizeRestore(record, current, { principal, server }) {
+      if (current && record.name !== current.name) requireRenaming(principal);
       const live = current !== undefined && current.status !== 'deleted';
       // Members that the restored state lacks are removed from the agent.
       const absent = { description: null, instructions: null, tools: null, skillIds: null, modelPreference: null };
       if (!live) requireWithin(principal, { tools: { entries: record.tools ?? [], catalog: server.catalog } });
       else if (steers(current, { ...absent, ...record })) requireSteering({ principal, server }, current, record);
+    },
+
+    async prepareRestore(record, current, { store, principal, fail }) {
+      await requireSkills({ store, principal }, record.skillIds, (_, message) => fail('conflict', message));
       const { identity: kept, ...rest } = record;
       const identity = withServerManaged(kept ?? {}, current?.identity);
       return Object.keys(identity).length > 0 ? { ...rest, identity } : rest;
@@ -245,9 +249,9 @@ function revives({
 }
 
 /** A grant may name the agent by its name, so a new name would change what such grants allow. */
-function requireRenaming({ rights }: Principal, fail: Fail<never>): void {
+function requireRenaming({ rights }: Principal): void {
   if (rights.allows({ scope: 'agents:write', needs: [{ resource: 'agent', op: 'write' }] })) return;
-  throw fail('forbidden', 'Insufficient permissions', { required: { scope: 'agents:write', grant: 'agent:write' } });
+  throw new ToolError('forbidden', FORBIDDEN, { required: { scope: 'agents:write', grant: 'agent:write' } });
 }
 
 async function requireSkills(

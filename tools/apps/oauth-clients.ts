@@ -58,8 +58,9 @@ const createOAuthClient = defineTool({
   }),
   errors: [],
 
-  async handler({ name, redirectUris, confidential }, { store, principal }) {
-    requireWithin(principal, { fullAccess: true });
+  authorize: (_, { principal }) => requireWithin(principal, { fullAccess: true }),
+
+  async handler({ name, redirectUris, confidential }, { store }) {
     requireRedirects(redirectUris);
     const secret = confidential ? newSecret('client') : undefined;
     const id = newId('ocl');
@@ -89,8 +90,9 @@ const deleteOAuthClient = defineTool({
   output: oauthClient,
   errors: ['not_found'],
 
-  async handler({ id }, { store, principal, fail }) {
-    requireWithin(principal, { fullAccess: true });
+  authorize: (_, { principal }) => requireWithin(principal, { fullAccess: true }),
+
+  async handler({ id }, { store, fail }) {
     const client = await store.oauthClients.get(id);
     if (!client) throw fail('not_found', `There is no OAuth client ${id}; list_oauth_clients shows them.`);
     await endConnections(store, { clientId: client.clientId });

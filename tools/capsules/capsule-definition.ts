@@ -24,6 +24,17 @@ export function requireDefinition({ allowedTools = [], constraints }: Written, c
   if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
 }
 
+/** The constraints that changed. Unchanged ones are not checked again, because their tool may be away. */
+export function changedConstraints(
+  { constraints: current = {} }: { readonly constraints?: CapsuleRecord['constraints'] | undefined },
+  constraints: CapsuleRecord['constraints'] | null,
+): CapsuleRecord['constraints'] {
+  const changed = Object.entries(constraints ?? {}).filter(
+    ([tool, fixed]) => JSON.stringify(fixed) !== JSON.stringify(current[tool]),
+  );
+  return Object.fromEntries(changed);
+}
+
 /** Problems that would make every call of a tool with these fixed arguments fail. */
 export function constraintIssues(constraints: CapsuleRecord['constraints'], catalog: Catalog): Issue[] {
   const similar = similarNames(catalog);

@@ -9,12 +9,13 @@ import { endConnections, endConnectionsByToken } from '../core/access/end-creden
 import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
 import { endsWithKey } from '../core/access/principal.ts';
 import { FORBIDDEN } from '../core/access/reach.ts';
+import { ToolError } from '../core/errors.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Context } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage, textFilter } from '../core/registry/paging.ts';
-import { requireDefinition } from './capsule-definition.ts';
+import { changedConstraints, requireDefinition } from './capsule-definition.ts';
 import { newToken, tokensInGrace, withoutEarlier } from './tokens.ts';
 import { warningsOf } from './verdicts.ts';
 
@@ -103,11 +104,14 @@ const createCapsule = defineTool({
   output: capsuleWithToken,
   errors: [],
 
+  async authorize({ expiresAt, ...input }, { store, principal, server: { catalog } }) {
+    requireDefinition(input, catalog);
+    const rights = { ...capsuleRights(input, catalog), lifetime: { expiresAt: expiresAt && instant(expiresAt) } };
+    await requireCredential({ store, principal }, { way: 'make', rights });
+  },
+
   async handler({ expiresAt: until, ...input }, { store, principal, server, fail }) {
     const expiresAt = until === undefined ? undefined : futureInstant(until, server.now(), fail);
-    requireDefinition(input, server.catalog);
-    const rights = { ...capsuleRights(input, server.catalog), lifetime: { expiresAt } };
-    await requireCredential({ store, principal }, { way: 'make', rights });
     const { secret, members } = newToken(server.now(), []);
     const record = await store.capsules.insert({
       ...input,
@@ -160,18 +164,27 @@ const updateCapsule = defineTool({
   output: capsuleAnswer,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision, endEarlierTokens = false, ...change }, { store, principal, server, fail }) {
-    const current = await store.capsules.read(id);
-    const expiresAt = change.expiresAt && futureInstant(change.expiresAt, server.now(), fail);
+  async authorize(
+    { id, expectedRevision: _, endEarlierTokens: __, ...change },
+    { store, principal, server: { catalog } },
+  ) {
+    const current = await store.capsules.get(id);
+    if (!current) return;
     requireDefinition(
       { allowedTools: change.allowedTools ?? [], constraints: changedConstraints(current, change.constraints) },
-      server.catalog,
+      catalog,
     );
+    const { expiresAt } = change;
     const { allowedTools = current.allowedTools, integrationAccounts = current.integrationAccounts } = change;
-    const lifetime = expiresAt === undefined ? undefined : { expiresAt: expiresAt ?? undefined };
-    const next = capsuleCredential({ ...current, allowedTools, integrationAccounts }, server.catalog, lifetime);
+    const lifetime = expiresAt === undefined ? undefined : { expiresAt: expiresAt ? instant(expiresAt) : undefined };
+    const next = capsuleCredential({ ...current, allowedTools, integrationAccounts }, catalog, lifetime);
     const credential = changesWhatItDoes(change) ? next : { rights: next.rights };
     await requireCredential({ store, principal }, { way: 'change', ...credential });
+  },
+
+  async handler({ id, expectedRevision, endEarlierTokens = false, ...change }, { store, server, fail }) {
+    const current = await store.capsules.read(id);
+    const expiresAt = change.expiresAt && futureInstant(change.expiresAt, server.now(), fail);
     const ended = endEarlierTokens ? withoutEarlier(current) : {};
     const updated = await store.capsules.update(id, { ...change, ...ended, expiresAt }, { expectedRevision });
     if (endEarlierTokens) await endConnectionsByToken(store, updated);
@@ -216,10 +229,15 @@ const rotateCapsuleToken = defineTool({
   output: capsuleWithToken,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, graceSeconds, expectedRevision }, { store, principal, server }) {
-    const current = await store.capsules.read(id);
+  async authorize({ id }, { store, principal, server }) {
+    const current = await store.capsules.get(id);
+    if (!current) return;
     const credential = capsuleCredential(current, server.catalog, { expiresAt: current.expiresAt });
     await requireCredential({ store, principal }, { way: 'rotate', ...credential });
+  },
+
+  async handler({ id, graceSeconds, expectedRevision }, { store, principal, server }) {
+    const current = await store.capsules.read(id);
     const now = server.now();
     const { secret, members } = newToken(now, tokensInGrace(current, now, graceSeconds));
     const { endsWith = null } = endsWithKey(principal);
@@ -253,17 +271,6 @@ function changesWhatItDoes({
   return status === 'live' || Object.values(others).some((value) => value !== undefined);
 }
 
-/** The constraints that changed. Unchanged ones are not checked again, because their tool may be away. */
-export function changedConstraints(
-  { constraints: current = {} }: { readonly constraints?: CapsuleRecord['constraints'] | undefined },
-  constraints: CapsuleRecord['constraints'] | null,
-): CapsuleRecord['constraints'] {
-  const changed = Object.entries(constraints ?? {}).filter(
-    ([tool, fixed]) => JSON.stringify(fixed) !== JSON.stringify(current[tool]),
-  );
-  return Object.fromEntries(changed);
-}
-
 export function futureInstant(text: string, now: Date, fail: Fail<never>, path = 'expiresAt'): string {
   if (Date.parse(text) > now.getTime()) return instant(text);
   const message = 'expiresAt is in the past; give a later time or leave it out.';
@@ -278,10 +285,11 @@ export const capsuleKind = defineKind({
   update: updateCapsule,
   event: 'none',
 
-  async purge(id, { store, principal, fail }) {
-    const access = { scope: 'admin', needs: [{ resource: 'capsule', op: 'delete' }] };
-    if (principal.rights.allows(access)) return store.purge('capsules', id);
+  authorizePurge(_id, { principal }) {
+    if (principal.rights.allows({ scope: 'admin', needs: [{ resource: 'capsule', op: 'delete' }] })) return;
     // What manages capsules is out of reach for what they are made of.
-    throw fail('forbidden', FORBIDDEN, { required: { scope: 'admin', grant: 'capsule:delete' } });
+    throw new ToolError('forbidden', FORBIDDEN, { required: { scope: 'admin', grant: 'capsule:delete' } });
   },
+
+  purge: (id, { store }) => store.purge('capsules', id),
 });

@@ -10,8 +10,8 @@ import { narrowRights } from '../core/access/rights.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { listedTool } from '../core/registry/listed-tool.ts';
-import { requireDefinition } from './capsule-definition.ts';
-import { capsuleChanges, capsuleId, changedConstraints, futureInstant } from './capsules.ts';
+import { changedConstraints, requireDefinition } from './capsule-definition.ts';
+import { capsuleChanges, capsuleId, futureInstant } from './capsules.ts';
 import { entryVerdict, verdictsOf, warningsOf } from './verdicts.ts';
 
 /** Accepts the bodies of create_capsule and of update_capsule. */

@@ -78,7 +78,7 @@ export async function definitionIssues(
  */
 export async function requireRights(
   principal: Principal,
-  { steps, agentId }: FlowDefinition,
+  { steps, agentId }: Pick<FlowDefinition, 'steps' | 'agentId'>,
   { store, catalog }: { readonly store: Pick<Readers, 'agents'>; readonly catalog: Catalog },
 ): Promise<void> {
   if (ACTING.includes(principal.type) && (steps?.length || agentId !== undefined)) {
@@ -96,6 +96,19 @@ export async function requireRights(
     });
   }
   requireFreshFor(principal, agent.tools ?? [], catalog);
+}
+
+/**
+ * The same before the definition is checked. A step that no flow can have is a mistake and no matter of rights; it is named with all others,
+ * and the rights are asked again then, because its tool may have come meanwhile.
+ */
+export async function authorizeDefinition(
+  principal: Principal,
+  definition: Pick<FlowDefinition, 'steps' | 'agentId'>,
+  deps: Parameters<typeof requireRights>[2],
+): Promise<void> {
+  const tools = (definition.steps ?? []).map((step) => deps.catalog.get(step.tool)?.tool);
+  if (tools.every((tool) => tool && isUsable(tool))) await requireRights(principal, definition, deps);
 }
 
 /** Their limits end with the run of the agent or flow. */
@@ -124,8 +137,7 @@ function stepIssues(step: FlowStep, place: string, before: EarlierSteps, { catal
   if (step.when !== undefined) issues.push(...referenceIssues(texts.condition(step.when), `${place}.when`, before));
   const tool = catalog.get(step.tool)?.tool;
   // For an unknown tool it is not known which arguments may be quoted in an error.
-  if (!tool || !isListed(tool) || tool.answersSecret || tool.forPeople)
-    return [...issues, unusable(step, place, catalog)];
+  if (!tool || !isUsable(tool)) return [...issues, unusable(step, place, catalog)];
   const secrets = writtenSecrets(tool, step.arguments, catalog);
   issues.push(...secrets.map((path) => ({ path: `${place}.${path}`, message: SECRET })));
   const templated: string[] = [];
@@ -159,8 +171,12 @@ function isHarmless(leaf: unknown): boolean {
 /** A path to the output of a step and nothing else, because filters and text around it could contain a secret. */
 const OUTPUT_OF_STEP = /^\s*\{\{-?\s*steps\.\w+\.output(?:\.[\w-]+|\[\d+\])*\s*-?\}\}\s*$/;
 
+function isUsable(tool: Tool): boolean {
+  return isListed(tool) && !tool.answersSecret && !tool.forPeople;
+}
+
 function unusable({ tool: name }: FlowStep, place: string, catalog: Catalog): Issue {
-  const usable = catalog.entries.filter(({ tool }) => isListed(tool) && !tool.answersSecret && !tool.forPeople);
+  const usable = catalog.entries.filter(({ tool }) => isUsable(tool));
   const names = usable.map(({ tool }) => tool.name);
   const close = nearest(name, names, 3);
   const problem = catalog.get(name) ? `${name} can never be in a flow` : 'There is no tool of this name';

@@ -22,8 +22,8 @@ import { looksLikeId } from '../core/registry/record-names.ts';
 import { readSettings } from '../settings/settings.ts';
 import { type AnalyzedTexts, analyzedTextsOf, type FlowDefinition } from './definition-texts.ts';
 import { changesAutomaticRuns, definitionOf, sameDefinition, startsAutomatically } from './flow-change.ts';
-import { definitionIssues, requireRights } from './flow-definition.ts';
-import { prepareRestore } from './restore-flow.ts';
+import { authorizeDefinition, definitionIssues, requireRights } from './flow-definition.ts';
+import { authorizeRestore, prepareRestore } from './restore-flow.ts';
 import { runAsOf } from './run-as.ts';
 import { deleteOutputsAbout } from './run-queue.ts';
 import { missingRecords } from './step-arguments.ts';
@@ -104,6 +104,9 @@ const createFlow = defineTool({
 
   stage: (input, { principal }) => analyzedTextsOf(input, principal.id),
 
+  authorize: (input, { store, principal, server: { catalog } }) =>
+    authorizeDefinition(principal, input, { store, catalog }),
+
   async handler(input, context, texts) {
     const { store, principal } = context;
     const written = await writtenTrigger(input.trigger, undefined, context);
@@ -145,13 +148,17 @@ const updateFlow = defineTool({
     return analyzedTextsOf(definitionOf(await store.flows.read(id), change), principal.id);
   },
 
-  async handler({ id, expectedRevision, trigger, ...change }, context, texts) {
+  async authorize({ id, expectedRevision: _, ...change }, { store, principal, server }) {
+    const current = await store.flows.get(id);
+    if (!current) return;
+    const { next, redefined } = await changeOf(current, change, { store, server });
+    if (redefined) await authorizeDefinition(principal, next, { store, catalog: server.catalog });
+  },
+
+  async handler({ id, expectedRevision, ...change }, context, texts) {
     const { store, principal } = context;
     const current = await store.flows.read(id);
-    const written = trigger ? await writtenTrigger(trigger, current, context) : { trigger: current.trigger };
-    const changed = { ...change, ...(trigger && { trigger: written.trigger }) };
-    const next = definitionOf(current, changed);
-    const redefined = written.given !== undefined || !sameDefinition(current, next);
+    const { written, changed, next, redefined } = await changeOf(current, change, context);
     if (redefined) {
       await requireDefinition(next, texts, context);
       requireKnownSecret(principal, current, written);
@@ -191,6 +198,7 @@ export const flowKind = defineKind({
   history: {
     payload: withoutBookkeeping,
 
+    authorizeRestore,
     stageRestore: (state, { id }) => analyzedTextsOf(state, id),
     // The texts are what `stageRestore` made.
     prepareRestore: (state, current, context, texts) => prepareRestore(state, current, context, texts as AnalyzedTexts),
@@ -245,11 +253,25 @@ interface Written {
 async function writtenTrigger(
   trigger: FlowTriggerInput,
   current: Flow | undefined,
-  { store, server }: Context<Readers, never>,
+  { store, server }: Pick<Context<Readers, never>, 'store' | 'server'>,
 ): Promise<Written> {
   if (trigger.kind === 'webhook') return writtenWebhook(trigger, current, server.now());
   if (trigger.kind !== 'cron') return { trigger };
   return { trigger: { ...trigger, timezone: trigger.timezone ?? (await readSettings(store)).timezone } };
+}
+
+type FlowChange = Omit<z.output<typeof updateInput>, 'id' | 'expectedRevision'>;
+
+/** What the change writes, the definition after it, and whether that is another one. */
+async function changeOf(
+  current: Flow,
+  { trigger, ...change }: FlowChange,
+  context: Pick<Context<Readers, never>, 'store' | 'server'>,
+) {
+  const written: Written = trigger ? await writtenTrigger(trigger, current, context) : { trigger: current.trigger };
+  const changed = { ...change, ...(trigger && { trigger: written.trigger }) };
+  const next = definitionOf(current, changed);
+  return { written, changed, next, redefined: written.given !== undefined || !sameDefinition(current, next) };
 }
 
 function keepingOf({ given }: Written, { server }: Pick<Context<Readers, never>, 'server'>) {

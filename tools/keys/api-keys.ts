@@ -73,15 +73,18 @@ const createApiKey = defineTool({
   output: keyWithSecret,
   errors: [],
 
+  async authorize({ scopes, grants: texts, expiresAt }, { store, principal, server: { catalog } }) {
+    const grants = readRights({ scopes, grants: texts }, catalog);
+    const lifetime = { expiresAt: expiresAt && instant(expiresAt) };
+    await requireCredential({ store, principal }, { way: 'make', rights: { scopes, grants, catalog, lifetime } });
+  },
+
   async handler({ name, scopes, grants: texts, expiresAt: until }, { store, principal, server, fail }) {
     const expiresAt = until && instant(until);
-    const grants = readRights({ scopes, grants: texts }, server.catalog);
     if (expiresAt && Date.parse(expiresAt) <= server.now().getTime()) {
       const message = 'expiresAt is in the past; give a later time or leave it out.';
       throw fail('invalid_input', message, { issues: [{ path: 'expiresAt', message }] });
     }
-    const rights = { scopes, grants, catalog: server.catalog, lifetime: { expiresAt } };
-    await requireCredential({ store, principal }, { way: 'make', rights });
     const secret = newSecret('key');
     const record = await store.apiKeys.insert({
       name,
@@ -114,9 +117,13 @@ const revokeApiKey = defineTool({
   output: apiKey,
   errors: ['not_found'],
 
+  async authorize({ id }, { store, principal, server }) {
+    const key = await writableKey(store, principal, id);
+    if (key) requireWithin(principal, keyRights(principal, key, server.catalog));
+  },
+
   async handler({ id, earlierOnly }, { store, principal, server, fail }) {
     const key = await findWritable(store, principal, id, fail);
-    requireWithin(principal, keyRights(principal, key, server.catalog));
     if (key.revokedAt !== undefined) return showKey(key);
     if (earlierOnly) return showKey(await store.apiKeys.update(id, { replaced: [], replacedPrefixes: [] }));
     const revokedAt = server.now().toISOString();
@@ -141,13 +148,18 @@ const rotateApiKey = defineTool({
   output: keyWithSecret,
   errors: ['not_found', 'conflict'],
 
+  async authorize({ id }, { store, principal, server }) {
+    const key = await writableKey(store, principal, id);
+    if (!key) return;
+    const credential = keyCredential(principal, key, server.catalog);
+    await requireCredential({ store, principal }, { way: 'rotate', ...credential });
+  },
+
   async handler({ id, graceSeconds }, { store, principal, server, fail }) {
     const key = await findWritable(store, principal, id, fail);
     const now = server.now();
     const state = stateOf(key, now);
     if (state !== 'active') throw fail('conflict', `This key is ${state}; make a new one with create_api_key.`);
-    const credential = keyCredential(principal, key, server.catalog);
-    await requireCredential({ store, principal }, { way: 'rotate', ...credential });
     const { secret, members } = nextSecret(key, now, graceSeconds);
     const bond = await endsWithKeyFor(store, key, principal);
     const rotated = await store.apiKeys.update(id, {
@@ -161,15 +173,25 @@ const rotateApiKey = defineTool({
 
 export const apiKeyTools = [listApiKeys, createApiKey, revokeApiKey, rotateApiKey];
 
-/** The key, where the caller may write it or it is its own. @throws ToolError (not_found) */
-async function findWritable(
+/** The key, where the caller may write it or it is its own. */
+async function writableKey(
   { apiKeys }: Pick<Readers, 'apiKeys'>,
+  principal: Principal,
+  id: string,
+): Promise<ApiKeyRecord | undefined> {
+  const key = await apiKeys.get(id);
+  return key && (isOwn(principal, key.ownerId) || hasRight(principal, 'key', 'write', id)) ? key : undefined;
+}
+
+/** The same. @throws ToolError (not_found) */
+async function findWritable(
+  store: Pick<Readers, 'apiKeys'>,
   principal: Principal,
   id: string,
   fail: Fail<'not_found'>,
 ): Promise<ApiKeyRecord> {
-  const key = await apiKeys.get(id);
-  if (key && (isOwn(principal, key.ownerId) || hasRight(principal, 'key', 'write', id))) return key;
+  const key = await writableKey(store, principal, id);
+  if (key) return key;
   throw fail('not_found', `There is no API key ${id}; list_api_keys shows the ones you can see.`);
 }
 

@@ -21,10 +21,13 @@ export const memoryKind = defineKind({
       return payload;
     },
 
+    async authorizeRestore(state, current, context) {
+      await requireSteeringBy(context, state, current, await replacedBy(context.store, state));
+    },
+
     async prepareRestore({ expiresAt, ...state }, current, context) {
       const { store, server } = context;
       await requireReferencesToRestore(context, state);
-      await requireSteeringBy(context, state, current, await replacedBy(store, state));
       if (state.supersedes !== undefined && (await store.memories.get(state.supersedes))) {
         await store.memories.touch(state.supersedes, { superseded: true });
       }
@@ -35,11 +38,16 @@ export const memoryKind = defineKind({
     },
   },
 
+  async authorizePurge(id, context) {
+    if (!(await mayKnowOf(context, MEMORIES, id))) return;
+    const found = await context.store.memories.get(id);
+    if (found) await requireSteeringBy(context, found, await replacedBy(context.store, found));
+  },
+
   async purge(id, context) {
     const { store } = context;
     if (!(await mayKnowOf(context, MEMORIES, id))) return false;
     const found = await store.memories.get(id);
-    if (found) await requireSteeringBy(context, found, await replacedBy(store, found));
     const purged = await store.purge('memories', id);
     if (found) await restoreSuperseded(store, found);
     return purged;

@@ -102,7 +102,7 @@ const createMemory = defineTool({
   output: memory,
   errors: [],
 
-  async handsOut(input, context) {
+  async authorize(input, context) {
     const replaced = await replacedBy(context.store, input);
     await requireSteeringBy(context, input, replaced && isSeen(replaced, context.principal) ? replaced : undefined);
   },
@@ -163,7 +163,7 @@ export const updateMemory = defineTool({
   output: memory,
   errors: ['not_found', 'conflict'],
 
-  async handsOut({ id, expectedRevision: _, expiresAt: __, tags: ___, ...members }, context) {
+  async authorize({ id, expectedRevision: _, expiresAt: __, tags: ___, ...members }, context) {
     const current = await context.store.memories.get(id);
     if (current && isSeen(current, context.principal)) {
       await requireSteeringBy(context, current, { ...current, ...given(members) });
@@ -195,7 +195,7 @@ const deleteMemory = defineTool({
   output: z.object({}),
   errors: ['not_found', 'conflict'],
 
-  async handsOut({ id }, context) {
+  async authorize({ id }, context) {
     const current = await context.store.memories.get(id);
     if (!current || !isSeen(current, context.principal)) return;
     await requireSteeringBy(context, current, await replacedBy(context.store, current));

@@ -12,7 +12,7 @@ import { endConnectionsByToken, endMadeWith } from '../core/access/end-credentia
 import { endsWithKey } from '../core/access/principal.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import type { Context } from '../core/registry/context.ts';
-import { DELETES, defineTool } from '../core/registry/define-tool.ts';
+import { type Authorizing, DELETES, defineTool } from '../core/registry/define-tool.ts';
 import { requireRights } from '../flows/flow-definition.ts';
 import { runAsOf } from '../flows/run-as.ts';
 import { signatureOf } from '../flows/webhook-secret.ts';
@@ -71,6 +71,10 @@ export const takeOver = defineTool({
   output,
   errors: ['not_found', 'conflict'],
 
+  async authorize({ type, id }, context) {
+    await AUTHORIZE[type](id, context);
+  },
+
   async handler({ type, ...wish }, context) {
     return { type, ...(await TAKERS[type](wish, context)) };
   },
@@ -80,6 +84,26 @@ const TAKERS: Readonly<Record<z.output<typeof type>, (wish: Wish, context: Takin
   capsule: takeCapsule,
   flow: takeFlow,
   key: takeKey,
+};
+
+/** Who takes something over must be able to do all it does. */
+const AUTHORIZE: Readonly<Record<z.output<typeof type>, (id: string, context: Authorizing) => Promise<void>>> = {
+  async capsule(id, { store, principal, server }) {
+    const current = await store.capsules.get(id);
+    if (!current) return;
+    const credential = capsuleCredential(current, server.catalog, { expiresAt: current.expiresAt });
+    await requireCredential({ store, principal }, { way: 'take-over', ...credential });
+  },
+  async flow(id, { store, principal, server }) {
+    const current = await store.flows.get(id);
+    if (current) await requireRights(principal, current, { store, catalog: server.catalog });
+  },
+  async key(id, { store, principal, server }) {
+    const key = await store.apiKeys.get(id);
+    if (!key) return;
+    const credential = keyCredential(principal, key, server.catalog);
+    await requireCredential({ store, principal }, { way: 'take-over', ...credential });
+  },
 };
 
 async function takeCapsule(
@@ -92,8 +116,6 @@ async function takeCapsule(
     throw fail('invalid_input', `token: ${message}`, { issues: [{ path: 'token', message }] });
   }
   const current = await store.capsules.read(id);
-  const credential = capsuleCredential(current, server.catalog, { expiresAt: current.expiresAt });
-  await requireCredential({ store, principal }, { way: 'take-over', ...credential });
   const { ownerId } = principal;
   const { endsWith = null } = endsWithKey(principal);
   const next = token === 'rotate' ? newToken(server.now(), []) : undefined;
@@ -116,9 +138,8 @@ async function takeCapsule(
   };
 }
 
-async function takeFlow({ id, expectedRevision }: Wish, { store, principal, server }: Taking): TakeOverOutput {
+async function takeFlow({ id, expectedRevision }: Wish, { store, principal }: Taking): TakeOverOutput {
   const current = await store.flows.read(id);
-  await requireRights(principal, current, { store, catalog: server.catalog });
   const taken = await store.flows.update(id, { runAs: runAsOf(principal) }, { expectedRevision });
   const isKept = signatureOf(taken)?.secret !== undefined && current.runAs.id !== taken.runAs.id;
   return { flow: taken, warnings: isKept ? [SECRET_KEPT] : [] };
@@ -129,8 +150,6 @@ async function takeKey({ id, expectedRevision }: Wish, { store, principal, serve
   const now = server.now();
   const state = stateOf(key, now);
   if (state !== 'active') throw fail('conflict', `This key is ${state}; make one of your own with create_api_key.`);
-  const credential = keyCredential(principal, key, server.catalog);
-  await requireCredential({ store, principal }, { way: 'take-over', ...credential });
   const { secret, members } = nextSecret(key, now, 0);
   const bond =
     endsWithKey(principal).endsWith === undefined ? { endsWith: null } : await endsWithKeyFor(store, key, principal);

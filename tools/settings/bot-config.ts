@@ -46,7 +46,7 @@ export const updateBotConfig = defineTool({
   output: botConfig,
   errors: ['conflict'],
 
-  async handsOut({ promptSections, defaultModel }, context) {
+  async authorize({ promptSections, defaultModel }, context) {
     if (promptSections || defaultModel !== undefined) await requireSteeringAll(context);
   },
 
@@ -74,9 +74,9 @@ export const botConfigKind = defineKind({
   history: {
     payload: withoutBookkeeping,
 
-    async prepareRestore(state, current, context) {
-      const { server, fail } = context;
-      await requireSteeringAll(context);
+    authorizeRestore: (_state, _current, context) => requireSteeringAll(context),
+
+    async prepareRestore(state, current, { server, fail }) {
       requireModel(state.defaultModel, server.models, (_, message) => fail('conflict', message));
       return current ? { ...state, ...sectionsChange(current, state.promptSections) } : state;
     },

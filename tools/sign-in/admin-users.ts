@@ -18,9 +18,16 @@ import { endPasskeysOf, endSessionsOf, endSignInsOf } from '../core/access/end-c
 import { requireOwner } from '../core/access/owner.ts';
 import { whereWithin } from '../core/access/record-limit.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
-import type { Context } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
+import {
+  type Authorizing,
+  CREATES,
+  DELETES,
+  defineTool,
+  type Fail,
+  READS,
+  UPDATES,
+} from '../core/registry/define-tool.ts';
 import { filteredReader, listPage } from '../core/registry/paging.ts';
 
 const adminUserId = refTo('admin-user', recordId).describe('Admin user id (`usr_…`), see list_admin_users.');
@@ -79,8 +86,9 @@ const createAdminUser = defineTool({
   output: adminUser,
   errors: ['conflict'],
 
-  async handler({ access, ...input }, { store, principal, server }) {
-    await requireCredential({ store, principal }, { ...SIGN_IN, role: input.role });
+  authorize: ({ role }, context) => requireCredential(context, { ...SIGN_IN, role }),
+
+  async handler({ access, ...input }, { store, server }) {
     const limit = access && readAccess(access, server.catalog);
     // Stored in lower case, so that the user is found in whatever case they write it.
     const email = input.email.toLowerCase();
@@ -107,17 +115,26 @@ const updateAdminUser = defineTool({
   output: adminUser,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision, access, ...given }, { store, principal, server, fail }) {
+  async authorize({ id, access, ...given }, { store, principal }) {
     // Everybody may change their own name.
     if (id !== principal.ownerId) requireWithin(principal, { fullAccess: true });
+    const user = await store.adminUsers.get(id);
+    if (!user) return;
+    if (access !== undefined) await requireLimiting({ store, principal }, user);
+    const { role = user.role } = given;
+    if (signsInAnew(user, given)) await requireCredential({ store, principal }, { ...SIGN_IN, ownerId: id, role });
+  },
+
+  async handler({ id, expectedRevision, access, ...given }, { store, principal, server, fail }) {
     const user = await store.adminUsers.read(id);
     const { email = user.email, role = user.role } = given;
     const limit = access && readAccess(access, server.catalog);
     const change = { ...given, email: email.toLowerCase(), role, ...(limit !== undefined && { access: limit }) };
-    if (limit !== undefined) await requireMayLimit({ store, principal, fail }, user, limit);
-    const signsInAnew = change.email !== user.email || role !== user.role;
-    if (signsInAnew) {
-      await requireCredential({ store, principal }, { ...SIGN_IN, ownerId: id, role });
+    if (limit !== undefined && id === principal.ownerId) {
+      throw fail('conflict', 'Nobody sets their own limit; let another admin user with full access do it.');
+    }
+    if (limit) await requireOtherOwner(store, user, fail);
+    if (signsInAnew(user, given)) {
       if (role !== OWNER) await requireOtherOwner(store, user, fail);
       await endSignInsOf(store, id);
       // The new address may be that of somebody else.
@@ -139,8 +156,9 @@ const deactivateAdminUser = defineTool({
   output: adminUser,
   errors: ['not_found', 'conflict'],
 
+  authorize: (_, { principal }) => requireWithin(principal, { fullAccess: true }),
+
   async handler({ id }, { store, principal, fail }) {
-    requireWithin(principal, { fullAccess: true });
     const user = await store.adminUsers.read(id);
     if (!user.isActive) return user;
     if (id === principal.ownerId) {
@@ -164,8 +182,9 @@ const reactivateAdminUser = defineTool({
   output: adminUser,
   errors: ['not_found'],
 
-  async handler({ id }, { store, principal }) {
-    await requireCredential({ store, principal }, { ...SIGN_IN, ownerId: id });
+  authorize: ({ id }, context) => requireCredential(context, { ...SIGN_IN, ownerId: id }),
+
+  async handler({ id }, { store }) {
     return store.adminUsers.update(id, { isActive: true });
   },
 });
@@ -197,18 +216,18 @@ function readAccess({ scopes, grants = [] }: PersonAccess, catalog: Catalog): Pe
   return { scopes, ...(grants.length > 0 && { grants }) };
 }
 
-/** Who has full access sets the limits of others; of an owner, an owner does. @throws ToolError */
-async function requireMayLimit(
-  { store, principal, fail }: Pick<Context<Readers, 'conflict'>, 'store' | 'principal' | 'fail'>,
-  user: AdminUser,
-  limit: PersonAccess | null,
-): Promise<void> {
+/** Who has full access sets the limits of others; of an owner, an owner does. @throws ToolError (forbidden) */
+async function requireLimiting({ store, principal }: Pick<Authorizing, 'store' | 'principal'>, { role }: AdminUser) {
   requireWithin(principal, { fullAccess: true, lifetime: 'never' });
-  if (user.id === principal.ownerId) {
-    throw fail('conflict', 'Nobody sets their own limit; let another admin user with full access do it.');
-  }
-  if (user.role === OWNER) await requireOwner(store, principal);
-  if (limit) await requireOtherOwner(store, user, fail);
+  if (role === OWNER) await requireOwner(store, principal);
+}
+
+/** Whether the person signs in in another way, or as somebody of another rank. */
+function signsInAnew(
+  user: AdminUser,
+  { email = user.email, role = user.role }: { readonly email?: string | undefined; readonly role?: string | undefined },
+): boolean {
+  return email.toLowerCase() !== user.email || role !== user.role;
 }
 
 export const adminUserKind = defineKind({

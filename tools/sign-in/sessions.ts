@@ -69,8 +69,14 @@ const createSignInLink = defineTool({
   }),
   errors: ['not_found'],
 
-  async handler({ email }, { store, principal, server, fail }) {
+  async authorize({ email }, { store, principal }) {
     requireWithin(principal, { fullAccess: true });
+    const user = await mayUserSignIn(store, email);
+    const credential = { way: 'sign-in', rights: { fullAccess: true }, ownerId: user?.id } as const;
+    if (user) await requireCredential({ store, principal }, credential);
+  },
+
+  async handler({ email }, { store, principal, server, fail }) {
     if (!server.signIn) throw fail('unavailable', 'Nobody can sign in to this server.');
     const user = await mayUserSignIn(store, email);
     if (!user) {
@@ -79,7 +85,6 @@ const createSignInLink = defineTool({
         'No active admin user of a domain that may sign in has this e-mail; see list_admin_users.',
       );
     }
-    await requireCredential({ store, principal }, { way: 'sign-in', rights: { fullAccess: true }, ownerId: user.id });
     const { id, ...link } = await server.signIn.createLink(store, user, principal);
     return { ...link, idToken: server.signIn.issuer.issue(user, id).idToken };
   },

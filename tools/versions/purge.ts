@@ -4,8 +4,8 @@ import { orNameOf } from '../../resources/markers.ts';
 import type { CollectionName } from '../../store/collections.ts';
 import { admits } from '../core/access/record-limit.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
-import type { Kind, Purge, PurgeContext } from '../core/registry/define-kind.ts';
-import { DELETES, defineTool } from '../core/registry/define-tool.ts';
+import type { AuthorizePurge, Kind, Purge } from '../core/registry/define-kind.ts';
+import { type Authorizing, DELETES, defineTool } from '../core/registry/define-tool.ts';
 import { requireUnnamed } from '../core/registry/references.ts';
 import type { Tool } from '../core/registry/tool.ts';
 
@@ -15,13 +15,14 @@ export interface Purgeable {
   /** The resource that grants for it name. */
   readonly resource: string;
   readonly purge: Purge;
+  readonly authorizePurge?: AuthorizePurge | undefined;
 }
 
 /** The kinds whose records can be purged. */
 export function purgeableAmong(kinds: readonly Kind[]): Purgeable[] {
-  return kinds.flatMap(({ type, resource, collection, purge }) => {
+  return kinds.flatMap(({ type, resource, collection, purge, authorizePurge }) => {
     if (!purge) return [];
-    return { type, resource, purge: purge === 'alone' ? purgeAlone(type, collection) : purge };
+    return { type, resource, purge: purge === 'alone' ? purgeAlone(type, collection) : purge, authorizePurge };
   });
 }
 
@@ -44,6 +45,11 @@ export function purgeTool(purgeable: readonly Purgeable[]): Tool {
     input: z.strictObject({ entityType: z.enum([...byType.keys()]).describe(TAKEN_ALONG), id: recordName }),
     output: z.object({}),
     errors: ['not_found', 'conflict'],
+
+    async authorize({ entityType, id }, context) {
+      const found = byType.get(entityType);
+      if (found?.authorizePurge && !(await isKept(found, id, context))) await found.authorizePurge(id, context);
+    },
 
     async handler({ entityType, id }, context) {
       const found = byType.get(entityType);
@@ -68,7 +74,7 @@ const recordName = orNameOf(
 async function isKept(
   { resource }: Purgeable,
   id: string,
-  { store, principal, server }: PurgeContext,
+  { store, principal, server }: Authorizing,
 ): Promise<boolean> {
   const limit = principal.rights.held(resource, 'delete');
   if (!limit) return false;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cursor, expectedRevision, includeTotal, limit, pageOf, recordId } from '../../resources/fields.ts';
 import { orNameOf, refTo } from '../../resources/markers.ts';
-import { type EntityType, entityType, type VersionRecord, version, versionDiff } from '../../resources/version.ts';
+import { entityType, type VersionRecord, version, versionDiff } from '../../resources/version.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
 import { StaleRevision } from '../../store/errors.ts';
 import type { Readers } from '../../store/port.ts';
@@ -17,6 +17,15 @@ import { CREATES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
 import type { Staged, Tool } from '../core/registry/tool.ts';
 import { diffPayloads } from './diff-payloads.ts';
+import {
+  type Caller,
+  type EntityReference,
+  findVersion,
+  latestVersion,
+  startOfDiff,
+  type VersionReference,
+  versionIn,
+} from './find-version.ts';
 
 type Versioned = Kind & VersionedKind & { readonly history: History };
 
@@ -41,10 +50,7 @@ class Histories {
 
   /** A restored state counts as the update that would lead to it. */
   #lasting(): Lasting {
-    const of = async (
-      { entityType, entityId, versionId }: EntityReference & { readonly versionId: string },
-      store: Readers,
-    ) => {
+    const of = async ({ entityType, entityId, versionId }: VersionReference, store: Readers) => {
       const kind = this.#byType.get(entityType);
       const { lasting } = kind?.update ?? {};
       const target = lasting && (await store.versions.get(versionId));
@@ -57,10 +63,19 @@ class Histories {
   }
 
   /** The kind of the record, if its history may be known to the caller. */
-  async kindOf(caller: Caller, { entityType, entityId }: EntityReference): Promise<Versioned> {
+  async knownKindOf(
+    caller: Pick<Caller, 'store' | 'principal'>,
+    { entityType, entityId }: EntityReference,
+  ): Promise<Versioned | undefined> {
     const kind = this.#byType.get(entityType);
     const count = kind ? await caller.store.versions.count({ where: { entityType, entityId } }) : 0;
-    if (kind && count > 0 && (await mayKnowOf(caller, kind, entityId))) return kind;
+    return kind && count > 0 && (await mayKnowOf(caller, kind, entityId)) ? kind : undefined;
+  }
+
+  /** The same. @throws ToolError (not_found) */
+  async kindOf(caller: Caller, { entityType, entityId }: EntityReference): Promise<Versioned> {
+    const kind = await this.knownKindOf(caller, { entityType, entityId });
+    if (kind) return kind;
     throw caller.fail('not_found', `There is no history of ${entityType} ${entityId}; check type and id.`);
   }
 
@@ -191,6 +206,14 @@ const restoreVersion = (histories: Histories) =>
       return staged ?? NOTHING;
     },
 
+    async authorize(input, context) {
+      const kind = await histories.knownKindOf(context, input);
+      const target = kind && (await versionIn(context.store, input));
+      if (!kind?.history.authorizeRestore || !target) return;
+      const current = await context.store[kind.collection].get(input.entityId);
+      await kind.history.authorizeRestore(stateOf(kind.collection, target) as never, current as never, context);
+    },
+
     async handler({ expectedRevision, ...input }, context, staged) {
       const { store } = context;
       const kind = await histories.kindOf(context, input);
@@ -249,40 +272,4 @@ interface AnyHistory {
 function clearing(record: Payload): Payload {
   const kept = new Set(['id', 'createdAt', 'updatedAt', 'revision']);
   return Object.fromEntries(Object.keys(record).map((member) => [member, kept.has(member) ? undefined : null]));
-}
-
-type EntityReference = { readonly entityType: EntityType; readonly entityId: string };
-
-type Caller = Pick<Context<Readers, 'not_found'>, 'store' | 'principal' | 'fail'>;
-
-async function findVersion(
-  { store, fail }: Caller,
-  { entityType, entityId, versionId }: EntityReference & { readonly versionId: string },
-): Promise<VersionRecord> {
-  const found = await store.versions.get(versionId);
-  if (found?.entityType === entityType && found.entityId === entityId) return found;
-  throw fail(
-    'not_found',
-    `The ${entityType} ${entityId} has no version ${versionId}; list_versions shows those it has.`,
-  );
-}
-
-async function latestVersion(store: Readers, { entityType, entityId }: EntityReference): Promise<VersionRecord> {
-  const latest = await store.versions.first({ where: { entityType, entityId } });
-  if (!latest) throw new Error(`${entityType} ${entityId} lost its history.`);
-  return latest;
-}
-
-async function startOfDiff(caller: Caller, target: VersionRecord, against: string): Promise<Payload> {
-  const { store, fail } = caller;
-  if (against === 'current') return (await latestVersion(store, target)).payload;
-  if (against === 'previous' && target.revision === 1) return {};
-  const revision = against === 'previous' ? target.revision - 1 : Number(against);
-  if (!/^[0-9]+$/.test(against) && against !== 'previous') {
-    return (await findVersion(caller, { ...target, versionId: against })).payload;
-  }
-  const { entityType, entityId } = target;
-  const found = await store.versions.first({ where: { entityType, entityId, revision } });
-  if (!found) throw fail('not_found', `The ${entityType} ${entityId} has no revision ${against}; see list_versions.`);
-  return found.payload;
 }

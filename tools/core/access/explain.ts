@@ -17,7 +17,7 @@ export interface Finding {
 
 /**
  * The scope or the grants that decide the call, by the same judgement as for the call itself. `input` is parsed; `whole` is false where it
- * lacks arguments that the tool requires.
+ * lacks arguments that the tool requires. `given` has the names that the caller gives, which the required right shows as a refusal does.
  */
 export async function explainRight(
   principal: Principal,
@@ -25,15 +25,16 @@ export async function explainRight(
   input: object,
   whole: boolean,
   subjects: Subjects,
+  given: object = input,
 ): Promise<Finding> {
   const access = accessFor(tool.access, input);
   if (access === ANYONE) return { verdict: 'allowed', rule: `Everyone may call ${tool.name}.` };
-  const theirs = principal.limitedBy && (await explainRight(principal.limitedBy, tool, input, whole, subjects));
+  const theirs = principal.limitedBy && (await explainRight(principal.limitedBy, tool, input, whole, subjects, given));
   if (theirs && theirs.verdict !== 'allowed') {
     return { ...theirs, rule: `The person it acts for, ${principal.limitedBy?.name}, has a limit. ${theirs.rule}` };
   }
   const needed = await requirementFor(access, input, subjects);
-  const { required } = refusal({ rights: principal.rights }, tool, input).detail;
+  const { required } = refusal({ rights: principal.rights }, tool, given).detail;
   if (principal.rights.allows(needed)) return { verdict: 'allowed', rule: ruleOf(principal, needed) };
   if (!whole && reaches({ rights: principal.rights }, tool)) {
     const verdict = reachesFully({ rights: principal.rights }, tool) ? 'allowed' : 'depends';

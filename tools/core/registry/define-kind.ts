@@ -6,6 +6,7 @@ import { accessFor } from '../access/requirement.ts';
 import type { HistoryWriters } from '../history-writers.ts';
 import type { EventNames, HistoryOptions, Payload, RecordKind } from '../kind.ts';
 import type { Context } from './context.ts';
+import type { Authorizing } from './define-tool.ts';
 import type { Staged, Tool } from './tool.ts';
 
 /** A kind of record with its tools: what versions, search, events, purges and resources do with it follows from this. */
@@ -17,6 +18,7 @@ export interface Kind<Name extends CollectionName = CollectionName> extends Reco
   readonly address?: Addressed | 'none' | undefined;
   /** `alone`: nothing else goes with the record, which stays while others refer to it. */
   readonly purge?: 'alone' | Purge | undefined;
+  readonly authorizePurge?: AuthorizePurge | undefined;
 }
 
 interface Tools {
@@ -34,6 +36,12 @@ export interface History<Name extends CollectionName = CollectionName> extends H
   shown?(payload: Payload, store: Readers): Promise<Payload>;
   /** Does what takes long before the transaction that restores a state begins. */
   stageRestore?(state: RecordOf<Name>, principal: Principal): Promise<Staged>;
+  /** Refuses a state that goes beyond the caller's rights, as `authorize` of the update does. @throws ToolError (forbidden) */
+  authorizeRestore?(
+    state: RecordOf<Name>,
+    current: RecordOf<Name> | undefined,
+    context: Authorizing,
+  ): void | Promise<void>;
   /**
    * The record to store when one of its earlier states is restored: checked against what is there now, with the members
    * that only the server writes as they are now. Without it the state is stored as it was.
@@ -71,6 +79,9 @@ export type PurgeContext = Context<HistoryWriters, 'not_found' | 'conflict'>;
 /** Removes a record with all that belongs to it, unless others refer to it. Resolves to whether there was anything to remove. */
 export type Purge = (id: string, context: PurgeContext) => Promise<boolean>;
 
+/** Refuses a purge that goes beyond the caller's rights. @throws ToolError (forbidden) */
+export type AuthorizePurge = (id: string, context: Authorizing) => void | Promise<void>;
+
 type Definition<Name extends CollectionName> = Tools & {
   readonly collection: Name;
   readonly noun?: string;
@@ -82,6 +93,7 @@ type Definition<Name extends CollectionName> = Tools & {
   /** Default: whatever has a get tool is a resource, read as JSON. `none`: it is not a resource. */
   readonly address?: Addressed | 'none';
   readonly purge?: 'alone' | Purge;
+  readonly authorizePurge?: AuthorizePurge;
   forget?(store: Transaction, id: string): Promise<void>;
 } & (
     | { readonly type: string; readonly history?: never }

@@ -34,18 +34,23 @@ interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code e
 
 /** Runs in one transaction, in which the audit entry and the versions of changed records are written too. */
 interface WriteTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
-  extends Meaning<Input, Output, Code> {
+  extends Meaning<Input, Output, Code>,
+    Authorized<Input> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
-  /**
-   * What the call would let others do: it gives rights away, or steers what runs with the rights of others. Asked before the handler, and
-   * by explain_access. @throws ToolError (forbidden)
-   */
-  handsOut?(input: z.output<Input>, context: HandingOut): void | Promise<void>;
   handler(input: z.output<Input>, context: Context<HistoryWriters, Code>): Promise<z.input<Output>>;
 }
 
-/** Who hands something out, and from where. */
-export type HandingOut = Pick<Context<Readers, never>, 'store' | 'principal' | 'server'>;
+interface Authorized<Input extends z.ZodObject> {
+  /**
+   * Refuses a call that `access` admits and that goes beyond the caller's rights by what is stored: it gives rights away, steers what runs
+   * with the rights of others, or concerns somebody of higher rank. Asked in the transaction before the handler, and by explain_access; says
+   * nothing where a record is missing. @throws ToolError (forbidden)
+   */
+  authorize?(input: z.output<Input>, context: Authorizing): void | Promise<void>;
+}
+
+/** Whose call is judged, and from what. */
+export type Authorizing = Pick<Context<Readers, never>, 'store' | 'principal' | 'server'>;
 
 /**
  * The same, with work that must not be done in the transaction, because it takes long and would hold up all other writes. `stage` does it
@@ -56,7 +61,8 @@ interface StagedTool<
   Output extends z.ZodObject,
   Code extends ErrorCode,
   Result extends Staged,
-> extends Meaning<Input, Output, Code> {
+> extends Meaning<Input, Output, Code>,
+    Authorized<Input> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
   stage(input: z.output<Input>, context: Context<Readers & TextSearch, Code>): Promise<Result>;
   handler(input: z.output<Input>, context: Context<HistoryWriters, Code>, staged: Result): Promise<z.input<Output>>;

@@ -178,7 +178,7 @@ export class Registry {
       const staged = await tool.stage?.(input, new CallContext(call, this.#store, this));
       const changed = transactWithHistory(this.#store, by, async (tx, history) => {
         const context = new CallContext(call, history, this);
-        await tool.handsOut?.(input, context);
+        await tool.authorize?.(input, context);
         const result = await tool.handler(input, context, staged);
         return this.#finish(tx, call, result);
       });

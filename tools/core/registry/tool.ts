@@ -88,7 +88,7 @@ export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   readonly inSteps?: true;
   readonly resumes?: true;
   readonly findsBegun?: true;
-  handsOut?(input: object, context: object): void | Promise<void>;
+  authorize?(input: object, context: object): void | Promise<void>;
   isPending?(output: object): boolean;
   tellsDown?(output: object): boolean;
   delegatesTo?(input: object): { readonly tool: string; readonly input: unknown };
