@@ -300,10 +300,16 @@ describe('the check of an input', () => {
     const circular = boundSchema({ $ref: '#', anyOf: [{ $ref: '#' }, { $ref: '#' }] });
     const names = Array.from({ length: 2000 }, (_, index) => `name ${index}`);
     const wide = boundSchema({ items: { enum: names, properties: { a: {} }, additionalProperties: false } });
+    const forms = boundSchema({
+      type: 'object',
+      properties: { a: { type: 'array', items: { anyOf: Array.from({ length: 900 }, () => ({ type: 'string' })) } } },
+    });
     const many = Array.from({ length: 50_000 }, () => 'other name');
     const took = workMs(() => {
       assert.deepEqual(problemsOf(doubling, 'text'), []);
       problemsOf(circular, {});
+      assert.equal(problemsOf(forms, { a: [1, 2] }).length, 2);
+      assert.deepEqual(problemsOf(forms, { a: many.map(() => 1) }), [], 'left to the server of the tool');
       problemsOf(wide, many);
       problemsOf(wide, [Object.fromEntries(many.map((_, index) => [`${'n'.repeat(90)}${index}`, 1]))]);
     });

@@ -7,7 +7,7 @@ import { isSchemaObject, resolve } from './schema-references.ts';
 /** A schema of more parts, with what it refers to, is not checked here. */
 const MOST_PARTS = 1000;
 /** A value is not checked here where its members and the parts of the schema multiply to more. */
-const MOST_STEPS = 1_000_000;
+const MOST_STEPS = 100_000;
 const MOST_PROBLEMS = 50;
 /** A refusal repeats the values that are allowed. */
 const LONGEST_CHOICES = 1000;
