@@ -171,7 +171,7 @@ describe('explain_access', () => {
         lists,
         async (given, role, tool, entries) => {
           const key = await keyOf(given, role);
-          const [name = '', input] = [tool.split(' ')[0], await managed[tool]?.(entries)];
+          const [name = '', input] = [tool.split(' ')[0], await managed[tool]?.(entries, key)];
           const said = await world.call(admin, 'explain_access', { keyId: key.id, tool: name, arguments: input });
           assert.ok('output' in said, JSON.stringify(said));
           const answer = await world.call(key, name, input);
@@ -197,7 +197,7 @@ const managing = fc.oneof(
       .uniqueArray(fc.constantFrom('agent', 'agent:read', 'skill', 'skill:read', 'settings', '*:read', 'memory', '*'), {
         maxLength: 3,
       })
-      .map((own) => [...own, 'key', 'capsule', 'flow', 'admin-user', 'record', 'agent:write']),
+      .map((own) => [...own, 'key', 'capsule', 'flow', 'report', 'budget', 'admin-user', 'record', 'agent:write']),
   }),
   fc.record({ grants: fc.constantFrom(['agent:write:steered'], ['flow', 'agent:read'], ['record', 'capsule:delete']) }),
 );
@@ -207,7 +207,7 @@ const lists = fc.uniqueArray(fc.constantFrom('list_agents', 'get_settings', 'cre
 });
 
 /** By tool, and what it is called for: the arguments of a call, on records that somebody else just made. */
-const managed: Readonly<Record<string, (entries: readonly string[]) => Promise<object>>> = {
+const managed: Readonly<Record<string, (entries: readonly string[], caller: Principal) => Promise<object>>> = {
   'create_api_key with grants': async () => ({ name: 'k', scopes: [], grants: ['agent:read'] }),
   'create_api_key with scopes': async () => ({ name: 'k', scopes: ['read'] }),
   revoke_api_key: async () => ({ id: (await theirs()).id }),
@@ -269,6 +269,13 @@ const managed: Readonly<Record<string, (entries: readonly string[]) => Promise<o
   'update_admin_user to be an owner': async () => ({ id: await person('member'), role: 'owner' }),
   'update_admin_user name': async () => ({ id: await person('owner'), name: 'x' }),
   'update_admin_user limit': async () => ({ id: await person('owner'), access: { scopes: ['read'] } }),
+  'create_report of a tool': async ([tool = '']) => ({ title: 'r', query: { tool, arguments: {} } }),
+  'update_report of a tool': async ([tool = '']) => ({
+    id: await made('create_report', { title: 'r', query: { tool: 'list_agents', arguments: {} } }),
+    query: { tool, arguments: {} },
+  }),
+  'update_budget of the caller': async (_, { id }) => ({ id: await budget(id), limit: 2 }),
+  'delete_budget of somebody else': async () => ({ id: await budget((await theirs()).id) }),
   deactivate_admin_user: async () => ({ id: await person('owner') }),
   reactivate_admin_user: async () => ({ id: await person('owner') }),
 };
@@ -288,6 +295,8 @@ const person = async (role: string) => (await keyOf({}, role)).ownerId;
 const capsule = (allowedTools: readonly string[]) => made('create_capsule', { name: 'c', allowedTools });
 const flow = (tools: readonly string[]) => made('create_flow', { name: 'f', steps: stepsOf(tools) });
 const agent = () => made('create_agent', { name: `m ${Math.random()}`, displayName: 'M', tools: ['get_settings'] });
+const budget = (id: string) =>
+  made('create_budget', { subject: { type: 'key', id }, measure: 'calls', period: 'day', limit: 1_000_000 });
 const ARGUMENTS: Readonly<Record<string, object>> = { create_skill: { name: 'x', instructions: 'x' } };
 
 /** A flow names each tool, without globs. */

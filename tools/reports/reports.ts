@@ -69,10 +69,9 @@ const createReport = defineTool({
   output: report,
   errors: [],
 
-  async handler(input, context) {
-    await requireQuery(input.query, context);
-    return context.store.reports.insert(input);
-  },
+  authorize: ({ query }, context) => requireQuery(query, context),
+
+  handler: (input, { store }) => store.reports.insert(input),
 });
 
 const updateReport = defineTool({
@@ -93,10 +92,11 @@ const updateReport = defineTool({
   output: report,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision, ...change }, context) {
-    if (change.query) await requireQuery(change.query, context);
-    return context.store.reports.update(id, change, { expectedRevision });
+  async authorize({ query }, context) {
+    if (query) await requireQuery(query, context);
   },
+
+  handler: ({ id, expectedRevision, ...change }, { store }) => store.reports.update(id, change, { expectedRevision }),
 });
 
 const deleteReport = defineTool({

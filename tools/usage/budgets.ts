@@ -4,10 +4,18 @@ import { expectedRevision, pageOf, paging, recordId } from '../../resources/fiel
 import { orAgentName, refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { budgetSubjectsIn, subjectKey } from '../core/access/budgets.ts';
-import type { Principal } from '../core/access/principal.ts';
 import { whereWithin } from '../core/access/record-limit.ts';
+import { ToolError } from '../core/errors.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
+import {
+  type Authorizing,
+  CREATES,
+  DELETES,
+  defineTool,
+  type Fail,
+  READS,
+  UPDATES,
+} from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import { showState, stateAt } from './budget-state.ts';
@@ -100,9 +108,10 @@ const updateBudget = defineTool({
   output: budget,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, expectedRevision, ...change }, { store, server, principal, fail }) {
+  authorize: ({ id }, context) => requireFree(id, context),
+
+  async handler({ id, expectedRevision, ...change }, { store, server, fail }) {
     const current = await store.budgets.read(id);
-    requireFree(principal, current, fail);
     if (change.limit !== undefined) requireWhole(current.measure, change.limit, fail);
     const { currency } = await readSettings(store);
     const renewed = current.measure === 'cost' && change.limit !== undefined ? { currency } : {};
@@ -123,8 +132,9 @@ const deleteBudget = defineTool({
   output: budget,
   errors: ['not_found'],
 
-  async handler({ id }, { store, server, principal, fail }) {
-    requireFree(principal, await store.budgets.read(id), fail);
+  authorize: ({ id }, context) => requireFree(id, context),
+
+  async handler({ id }, { store, server }) {
     const show = await shower(store, server.now());
     return show(await store.budgets.delete(id));
   },
@@ -159,10 +169,11 @@ async function shower(store: Readers, now: Date): Promise<(record: BudgetRecord)
 }
 
 /** A caller limited by a budget may not lift it. @throws forbidden */
-function requireFree(principal: Principal, { subject }: BudgetRecord, fail: Fail<never>): void {
-  if (!budgetSubjectsIn(principal).includes(subjectKey(subject))) return;
+async function requireFree(id: string, { store, principal }: Authorizing): Promise<void> {
+  const { subject } = (await store.budgets.get(id)) ?? {};
+  if (!subject || !budgetSubjectsIn(principal).includes(subjectKey(subject))) return;
   const message = `This budget of the ${subject.type} ${subject.id} limits you too; somebody it does not limit can change it.`;
-  throw fail('forbidden', message);
+  throw new ToolError('forbidden', message);
 }
 
 function requireWhole(measure: BudgetRecord['measure'], limit: number, fail: Fail<never>): void {
