@@ -289,10 +289,7 @@ function createDoors(
   };
 }
 
-/**
- * Opens the imported rows and asks which models there are, so that the first question does not wait for it, begins with backups, and regularly
- * keeps the figures of usage and deletes what is older than the settings allow.
- */
+/** Begins what runs beside requests: imported rows are opened, models listed, backups made, usage added up, old entries deleted. */
 function startUpkeep({ store, onFailure, now }: Base, { models, backups, budgets }: Groups) {
   store.rows.wake().catch(onFailure);
   void models.list();

@@ -113,7 +113,6 @@ export interface Reader<Record> {
   /** The record. @throws NotFound */
   read(id: string): Promise<Record>;
   find(query: Query<Record>): Promise<Page<Record>>;
-  /** The first record that `find` would return. */
   first(query: Omit<Query<Record>, 'limit'>): Promise<Record | undefined>;
   /** How many records `find` would return without a limit. */
   count(query: CountQuery<Record>): Promise<number>;
@@ -290,7 +289,6 @@ export interface Tally {
   readonly callers: Callers;
   readonly tool?: string;
   readonly calls: number;
-  /** Those whose outcome is not `ok`. */
   readonly failed: number;
   /** Milliseconds, or numbers of buckets, each followed by how many calls took so long. */
   readonly durations: readonly number[];

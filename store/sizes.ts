@@ -12,7 +12,7 @@ export interface Size {
 type Counts = NonNullable<CollectionDefinition['counts']>;
 
 /** The sizes of the records of a collection in memory. */
-export class KeptSizes {
+export class SizeCache {
   readonly #by: Counts['by'];
   readonly #bytes: NonNullable<Counts['bytes']>;
   readonly #sizes = new Map<string, Size>();

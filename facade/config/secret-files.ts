@@ -16,10 +16,10 @@ import { OperatorError } from '../../store/errors.ts';
 import { REPEATS_SECRET } from '../../store/lowdb/files/folder.ts';
 import {
   currentKeys,
-  type KeptSigningKeys,
   keptSigningKeys,
   openKeys,
   type SigningKeys,
+  type StoredSigningKeys,
 } from '../../tools/sign-in/signing-keys.ts';
 
 /** Names of files in the data folder that only its owner can read. */
@@ -70,7 +70,7 @@ export function readSigningKeys(folder: string, now: Date): SigningKeys {
   return keys;
 }
 
-function parseKeys(path: string, text: string | undefined, now: Date): [KeptSigningKeys, SigningKeys] {
+function parseKeys(path: string, text: string | undefined, now: Date): [StoredSigningKeys, SigningKeys] {
   try {
     const current = currentKeys(text === undefined ? undefined : keptSigningKeys.parse(JSON.parse(text)), now);
     return [current, openKeys(current)];

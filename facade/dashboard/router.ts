@@ -2,9 +2,9 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 import { boot } from './boot.ts';
 
 /** Where we are: the segments of the path, and what the address says of the state of the page. */
-export type Place = Readonly<{ path: string; parts: readonly string[]; query: URLSearchParams }>;
+export type PageLocation = Readonly<{ path: string; parts: readonly string[]; query: URLSearchParams }>;
 
-function placeNow(): Place {
+function placeNow(): PageLocation {
   const path = location.pathname.slice(boot.base.length) || '/';
   const parts = path.split('/').filter((part) => part !== '');
   return { path, parts: parts.map(decoded), query: new URLSearchParams(location.search) };
@@ -24,7 +24,7 @@ const tell = () => {
 };
 addEventListener('popstate', tell);
 
-export function usePlace(): Place {
+export function usePlace(): PageLocation {
   const [place, setPlace] = useState(placeNow);
   useLayoutEffect(() => {
     const listener = () => setPlace(placeNow());

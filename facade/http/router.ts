@@ -1,5 +1,5 @@
 /** What the router needs to know of an endpoint. */
-interface Place {
+interface RouteNode {
   readonly method: string;
   readonly path: string;
 }
@@ -31,7 +31,7 @@ interface Leaf<Target> {
  * Finds what a path leads to, one look-up per segment, or one for a path without parameters. A fixed segment is never taken for a parameter: where a fixed one fits,
  * the parameter beside it is not tried, so `/agents/health` is never an agent with the id `health`, whatever the method.
  */
-export function createMatcher<Target extends Place>(targets: readonly Target[]) {
+export function createMatcher<Target extends RouteNode>(targets: readonly Target[]) {
   const root = node<Target>();
   const fixed = new Map<string, Leaf<Target>>();
   for (const target of targets) {
@@ -51,7 +51,7 @@ export function createMatcher<Target extends Place>(targets: readonly Target[]) 
 }
 
 /** The methods to name in `Allow`. */
-export function allowed(here: readonly Place[]): string {
+export function allowed(here: readonly RouteNode[]): string {
   const methods = here.map(({ method }) => method);
   return (methods.includes('GET') ? ['HEAD', ...methods] : methods).join(', ');
 }
@@ -79,7 +79,7 @@ function node<Target>(): Node<Target> {
   return { fixed: new Map(), parameter: undefined, here: undefined, below: undefined };
 }
 
-function insert<Target extends Place>(root: Node<Target>, target: Target): Leaf<Target> {
+function insert<Target extends RouteNode>(root: Node<Target>, target: Target): Leaf<Target> {
   let current = root;
   const names: string[] = [];
   for (const segment of target.path.slice(1).split('/')) {
@@ -102,7 +102,7 @@ function insert<Target extends Place>(root: Node<Target>, target: Target): Leaf<
   return current.here;
 }
 
-function withTarget<Target extends Place>(
+function withTarget<Target extends RouteNode>(
   leaf: Leaf<Target> | undefined,
   target: Target,
   names: readonly string[],

@@ -27,35 +27,35 @@ export const keptSigningKeys = z.object({
     )
     .min(1),
 });
-export type KeptSigningKeys = z.infer<typeof keptSigningKeys>;
-type KeptKey = KeptSigningKeys['keys'][number];
+export type StoredSigningKeys = z.infer<typeof keptSigningKeys>;
+type StoredSigningKey = StoredSigningKeys['keys'][number];
 
 const ROTATED_AFTER_MS = 90 * 24 * 60 * 60 * 1000;
 /** Much longer than a token is valid, and than other servers cache the key set. */
 const PUBLISHED_AFTER_ROTATION_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** The keys to use from now on. Adds a key if there is none or the newest is old. */
-export function currentKeys(kept: KeptSigningKeys | undefined, now: Date): KeptSigningKeys {
-  const isOlder = ({ createdAt }: KeptKey, ms: number) => now.getTime() - Date.parse(createdAt) >= ms;
+export function currentKeys(kept: StoredSigningKeys | undefined, now: Date): StoredSigningKeys {
+  const isOlder = ({ createdAt }: StoredSigningKey, ms: number) => now.getTime() - Date.parse(createdAt) >= ms;
   const [newest, ...older] = kept?.keys ?? [];
   if (!newest) return { keys: [newKey(now)] };
   const keys = isOlder(newest, ROTATED_AFTER_MS) ? [newKey(now), publicHalf(newest), ...older] : [newest, ...older];
   // Each key was replaced when the one before it in the list was made.
-  const isPublished = (_: KeptKey, index: number) => {
+  const isPublished = (_: StoredSigningKey, index: number) => {
     const successor = keys[index - 1];
     return !successor || !isOlder(successor, PUBLISHED_AFTER_ROTATION_MS);
   };
   return { keys: keys.filter(isPublished) };
 }
 
-function publicHalf({ createdAt, jwk: { d: _, ...jwk } }: KeptKey) {
+function publicHalf({ createdAt, jwk: { d: _, ...jwk } }: StoredSigningKey) {
   return { createdAt, jwk };
 }
 
-function newKey(now: Date): KeptKey {
+function newKey(now: Date): StoredSigningKey {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   // An exported P-256 key has exactly these members.
-  return { createdAt: now.toISOString(), jwk: privateKey.export({ format: 'jwk' }) as KeptKey['jwk'] };
+  return { createdAt: now.toISOString(), jwk: privateKey.export({ format: 'jwk' }) as StoredSigningKey['jwk'] };
 }
 
 export interface SigningKeys {
@@ -68,7 +68,7 @@ export interface SigningKeys {
 }
 
 /** @throws Error if the first key is not a private one */
-export function openKeys({ keys }: KeptSigningKeys): SigningKeys {
+export function openKeys({ keys }: StoredSigningKeys): SigningKeys {
   const [signer] = keys;
   const d = signer?.jwk.d;
   if (!signer || d === undefined) throw new Error('The first signing key has no private half.');
@@ -85,6 +85,6 @@ export function openKeys({ keys }: KeptSigningKeys): SigningKeys {
 }
 
 /** RFC 7638. */
-function thumbprint({ crv, kty, x, y }: KeptKey['jwk']): string {
+function thumbprint({ crv, kty, x, y }: StoredSigningKey['jwk']): string {
   return createHash('sha256').update(canonicalize({ crv, kty, x, y })).digest('base64url');
 }

@@ -26,7 +26,7 @@ export const Page = kindPage('report', {
 /** What a report asks: a reading tool that is picked, and its arguments by the controls that fit. */
 export function Query(props: PartProps) {
   const { value, onChange, path, issues } = props;
-  const { tool = '', arguments: given } = (value ?? {}) as Partial<Kept>; // as the schema of a report says
+  const { tool = '', arguments: given } = (value ?? {}) as Partial<SavedQuery>; // as the schema of a report says
   return (
     <Frame {...props}>
       <ToolPicker
@@ -50,7 +50,7 @@ export function Query(props: PartProps) {
   );
 }
 
-type Kept = Readonly<{ tool: string; arguments: Members }>;
+type SavedQuery = Readonly<{ tool: string; arguments: Members }>;
 
 /** A report that shows itself would never end. */
 const RENDERS = 'get_report';

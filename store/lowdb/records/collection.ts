@@ -2,7 +2,7 @@ import type { CollectionDefinition } from '../../collection-definition.ts';
 import { NotFound } from '../../errors.ts';
 import { OrderedSet } from '../../ordered-set.ts';
 import type { Row } from '../../row.ts';
-import { KeptSizes } from '../../sizes.ts';
+import { SizeCache } from '../../sizes.ts';
 import { IndexUpdater } from '../text/index-updater.ts';
 import { TextIndex } from '../text/text-index.ts';
 import type { Entry } from './entry.ts';
@@ -19,7 +19,7 @@ export class Collection {
   /** Records that expire, sorted by the time when they do, where those of the collection can. */
   readonly #due: OrderedSet | undefined;
   /** Where the collection keeps them. */
-  readonly sizes: KeptSizes | undefined;
+  readonly sizes: SizeCache | undefined;
   #text: IndexUpdater | undefined;
 
   constructor(name: string, definition: CollectionDefinition) {
@@ -28,7 +28,7 @@ export class Collection {
     this.indexes = definition.indexes.map((fields) => new FieldIndex(fields));
     if (definition.expires !== undefined) this.#due = new OrderedSet();
     const { counts } = definition;
-    this.sizes = counts?.bytes && new KeptSizes(counts, counts.bytes);
+    this.sizes = counts?.bytes && new SizeCache(counts, counts.bytes);
     this.uniques = definition.unique.map((rule) => new UniqueIndex(rule));
   }
 

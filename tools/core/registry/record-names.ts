@@ -77,10 +77,10 @@ async function recordNamed({ name, types, path }: Named, naming: Naming) {
   return found[0];
 }
 
-type Kept = Parameters<typeof mayRead>[3];
+type ReadableRecord = Parameters<typeof mayRead>[3];
 
 /** Whoever may read the record knows its name. Grants also name agents, so whatever may be done to an agent is enough. */
-async function mayKnow(type: NamedType, record: Kept, { catalog, principal }: Naming): Promise<boolean> {
+async function mayKnow(type: NamedType, record: ReadableRecord, { catalog, principal }: Naming): Promise<boolean> {
   const may = (tool: GuardedTool, member: string) => mayRead(principal, tool, { [member]: record.id }, record);
   const read = catalog.get(`get_${type}`)?.tool;
   if (read && (await may(read, 'id'))) return true;
@@ -92,9 +92,13 @@ async function mayKnow(type: NamedType, record: Kept, { catalog, principal }: Na
   return false;
 }
 
-type Place = Readonly<Record<'name' | 'path', string>>;
+type NamedValue = Readonly<Record<'name' | 'path', string>>;
 
-function ambiguous(types: readonly NamedType[], { name, path }: Place, found: readonly Kept[]): ToolError {
+function ambiguous(
+  types: readonly NamedType[],
+  { name, path }: NamedValue,
+  found: readonly ReadableRecord[],
+): ToolError {
   const ids = found.slice(0, 10).map(({ id }) => id);
   const several = types.length === 1 ? `${types[0]}s` : 'records';
   const message = `Several ${several} have the name ${JSON.stringify(name)}; give the id of one: ${ids.join(', ')}${found.length > ids.length ? ' or another' : ''}.`;

@@ -81,12 +81,12 @@ export async function importRows(
   }
 }
 
-type Patience = Readonly<{ signal: AbortSignal; onWait: (seconds: number) => void }>;
+type RetryOptions = Readonly<{ signal: AbortSignal; onWait: (seconds: number) => void }>;
 
 async function importSome(
   how: { readonly type: string; readonly dryRun: boolean },
   rows: readonly Good[],
-  { signal, onWait }: Patience,
+  { signal, onWait }: RetryOptions,
 ): Promise<Imported & { refused: readonly Refused[] }> {
   let left = rows;
   const refused: Refused[] = [];

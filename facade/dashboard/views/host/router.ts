@@ -4,7 +4,7 @@ import type * as real from '../../router.ts';
 import { openLink } from './host.ts';
 
 /** The page has no address: its state is kept here, and paths of the dashboard are opened by the host. */
-let place: real.Place = { path: '/', parts: [], query: new URLSearchParams() };
+let place: real.PageLocation = { path: '/', parts: [], query: new URLSearchParams() };
 const listeners = new Set<() => void>();
 
 /** Which paths of the dashboard are shown in the page itself. */
