@@ -22,7 +22,7 @@ import { showState, stateAt } from './budget-state.ts';
 import { namesOf } from './names.ts';
 import { renewalAfter } from './periods.ts';
 
-export const WARN_AT = 0.8;
+const WARN_AT = 0.8;
 
 const budgetId = refTo('budget', recordId).describe('Budget id (`bud_…`), see list_budgets.');
 

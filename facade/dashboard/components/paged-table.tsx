@@ -14,7 +14,7 @@ interface PagedTableProps<Row> extends Pick<TableProps<Row>, 'label' | 'columns'
   readonly lines?: number;
 }
 
-/** The pages of a list as a table, or what stands in its place: an error, grey lines, or what to say where there is nothing. */
+/** A paged list as a table. In its place: an error, a skeleton while it loads, or the text for an empty list. */
 export function PagedTable<Row>({ pages, none, lines = 4, keyOf = idOf, ...table }: PagedTableProps<Row>) {
   const { rows, loading, error, more } = pages;
   if (error) return <ErrorBox error={error} />;

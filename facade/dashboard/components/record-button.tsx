@@ -12,7 +12,7 @@ export type Kinds = Readonly<Record<string, string>>;
 
 interface RecordButtonProps {
   readonly kinds: Kinds;
-  /** The id of the picked record; empty if there is none. */
+  /** The id of the picked record, or an empty text. */
   readonly value: string;
   /** Told the id; empty where the choice is taken back. */
   readonly onPick: (id: string) => void;
