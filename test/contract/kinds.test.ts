@@ -11,6 +11,7 @@ import { isVersioned } from '../../tools/core/kind.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { sampleRecord } from '../store/sample-record.ts';
 import { FlowWorld } from '../support/flow-world.ts';
+import { pluck } from '../support/pluck.ts';
 import { until } from '../support/until.ts';
 
 /** Collections whose records people work with: those that search looks in. */
@@ -70,11 +71,7 @@ describe('every kind of record', () => {
   for (const { name, search } of searchable) {
     it(`${search.type} is described by a kind, which is listed once`, () => {
       const found = kinds.filter(({ collection }) => collection === name);
-      assert.deepEqual(
-        found.map(({ type }) => type),
-        [search.type],
-        `tools/kinds.ts lists the kind ${search.type} once`,
-      );
+      assert.deepEqual(pluck(found, 'type'), [search.type], `tools/kinds.ts lists the kind ${search.type} once`);
     });
   }
 

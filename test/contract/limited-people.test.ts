@@ -5,10 +5,12 @@ import { catalog } from '../../tools/catalog.ts';
 import { credentialStatus } from '../../tools/core/access/credential-status.ts';
 import { callsOf, callTool, makeKey, rest } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
+import { pluck } from '../support/pluck.ts';
 import { serverForTests } from '../support/server.ts';
 import { signIn, statusWith } from '../support/sign-in.ts';
 import { openStream } from '../support/stream.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 import { inputFor } from './inputs.ts';
 
 const server = serverForTests();
@@ -62,7 +64,7 @@ for (const [what, access] of Object.entries(accesses)) {
       const { id, email, session, limit } = await person();
       const key = (await must('create_api_key', { name: 'all', scopes: ['admin'] }, session)).secret;
       const capsule = await make({ allowedTools: ['*'] });
-      await server.store.transaction((tx) => tx.capsules.update(capsule.id, { ownerId: id }));
+      await writing(server.store).capsules.update(capsule.id, { ownerId: id });
       const before = [await toolsOf(session), await toolsOf(key), (await listed(capsule)).sort()] as const;
       await limit(access);
       const reference = await toolsOf(await makeKey(server, access));
@@ -154,10 +156,7 @@ describe('keys of one’s own', () => {
     const key = await must('create_api_key', { name: 'own', scopes: ['agents:read'] }, session);
     assert.equal(key.ownerId, id);
     const { data } = await must('list_api_keys', {}, session);
-    assert.deepEqual(
-      data.map(({ name }: { name: string }) => name),
-      ['own'],
-    );
+    assert.deepEqual(pluck(data, 'name'), ['own']);
     const turned = await must('rotate_api_key', { id: key.id }, session);
     assert.deepEqual([await statusWith(server, key.secret), await statusWith(server, turned.secret)], [401, 200]);
     await must('revoke_api_key', { id: key.id }, session);

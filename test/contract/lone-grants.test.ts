@@ -5,6 +5,7 @@ import type { Access } from '../../tools/core/access/guarded-tool.ts';
 import { isListed } from '../../tools/core/access/guarded-tool.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
+import { writing } from '../support/writing.ts';
 import { inputFor } from './inputs.ts';
 
 const world = await openTestRegistry();
@@ -61,7 +62,7 @@ async function inputsOf(tool: string): Promise<readonly object[]> {
 async function ownPasskey(): Promise<string> {
   const key = { credentialId: `${Math.random()}`, publicKey: 'x', counter: 0, isSynced: false };
   const passkey = { ...key, userId: OWNER, name: 'x' };
-  return (await world.store.transaction((tx) => tx.passkeys.insert(passkey))).id;
+  return (await writing(world.store).passkeys.insert(passkey)).id;
 }
 
 async function somePasses(key: Principal, tool: string): Promise<boolean> {

@@ -6,6 +6,7 @@ import { searchTypes } from '../../tools/kinds.ts';
 import { callsOf, makeKey, mustCall } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
+import { writing } from '../support/writing.ts';
 
 /** A word in each record, for searches. */
 const WORD = 'marmalade';
@@ -90,7 +91,7 @@ async function makePasskeys(): Promise<readonly [string, string]> {
 async function makeApps(): Promise<readonly [string, string]> {
   const client = { name: 'x', host: 'example.com', verified: false };
   const app = { clientId: 'x', client, resource: 'https://example.com/api/v1/mcp', scopes: [], userId: 'usr_none' };
-  const make = () => server.store.transaction((tx) => tx.connectedApps.insert(app));
+  const make = () => writing(server.store).connectedApps.insert(app);
   return [(await make()).id, (await make()).id];
 }
 

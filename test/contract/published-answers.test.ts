@@ -8,12 +8,14 @@ import type { ErrorBody } from '../../resources/error.ts';
 import type { NewRecord } from '../../store/port.ts';
 import { documentOf, operationsOf } from '../facade/openapi-document.ts';
 import { callTool, makeKey, rest, type ToolAnswer } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { pythonLacks, runPython } from '../support/python.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 import { dataFolder, onPostgres, removeFolder } from '../support/store.ts';
 import { until } from '../support/until.ts';
 import { type FakeUpstream, startUpstream, toolCalled } from '../support/upstream.ts';
+import { writing } from '../support/writing.ts';
 import { faultsOf } from './plain-words.ts';
 import { type Ask, type Input, story } from './story.ts';
 
@@ -93,10 +95,10 @@ async function sequel(ask: Ask): Promise<void> {
   await signIn(server);
   const { data } = await tell('list_sessions');
   await tell('end_session', { id: data[0].id });
-  const app = await server.store.transaction((tx) => tx.connectedApps.insert(APP));
+  const app = await writing(server.store).connectedApps.insert(APP);
   await tell('list_connected_apps');
   await tell('disconnect_app', { id: app.id });
-  const { id: runId } = await server.store.transaction((tx) => tx.agentRuns.insert(RUN));
+  const { id: runId } = await writing(server.store).agentRuns.insert(RUN);
   await tell('cancel_agent_run', { id: runId });
   await tell('create_goal', { title: 'x', targetDate: '0001-01-01' });
   await tell('create_task', { title: 'x', dueAt: '9999-12-31T23:59:59.999Z' });
@@ -127,7 +129,7 @@ async function sequel(ask: Ask): Promise<void> {
   const userId = (await server.store.adminUsers.find({ where: { role: 'owner' }, limit: 1 })).records[0]?.id ?? '';
   const account = { integrationId, userId, key: `${integrationId} ${userId}`, scopes: ['a'] };
   const members = { ...account, status: 'connected' as const, connectedAt: new Date().toISOString(), sealed: '' };
-  await server.store.transaction((tx) => tx.integrationAccounts.insert(members));
+  await writing(server.store).integrationAccounts.insert(members);
   await tell('list_integration_accounts');
   await tell('disconnect_integration', { id: integrationId });
 }
@@ -137,7 +139,7 @@ async function ofOwner(ask: Ask): Promise<void> {
   const [owner] = (await server.store.adminUsers.find({ where: { role: 'owner' }, limit: 1 })).records;
   const half = { name: 'Phone', credentialId: 'a', publicKey: 'b', counter: 1, transports: ['hybrid'], isSynced: true };
   const used = { lastUsedAt: '2026-01-01T00:00:00.000Z', userId: owner?.id ?? '' };
-  const { id } = await server.store.transaction((tx) => tx.passkeys.insert({ ...half, ...used }));
+  const { id } = await writing(server.store).passkeys.insert({ ...half, ...used });
   await ask('list_passkeys', {});
   await ask('rename_passkey', { id, name: 'Laptop' });
   await ask('delete_passkey', { id });
@@ -217,7 +219,7 @@ describe('every answer of the story', () => {
     const answered = new Set(told.map(({ tool }) => tool));
     const missing = [...tools.values()].filter(({ name, outputSchema }) => outputSchema && !answered.has(name));
     assert.deepEqual(
-      missing.map(({ name }) => name),
+      pluck(missing, 'name'),
       // Backups of a database are made by its own programs.
       onPostgres ? ['list_backups', 'create_backup'] : [],
     );

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { pluck } from '../support/pluck.ts';
 import { pythonLacks, runPython } from '../support/python.ts';
 import { unlike } from './common-patterns.ts';
 import { patternsIn, publishedSchemas, textsUnder } from './published-schemas.ts';
@@ -60,7 +61,10 @@ describe('patterns and formats of published schemas', () => {
       textsUnder('format', schema).map(({ place, text }) => ({ place: `${title}${place}: ${text}`, text })),
     );
     assert.deepEqual(
-      found.filter(({ text }) => !FORMATS.includes(text)).map(({ place }) => place),
+      pluck(
+        found.filter(({ text }) => !FORMATS.includes(text)),
+        'place',
+      ),
       [],
     );
     assert.ok(found.length > 100);

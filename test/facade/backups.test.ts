@@ -16,10 +16,13 @@ import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { agentRecord, auditRecord } from '../store/records.ts';
 import { callsOf, callTool, rest } from '../support/calls.ts';
 import { runFile, startProcess, withFolder } from '../support/child.ts';
+import { deferred } from '../support/deferred.ts';
+import { pluck } from '../support/pluck.ts';
 import { openTestRegistry, principalOf, testFacts, toolAnswer } from '../support/registry.ts';
 import { startTestServer } from '../support/server.ts';
 import { dataFolder, removeFolder } from '../support/store.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 
 const HOUR = 3_600_000;
 const KEY = `ak_backups0_${'k'.repeat(40)}`;
@@ -38,7 +41,7 @@ async function withBackups(
   await withFolder(async (root) => {
     const [data, folder] = [join(root, 'data'), join(root, 'kept/backups')];
     const store = await openLowdbStore({ folder: data });
-    await store.transaction((tx) => tx.agents.insert(agentRecord('a')));
+    await writing(store).agents.insert(agentRecord('a'));
     store.audit.append(auditRecord());
     await store.close();
     const clock = { now: new Date(2026, 2, 10, 12) };
@@ -135,10 +138,7 @@ describe('backups by schedule', () => {
       });
       await elsewhere.make();
       const all = await backups.list();
-      assert.deepEqual(
-        all.map(({ verified }) => verified),
-        [true, true, false],
-      );
+      assert.deepEqual(pluck(all, 'verified'), [true, true, false]);
     });
   });
 
@@ -166,10 +166,7 @@ describe('backups by schedule', () => {
 
   it('end before the server has closed', async () => {
     await withBackups(async ({ begin }) => {
-      let go = () => {};
-      const gate = new Promise<void>((resolve) => {
-        go = resolve;
-      });
+      const { promise: gate, resolve: go } = deferred();
       const order: string[] = [];
       const copy = async (source: string, target: string) => {
         await gate;
@@ -202,10 +199,7 @@ describe('backups by schedule', () => {
 
   it('are made one at a time, and what a killed one left is removed by the next', async () => {
     await withBackups(async ({ folder, begin, data }) => {
-      let go = () => {};
-      const gate = new Promise<void>((resolve) => {
-        go = resolve;
-      });
+      const { promise: gate, resolve: go } = deferred();
       const backups = begin({ copy: (...args) => gate.then(() => copySnapshot(...args)) });
       const first = backups.make();
       assert.ok(backups.state().makingSince);
@@ -318,7 +312,7 @@ describe('a backup that cannot be made', () => {
       const [data, folder] = [join(root, 'data'), join(root, 'backups')];
       const store = await openLowdbStore({ folder: data });
       for (let at = 0; at < 50; at += 1)
-        await store.transaction((tx) => tx.agents.insert(agentRecord(`a${at}`, { instructions: 'x'.repeat(100_000) })));
+        await writing(store).agents.insert(agentRecord(`a${at}`, { instructions: 'x'.repeat(100_000) }));
       await store.close();
       const server = await startProcess(data, {
         BACKUP_FOLDER: folder,

@@ -3,7 +3,9 @@ import { before, describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { callsOf } from '../support/calls.ts';
 import { type Capsule, capsuleClients } from '../support/capsules.ts';
+import { pluck } from '../support/pluck.ts';
 import { serverForTests } from '../support/server.ts';
+import { writing } from '../support/writing.ts';
 import type { Params } from './mcp-requests.ts';
 
 const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '0' });
@@ -89,10 +91,7 @@ describe('the holder of the token of a capsule that is held to one project', () 
     assert.ok(read.error && !JSON.stringify(read).includes('hidden'));
     assert.ok((await ask(capsule, 'resources/read', { uri: `document://${own}` })).body.result);
     const { body: all } = await ask(capsule, 'resources/list');
-    assert.deepEqual(
-      all.result.resources.map(({ uri }: Params) => uri),
-      [`document://${own}`],
-    );
+    assert.deepEqual(pluck(all.result.resources, 'uri'), [`document://${own}`]);
     for (const uri of ['document://{id}', 'version://{id}']) {
       const asked = { ref: { type: 'ref/resource', uri }, argument: { name: 'id', value: 'secret' } };
       assert.ok(!JSON.stringify((await ask(capsule, 'completion/complete', asked)).body).includes(secret));
@@ -199,7 +198,7 @@ describe('constraints as they are written', () => {
   it('leave nothing to callers if the tool no longer takes these arguments', async () => {
     const capsule = await held();
     const stale = { list_documents: { projectId: mine, folder: 'gone' }, get_document: { id: ['x'] } };
-    await server.store.transaction((tx) => tx.capsules.update(capsule.id, { constraints: stale }));
+    await writing(server.store).capsules.update(capsule.id, { constraints: stale });
     assert.deepEqual((await listed(capsule)).sort(), ['get_document', 'list_documents', 'search']);
     assert.deepEqual((await call(capsule, 'search', { q: 'plans' })).data, []);
     for (const tool of ['get_document', 'list_documents'])

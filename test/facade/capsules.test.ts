@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { callsOf, makeKey, mustCall, rest } from '../support/calls.ts';
 import { capsuleClients, ways } from '../support/capsules.ts';
+import { pluck } from '../support/pluck.ts';
 import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 import { legacy, type Params, post } from './mcp-requests.ts';
@@ -49,10 +50,7 @@ describe('the endpoint of a capsule', () => {
     const requestInit = { headers: { Authorization: `Bearer ${capsule.token}` } };
     await client.connect(new StreamableHTTPClientTransport(new URL(endpoint(capsule.id)), { requestInit }));
     const { tools } = await client.listTools();
-    assert.deepEqual(
-      tools.map(({ name }) => name),
-      ['list_agents'],
-    );
+    assert.deepEqual(pluck(tools, 'name'), ['list_agents']);
     assert.ok((await client.callTool({ name: 'list_agents', arguments: {} })).structuredContent);
     await client.close();
   });
@@ -202,15 +200,9 @@ describe('fixed arguments', () => {
       constraints: { list_agents: { status: 'paused', limit: 5 } },
     });
     const { result } = await call(capsule, 'get_report', { id: report.id, render: true });
-    assert.deepEqual(
-      result.data.map(({ id }: { id: string }) => id),
-      [agent.id],
-    );
+    assert.deepEqual(pluck(result.data, 'id'), [agent.id]);
     const { body } = await ask(capsule, 'resources/list');
-    assert.deepEqual(
-      body.result.resources.map(({ uri }: { uri: string }) => uri),
-      [`agent://${agent.id}`],
-    );
+    assert.deepEqual(pluck(body.result.resources, 'uri'), [`agent://${agent.id}`]);
   });
 
   it('make pages of resources short where they make those of the lists short', async () => {
@@ -229,10 +221,7 @@ describe('fixed arguments', () => {
     const constraints = { list_goals: { limit: 1, cursor: nextCursor } };
     const capsule = await make({ allowedTools: ['list_goals', 'get_goal'], constraints });
     const { result } = (await ask(capsule, 'resources/list')).body;
-    assert.deepEqual(
-      result.resources.map(({ name }: Params) => name),
-      ['two'],
-    );
+    assert.deepEqual(pluck(result.resources, 'name'), ['two']);
     assert.equal(result.nextCursor, undefined);
   });
 });

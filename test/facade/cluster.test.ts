@@ -5,6 +5,7 @@ import pg from 'pg';
 import { createRateLimit } from '../../tools/core/access/rate-limit.ts';
 import { callTool, makeCapsule, mustCall, rest } from '../support/calls.ts';
 import { type Cluster, type Member, SECRETS_KEY, startCluster, startMember } from '../support/cluster.ts';
+import { deferred } from '../support/deferred.ts';
 import { allEvents, openEvents } from '../support/events.ts';
 import { send } from '../support/http.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
@@ -190,10 +191,7 @@ describe('two processes on one database', { skip: withoutPostgres }, () => {
 
   it('run a call that goes on at one not at the other too', async () => {
     let asked = 0;
-    let answer = () => {};
-    const mayAnswer = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
+    const { promise: mayAnswer, resolve: answer } = deferred();
     upstream.intercept = async (_, __, { method }) => {
       if (method !== 'tools/call') return false;
       asked += 1;

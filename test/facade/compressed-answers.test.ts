@@ -10,6 +10,7 @@ import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprot
 import { type Capsule, capsuleClients } from '../support/capsules.ts';
 import { rounds } from '../support/full.ts';
 import { lazyChecks, oldLazyChecks } from '../support/mcp-validators.ts';
+import { pluck } from '../support/pluck.ts';
 import { fc } from '../support/property.ts';
 import { serverForTests } from '../support/server.ts';
 import { legacy, modern, modernHeaders } from './mcp-requests.ts';
@@ -182,7 +183,7 @@ describe('clients', () => {
     const { tools } = await client.listTools();
     assert.equal(encodings.at(-1), 'gzip');
     assert.deepEqual(
-      tools.map(({ name }) => name),
+      pluck(tools, 'name'),
       (await plainList()).map(({ name }: { name: string }) => name),
     );
     await client.close();

@@ -7,6 +7,7 @@ import { addDays, addIntervals, floorTo } from '../../tools/analytics/calendar.t
 import { checkRow } from '../../tools/analytics/import-records.ts';
 import { mustCall } from '../support/calls.ts';
 import { type ServerProcess, startProcess } from '../support/child.ts';
+import { pluck } from '../support/pluck.ts';
 import { until } from '../support/until.ts';
 import { askable } from '../tools/analytics/worlds.ts';
 
@@ -158,10 +159,7 @@ describe('the demo', () => {
     assert.deepEqual([run.status, run.trigger.kind], ['succeeded', 'cron'], JSON.stringify(run));
     const thread = (await ask('list_threads')).data.find(({ title }: { title: string }) => /preview/i.test(title));
     const messages = await ask('list_messages', { id: thread.id, order: 'oldest' });
-    assert.deepEqual(
-      messages.data.map(({ role }: { role: string }) => role),
-      ['user', 'assistant'],
-    );
+    assert.deepEqual(pluck(messages.data, 'role'), ['user', 'assistant']);
   });
 });
 

@@ -5,6 +5,7 @@ import { callsOf, rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { cookieOf, postIdToken } from '../support/sign-in.ts';
 import { openStream } from '../support/stream.ts';
+import { writing } from '../support/writing.ts';
 import { modernHeaders, modernMeta } from './mcp-requests.ts';
 
 const server = serverForTests();
@@ -81,7 +82,7 @@ const cases: Readonly<Record<string, () => Promise<Case>>> = {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const { id, secret } = await must('create_api_key', { name: 'links', scopes: ['admin'], expiresAt });
     const over = new Date(Date.now() - 1).toISOString();
-    const end = () => server.store.transaction((tx) => tx.apiKeys.update(id, { expiresAt: over }));
+    const end = () => writing(server.store).apiKeys.update(id, { expiresAt: over });
     return { cookie: await sessionOf(email, secret), end };
   },
   'the person who made its link is deactivated': async () => {

@@ -5,6 +5,7 @@ import { send } from '../support/http.ts';
 import { loseTransaction } from '../support/lost-answer.ts';
 import { OAuthClient } from '../support/oauth.ts';
 import { serverForTests } from '../support/server.ts';
+import { writing } from '../support/writing.ts';
 
 const server = serverForTests();
 
@@ -20,7 +21,7 @@ describe('the log', () => {
   });
 
   it('names the request of a page that could not even be made, which is answered with 500', async () => {
-    await server.store.transaction((tx) => tx.settings.delete(SETTINGS_ID));
+    await writing(server.store).settings.delete(SETTINGS_ID);
     const headers = { 'X-Request-Id': 'no-page' };
     const { status, text } = await send(`${server.baseUrl}/sign-in`, { method: 'GET', headers });
     assert.deepEqual([status, JSON.parse(text).requestId], [500, 'no-page']);

@@ -9,6 +9,7 @@ import { stoppedAtEnd } from '../support/at-end.ts';
 import { callsOf, rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 
 const files = new FailingFiles();
 const server = serverForTests({}, { files });
@@ -147,7 +148,7 @@ describe('health', () => {
     const { secret } = await must('create_api_key', { name: 'hers', scopes: ['admin'] });
     const [key] = (await server.store.apiKeys.find({ where: { name: 'hers' }, limit: 1 })).records;
     assert.ok(key);
-    await server.store.transaction((tx) => tx.apiKeys.update(key.id, { ownerId: userId }));
+    await writing(server.store).apiKeys.update(key.id, { ownerId: userId });
     const steps = [{ id: 'a', tool: 'list_agents' }];
     const { id } = await must('create_flow', { name: 'orphan', steps }, secret);
     const off = await must('create_flow', { name: 'off', steps, enabled: false }, secret);

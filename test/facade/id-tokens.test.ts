@@ -5,6 +5,7 @@ import jwt from 'jsonwebtoken';
 import { readConfig } from '../../facade/config/config.ts';
 import { readSecrets } from '../../facade/launch/secrets.ts';
 import { mustCall, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { serverForTests, startTestServer, type TestServer } from '../support/server.ts';
 import { cookieOf, idTokenFor, postIdToken, statusWith } from '../support/sign-in.ts';
 import { envOfStore } from '../support/store.ts';
@@ -176,10 +177,7 @@ describe('repeats of a sign-in under an idempotency key', () => {
       const repeat = await postIdToken(server, idToken, headers);
       assert.deepEqual([repeat.status, repeat.body.code, repeat.headers.getSetCookie()], [409, 'conflict', []]);
       const { records } = await server.store.idempotency.find({ limit: 10 });
-      assert.deepEqual(
-        records.map(({ answer }) => answer),
-        [undefined],
-      );
+      assert.deepEqual(pluck(records, 'answer'), [undefined]);
     } finally {
       await server.close();
     }

@@ -4,6 +4,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { settingsTools } from '../../tools/settings/settings.ts';
+import { deferred } from '../support/deferred.ts';
 import { FULL } from '../support/full.ts';
 import { lazyChecks, oldLazyChecks } from '../support/mcp-validators.ts';
 import { waiting } from './mcp-fixture-tools.ts';
@@ -149,10 +150,7 @@ describe('negotiation', () => {
   });
 
   it('notifies a subscriber of SDK 2 that the tools changed', async () => {
-    let heard = () => {};
-    const changed = new Promise<void>((resolve) => {
-      heard = resolve;
-    });
+    const { promise: changed, resolve: heard } = deferred();
     const listChanged = { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => heard() } };
     const client = await newClient(server.url, { versionNegotiation: { mode: 'auto' }, listChanged });
     let made = 0;

@@ -9,6 +9,7 @@ import { ResourceUpdates } from '../../facade/mcp/resource-updates.ts';
 import { stoppedAtEnd } from '../support/at-end.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 
 /** More than the system takes on its way to a reader that takes nothing. */
 const MORE_THAN_FITS = Buffer.alloc(64 * 1024 * 1024, 'x');
@@ -81,7 +82,7 @@ describe('a subscriber that reads slowly', () => {
     const [first = '', second = ''] = await makeDocuments();
     const { told, reader } = await slowStream([`document://${first}`, `document://${second}`]);
     await changeAll([first, second], 'new');
-    await workspace.store.transaction((tx) => tx.documents.delete(second));
+    await writing(workspace.store).documents.delete(second);
     reader.resume();
     await until(() => told.length > 1);
     assert.deepEqual(told, [`document://${first}`, `document://${second}`]);

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { settingsTools } from '../../tools/settings/settings.ts';
 import { credential } from '../support/calls.ts';
 import { allEvents, openEvents } from '../support/events.ts';
+import { pluck } from '../support/pluck.ts';
 import { openStreamAt } from '../support/stream.ts';
 import { until } from '../support/until.ts';
 import { waiting } from './mcp-fixture-tools.ts';
@@ -287,13 +288,10 @@ describe('subscriptions/listen', () => {
     await until(() => streams[0]?.heard.at(-1) === changed);
     await own.door.close();
     await Promise.all([...streams, later].map(({ ended }) => ended));
-    assert.deepEqual(
-      streams.map(({ heard }) => heard),
-      [
-        [acknowledged, changed, 'complete'],
-        [acknowledged, 'complete'],
-      ],
-    );
+    assert.deepEqual(pluck(streams, 'heard'), [
+      [acknowledged, changed, 'complete'],
+      [acknowledged, 'complete'],
+    ]);
     await own.close();
   });
 

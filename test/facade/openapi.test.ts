@@ -7,6 +7,7 @@ import { errorStatus } from '../../resources/error.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { DELETES, defineTool, READS } from '../../tools/core/registry/define-tool.ts';
 import { operations as table } from '../contract/operations-table.ts';
+import { pluck } from '../support/pluck.ts';
 import { documentOf, operationsOf, refsIn } from './openapi-document.ts';
 
 const document = documentOf();
@@ -48,10 +49,7 @@ describe('OpenAPI document', () => {
 
   it('describes the events of operations that stream beside their JSON', () => {
     const streaming = routes.filter(({ tool }) => toolOf(tool).streams);
-    assert.deepEqual(
-      streaming.map(({ tool }) => tool),
-      ['send_chat_message'],
-    );
+    assert.deepEqual(pluck(streaming, 'tool'), ['send_chat_message']);
     const { content } = operationOf('POST /api/v1/chat').responses['200'] ?? assert.fail();
     assert.deepEqual(Object.keys(content ?? {}), ['application/json', 'text/event-stream']);
   });

@@ -5,6 +5,7 @@ import { capsuleClients } from '../support/capsules.ts';
 import { allEvents, openEvents } from '../support/events.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { OAuthClient } from '../support/oauth.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { cookieOf, idTokenFor, postIdToken } from '../support/sign-in.ts';
 import { until } from '../support/until.ts';
@@ -202,10 +203,7 @@ describe('a run of an agent', () => {
     const other = await admin('create_agent', { name: 'max', displayName: 'Max', tools: ['create_skill', 'up__*'] });
     beforeAnswer(() => admin('update_agent', { id: other.id, tools: ['up__*'] }));
     const { toolCalls } = await admin('invoke_agent', { agent: other.id, input: 'Go' });
-    assert.deepEqual(
-      toolCalls.map(({ ok }: { ok: boolean }) => ok),
-      [true, false],
-    );
+    assert.deepEqual(pluck(toolCalls, 'ok'), [true, false]);
     assert.equal(await isWritten(), false);
   });
 });

@@ -12,6 +12,7 @@ import { stoppedAtEnd } from '../support/at-end.ts';
 import { callsOf, makeCapsule } from '../support/calls.ts';
 import { lazyChecks } from '../support/mcp-validators.ts';
 import { programArgs } from '../support/node-args.ts';
+import { pluck } from '../support/pluck.ts';
 import { serverForTests } from '../support/server.ts';
 import { fixtureTools, waiting } from './mcp-fixture-tools.ts';
 
@@ -85,10 +86,7 @@ describe('the stdio door', { timeout: 240_000 }, () => {
     ] as const) {
       const client = await connect(modern, capsule.token, env);
       const { tools } = await client.listTools();
-      assert.deepEqual(
-        tools.map(({ name }) => name),
-        names,
-      );
+      assert.deepEqual(pluck(tools, 'name'), names);
       const call = { name: 'MODE' in env ? 'call_tool' : 'list_agents', arguments: {} };
       const input = 'MODE' in env ? { ...call, arguments: { name: 'list_agents' } } : call;
       assert.deepEqual((await client.callTool(input)).structuredContent, { data: [], nextCursor: null });

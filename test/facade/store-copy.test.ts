@@ -25,6 +25,7 @@ import { FULL, rounds } from '../support/full.ts';
 import { programArgs } from '../support/node-args.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 
 const keys = { secretsKeys: secretsKeyIds([SEALING_KEY], ''), withoutKeys: false };
 /** The files of all tests: a data folder with everything in it, and its export. */
@@ -150,7 +151,7 @@ describe('a workspace that is moved over', () => {
     await withStore('target', async (store) => {
       const at = new Date((await checkFile(file)).head.at);
       const [document] = (await store.documents.find({ limit: 1 })).records;
-      await store.transaction((tx) => tx.documents.touch(document?.id ?? '', { title: 'Another' }));
+      await writing(store).documents.touch(document?.id ?? '', { title: 'Another' });
       store.audit.append({ ...auditRecord(), id: 'aud_more' });
       const staged = await store.rows.stage({ type: 'visits', rows: [...visits(1, 1, 23)], at: at.toISOString() });
       await store.transaction(async (tx) => tx.rows.commit(staged));
@@ -209,9 +210,9 @@ describe('an import of a whole workspace', () => {
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /sealed with the key [0-9a-f]{8}, and this server has none\. Set SECRETS_KEY/);
     await withStore('keyless', async (store) => {
-      await store.transaction((tx) => tx.moves.insert({ id: MOVE_ID, exportId: 'exp_other', line: 3 }));
+      await writing(store).moves.insert({ id: MOVE_ID, exportId: 'exp_other', line: 3 });
       await assert.rejects(importAll(store, file, keys), /another file \(exp_other\)/);
-      await store.transaction((tx) => tx.moves.delete(MOVE_ID));
+      await writing(store).moves.delete(MOVE_ID);
       if (FULL) isEqual(await importAll(store, file, { secretsKeys: [], withoutKeys: true }));
     });
   });

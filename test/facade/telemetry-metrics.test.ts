@@ -8,6 +8,7 @@ import { createModels } from '../../tools/models/models.ts';
 import { callsOf, makeKey, rest } from '../support/calls.ts';
 import { FULL } from '../support/full.ts';
 import { send } from '../support/http.ts';
+import { pluck } from '../support/pluck.ts';
 import { readPrometheus, type Sample } from '../support/prometheus-format.ts';
 import { serverForTests } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -120,7 +121,10 @@ describe('the text for Prometheus', () => {
     const samples = readPrometheus(text);
     assert.deepEqual(samples[0], { name: 'x_y_total', labels: { l_m: 'a\\"b\\\\c\\nd{}=,é' }, value: 1.5e300 });
     assert.deepEqual(
-      samples.filter(({ name }) => name === 'h_seconds_bucket').map(({ value }) => value),
+      pluck(
+        samples.filter(({ name }) => name === 'h_seconds_bucket'),
+        'value',
+      ),
       [1, 3, 4],
     );
     if (lacksPromtool) return;

@@ -6,6 +6,7 @@ import { defineTool, READS } from '../../tools/core/registry/define-tool.ts';
 import { callsOf, callTool, rest } from '../support/calls.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { type OtlpReceiver, type SentSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { connectHttp, type FakeUpstream, guestNames, reply, startUpstream, toolCalled } from '../support/upstream.ts';
@@ -212,10 +213,7 @@ describe('a trace of a client', () => {
     const metric = (name: string) => metrics.find((each) => each.name === name) ?? assert.fail(name);
     const calls = metric('agent_admin.calls').points;
     const ofTool = (name: string) => calls.filter(({ attributes }) => attributes['gen_ai.tool.name'] === name);
-    assert.deepEqual(
-      ofTool('invoke_agent').map(({ value }) => value),
-      [1],
-    );
+    assert.deepEqual(pluck(ofTool('invoke_agent'), 'value'), [1]);
     assert.equal(ofTool('(integration)').length > 0, true);
     assert.equal(ofTool('fake__look').length, 0);
     const tokens = metric('gen_ai.client.token.usage');

@@ -11,6 +11,7 @@ import { stoppedAtEnd } from '../support/at-end.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { spawnServer, withFolder } from '../support/child.ts';
 import { send } from '../support/http.ts';
+import { pluck } from '../support/pluck.ts';
 import { until } from '../support/until.ts';
 
 const KEY = `ak_uncaught_${'k'.repeat(40)}`;
@@ -52,10 +53,7 @@ describe('an error that nobody catches', () => {
       assert.deepEqual([status, body.code, body.requestId], [500, 'internal', requestId]);
     }
     await assert.rejects(send(`${baseUrl}/late`), 'an answer that had begun is cut off');
-    assert.deepEqual(
-      lines.slice(0, 2).map(({ requestId }) => requestId),
-      ['one', 'two'],
-    );
+    assert.deepEqual(pluck(lines.slice(0, 2), 'requestId'), ['one', 'two']);
     const [point] = telemetry.measures.uncaught.read().points;
     assert.ok(point && 'value' in point && point.value === lines.length, 'each is counted');
     server.close();

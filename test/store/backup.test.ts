@@ -11,6 +11,7 @@ import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { killedAtEnd } from '../support/at-end.ts';
 import { rounds } from '../support/full.ts';
 import { nodeArgs } from '../support/node-args.ts';
+import { writing } from '../support/writing.ts';
 import { testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
 
@@ -54,7 +55,7 @@ describe('a backup', () => {
   it('of a stopped server changes nothing there and takes other files along', async (test) => {
     const folder = await testFolder(test);
     const store = await openLowdbStore({ folder });
-    await store.transaction((tx) => tx.agents.insert(agentRecord('a')));
+    await writing(store).agents.insert(agentRecord('a'));
     store.audit.append(auditRecord());
     await store.close();
     await writeFile(join(folder, 'secrets.json'), '{}');
@@ -73,7 +74,7 @@ describe('a backup', () => {
   it('refuses a source that lacks what was acknowledged, also at the end of a line', async (test) => {
     const folder = await testFolder(test);
     const store = await openLowdbStore({ folder });
-    for (const name of ['a', 'b']) await store.transaction((tx) => tx.agents.insert(agentRecord(name)));
+    for (const name of ['a', 'b']) await writing(store).agents.insert(agentRecord(name));
     await store.close();
     const journal = join(folder, 'journal-00000001.ndjson');
     const lines = (await readFile(journal, 'utf8')).split('\n');

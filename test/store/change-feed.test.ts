@@ -7,6 +7,7 @@ import { openPostgresStore } from '../../store/postgres/open.ts';
 import { closedAtEnd } from '../support/at-end.ts';
 import { type TestDatabase, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 import { agentRecord } from './records.ts';
 
 describe('the feed of changes', { skip: withoutPostgres }, () => {
@@ -95,15 +96,15 @@ describe('a deletion that comes with the change before it', { skip: withoutPostg
     const [one, other] = stores as [Store, Store];
     const heard: RecordChange[] = [];
     other.onCommit(({ changes }) => void heard.push(...changes), ['agents']);
-    const { id } = await one.transaction((tx) => tx.agents.insert(agentRecord('ada')));
-    const marker = await one.transaction((tx) => tx.agents.insert(agentRecord('marker')));
+    const { id } = await writing(one).agents.insert(agentRecord('ada'));
+    const marker = await writing(one).agents.insert(agentRecord('marker'));
     await until(() => heard.some(({ record }) => record.id === marker.id));
     heard.length = 0;
     await one.transaction(async (tx) => {
       await tx.agents.update(id, { displayName: 'Ada L.' });
     });
-    await one.transaction((tx) => tx.agents.delete(id));
-    await one.transaction((tx) => tx.agents.update(marker.id, { displayName: 'M' }));
+    await writing(one).agents.delete(id);
+    await writing(one).agents.update(marker.id, { displayName: 'M' });
     await until(() => heard.some(({ record }) => record.id === marker.id));
     const own = heard.filter(({ record }) => record.id === id);
     assert.deepEqual(own.map(({ kind, record }) => [kind, record.displayName]).at(-1), ['deleted', 'Ada L.']);

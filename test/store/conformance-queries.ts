@@ -68,7 +68,7 @@ export function queriesConformance(stage: Stage): void {
     it('continue behind a record that was deleted meanwhile', async () => {
       const { records, next } = await stage.store.agents.find({ limit: 3 });
       const expected = (await stage.store.agents.find({ limit: 6 })).records.slice(3);
-      await stage.store.transaction((tx) => tx.agents.delete(records.at(-1)?.id ?? ''));
+      await stage.write.agents.delete(records.at(-1)?.id ?? '');
       assert.deepEqual((await stage.store.agents.find({ limit: 3, after: next ?? undefined })).records, expected);
     });
 

@@ -3,6 +3,7 @@ import { before, describe, it } from 'node:test';
 import { NotFound, StaleRevision, UniqueTaken } from '../../store/errors.ts';
 import { rounds } from '../support/full.ts';
 import { anyCharacter, fc } from '../support/property.ts';
+import { writing } from '../support/writing.ts';
 import type { Stage } from './conformance-stage.ts';
 import { agentRecord, time, versionOf } from './records.ts';
 
@@ -11,7 +12,7 @@ export function recordsConformance(stage: Stage): void {
     before(() => stage.fresh());
 
     it('fills in id, times and revision', async () => {
-      const agent = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('filled')));
+      const agent = await stage.write.agents.insert(agentRecord('filled'));
       assert.match(agent.id, /^agt_[0-9a-hjkmnp-tv-z]{26}$/);
       assert.equal(agent.revision, 1);
       assert.equal(agent.createdAt, agent.updatedAt);
@@ -21,22 +22,22 @@ export function recordsConformance(stage: Stage): void {
 
     it('keeps given id, times and revision', async () => {
       const given = { id: 'agt_given', createdAt: time(1), updatedAt: time(2), revision: 7 };
-      const agent = await stage.store.transaction((tx) => tx.agents.insert({ ...agentRecord('given'), ...given }));
+      const agent = await stage.write.agents.insert({ ...agentRecord('given'), ...given });
       assert.deepEqual({ ...agent }, { ...agentRecord('given'), ...given });
     });
 
     it('gives append-only records only id and creation time', async () => {
-      const version = await stage.store.transaction((tx) => tx.versions.insert(versionOf('agt_v', 3)));
+      const version = await stage.write.versions.insert(versionOf('agt_v', 3));
       assert.equal('updatedAt' in version, false);
       assert.equal(version.revision, 3);
       assert.match(version.id, /^ver_/);
-      await assert.rejects(stage.store.transaction((tx) => tx.versions.update(version.id, { changeDescription: 'x' })));
-      await stage.store.transaction((tx) => tx.versions.delete(version.id));
+      await assert.rejects(stage.write.versions.update(version.id, { changeDescription: 'x' }));
+      await stage.write.versions.delete(version.id);
       assert.equal(await stage.store.versions.get(version.id), undefined);
     });
 
     it('refuses a second record with an id, and one that does not fit its schema', async () => {
-      const insert = (over: object) => stage.store.transaction((tx) => tx.agents.insert(agentRecord('twice', over)));
+      const insert = (over: object) => stage.write.agents.insert(agentRecord('twice', over));
       await insert({ id: 'agt_twice' });
       await assert.rejects(insert({ id: 'agt_twice', name: 'other' }), (error) => !(error instanceof UniqueTaken));
       await assert.rejects(insert({ name: 'misfit', status: 'gone' }));
@@ -45,15 +46,13 @@ export function recordsConformance(stage: Stage): void {
 
     it('answers undefined for an unknown id', async () => {
       assert.equal(await stage.store.agents.get('agt_unknown'), undefined);
-      assert.equal(await stage.store.transaction((tx) => tx.agents.get('agt_unknown')), undefined);
+      assert.equal(await stage.write.agents.get('agt_unknown'), undefined);
     });
 
     it('merges a change, removes what is null, leaves what is undefined', async () => {
-      const { id } = await stage.store.transaction((tx) =>
-        tx.agents.insert(agentRecord('merge', { description: 'old', instructions: 'do' })),
-      );
+      const { id } = await stage.write.agents.insert(agentRecord('merge', { description: 'old', instructions: 'do' }));
       const change = { description: null, instructions: undefined, displayName: 'New', identity: { bio: 'b' } };
-      const agent = await stage.store.transaction((tx) => tx.agents.update(id, change));
+      const agent = await stage.write.agents.update(id, change);
       assert.equal('description' in agent, false);
       assert.equal(agent.instructions, 'do');
       assert.equal(agent.displayName, 'New');
@@ -65,27 +64,29 @@ export function recordsConformance(stage: Stage): void {
 
     it('replaces members whole', async () => {
       const identity = { bio: 'b', signature: 's' };
-      const { id } = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('whole', { identity })));
-      const agent = await stage.store.transaction((tx) => tx.agents.update(id, { identity: { bio: 'c' } }));
+      const { id } = await stage.write.agents.insert(agentRecord('whole', { identity }));
+      const agent = await stage.write.agents.update(id, { identity: { bio: 'c' } });
       assert.deepEqual(agent.identity, { bio: 'c' });
     });
 
     it('keeps the revision when a change changes nothing', async () => {
-      const agent = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('same', { tools: ['a', 'b'] })));
-      const same = await stage.store.transaction((tx) =>
-        tx.agents.update(agent.id, { tools: ['a', 'b'], displayName: 'same', description: null }),
-      );
+      const agent = await stage.write.agents.insert(agentRecord('same', { tools: ['a', 'b'] }));
+      const same = await stage.write.agents.update(agent.id, {
+        tools: ['a', 'b'],
+        displayName: 'same',
+        description: null,
+      });
       assert.deepEqual(same, agent);
       await assert.rejects(
-        stage.store.transaction((tx) => tx.agents.update(agent.id, { displayName: 'same' }, { expectedRevision: 5 })),
+        stage.write.agents.update(agent.id, { displayName: 'same' }, { expectedRevision: 5 }),
         StaleRevision,
       );
     });
 
     it('ignores bookkeeping members in a change', async () => {
-      const agent = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('book')));
+      const agent = await stage.write.agents.insert(agentRecord('book'));
       const change = { id: 'agt_other', createdAt: time(0), updatedAt: time(0), revision: 9, displayName: 'B' };
-      const changed = await stage.store.transaction((tx) => tx.agents.update(agent.id, change));
+      const changed = await stage.write.agents.update(agent.id, change);
       assert.equal(changed.id, agent.id);
       assert.equal(changed.createdAt, agent.createdAt);
       assert.notEqual(changed.updatedAt, time(0));
@@ -93,26 +94,18 @@ export function recordsConformance(stage: Stage): void {
     });
 
     it('touches without a new revision', async () => {
-      const agent = await stage.store.transaction((tx) =>
-        tx.agents.insert(agentRecord('touch', { createdAt: time(3), updatedAt: time(4) })),
-      );
-      const touched = await stage.store.transaction((tx) => tx.agents.touch(agent.id, { description: 'seen' }));
+      const agent = await stage.write.agents.insert(agentRecord('touch', { createdAt: time(3), updatedAt: time(4) }));
+      const touched = await stage.write.agents.touch(agent.id, { description: 'seen' });
       assert.deepEqual({ ...touched }, { ...agent, description: 'seen' });
     });
 
     it('checks the expected revision of updates and deletions', async () => {
-      const { id } = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('guard')));
-      await stage.store.transaction((tx) => tx.agents.update(id, { displayName: '2' }, { expectedRevision: 1 }));
+      const { id } = await stage.write.agents.insert(agentRecord('guard'));
+      await stage.write.agents.update(id, { displayName: '2' }, { expectedRevision: 1 });
       const stale = (error: unknown) => error instanceof StaleRevision && error.currentRevision === 2;
-      await assert.rejects(
-        stage.store.transaction((tx) => tx.agents.update(id, { displayName: '3' }, { expectedRevision: 1 })),
-        stale,
-      );
-      await assert.rejects(
-        stage.store.transaction((tx) => tx.agents.delete(id, { expectedRevision: 1 })),
-        stale,
-      );
-      const removed = await stage.store.transaction((tx) => tx.agents.delete(id, { expectedRevision: 2 }));
+      await assert.rejects(stage.write.agents.update(id, { displayName: '3' }, { expectedRevision: 1 }), stale);
+      await assert.rejects(stage.write.agents.delete(id, { expectedRevision: 1 }), stale);
+      const removed = await stage.write.agents.delete(id, { expectedRevision: 2 });
       assert.equal(removed.displayName, '2');
       assert.equal(await stage.store.agents.get(id), undefined);
     });
@@ -153,25 +146,16 @@ export function recordsConformance(stage: Stage): void {
       const [first = '', second = ''] = ids;
       const taken = (error: unknown) => error instanceof UniqueTaken && error.holderId === first;
       const others = [agentRecord('new'), agentRecord('many-0')];
-      await assert.rejects(
-        store.transaction((tx) => tx.agents.insertAll(others)),
-        taken,
-      );
+      await assert.rejects(writing(store).agents.insertAll(others), taken);
       const twins = [agentRecord('twin', { id: 'agt_one' }), agentRecord('other', { id: 'agt_one' })];
-      await assert.rejects(
-        store.transaction((tx) => tx.agents.insertAll(twins)),
-        /agt_one/,
-      );
+      await assert.rejects(writing(store).agents.insertAll(twins), /agt_one/);
       assert.equal(await store.agents.count({ where: { name: ['new', 'twin', 'other'] } }), 0);
       const missing = (error: unknown) => error instanceof NotFound;
       for (const wrong of [
         [first, 'agt_x'],
         [first, second, first],
       ]) {
-        await assert.rejects(
-          store.transaction((tx) => tx.agents.deleteAll(wrong)),
-          missing,
-        );
+        await assert.rejects(writing(store).agents.deleteAll(wrong), missing);
       }
 
       const removed = await store.transaction(async (tx) => {
@@ -192,22 +176,10 @@ export function recordsConformance(stage: Stage): void {
       const missing = (error: unknown) =>
         error instanceof NotFound && error.id === 'agt_x' && error.collection === 'agents';
       await assert.rejects(stage.store.agents.read('agt_x'), missing);
-      await assert.rejects(
-        stage.store.transaction((tx) => tx.agents.read('agt_x')),
-        missing,
-      );
-      await assert.rejects(
-        stage.store.transaction((tx) => tx.agents.update('agt_x', {})),
-        missing,
-      );
-      await assert.rejects(
-        stage.store.transaction((tx) => tx.agents.touch('agt_x', {})),
-        missing,
-      );
-      await assert.rejects(
-        stage.store.transaction((tx) => tx.agents.delete('agt_x')),
-        missing,
-      );
+      await assert.rejects(stage.write.agents.read('agt_x'), missing);
+      await assert.rejects(stage.write.agents.update('agt_x', {}), missing);
+      await assert.rejects(stage.write.agents.touch('agt_x', {}), missing);
+      await assert.rejects(stage.write.agents.delete('agt_x'), missing);
     });
 
     it('counts in the sizes of its collection, while it is there', async () => {
@@ -216,7 +188,7 @@ export function recordsConformance(stage: Stage): void {
       const versions = [10, undefined].map((size, at) =>
         versionOf('agt_size', 800 + at, { principalId: "it's, {me}", payload: { text: 'ä' }, ...(size && { size }) }),
       );
-      const made = await stage.store.transaction((tx) => tx.versions.insertAll(versions));
+      const made = await stage.write.versions.insertAll(versions);
       const failed = stage.store.transaction(async (tx) => {
         await tx.versions.insert(versionOf('agt_size', 900, { principalId: "it's, {me}" }));
         throw new Error('given up');
@@ -225,17 +197,17 @@ export function recordsConformance(stage: Stage): void {
       const values = { entityType: 'agent', principalId: "it's, {me}" };
       const measured = Buffer.byteLength('{"text":"ä"}');
       assert.deepEqual(await sizes(), [{ values, records: 2, bytes: 10 + measured }]);
-      await stage.store.transaction((tx) => tx.versions.delete(made[0]?.id ?? ''));
+      await stage.write.versions.delete(made[0]?.id ?? '');
       assert.deepEqual(await sizes(), [{ values, records: 1, bytes: measured }]);
-      await stage.store.transaction((tx) => tx.versions.delete(made[1]?.id ?? ''));
+      await stage.write.versions.delete(made[1]?.id ?? '');
       assert.deepEqual(await sizes(), []);
     });
 
     it('is not changed by what callers do to their objects', async () => {
       const tools = ['a'];
       const payload = { deep: { list: [1] } };
-      const agent = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('mine', { tools })));
-      const version = await stage.store.transaction((tx) => tx.versions.insert(versionOf(agent.id, 1, { payload })));
+      const agent = await stage.write.agents.insert(agentRecord('mine', { tools }));
+      const version = await stage.write.versions.insert(versionOf(agent.id, 1, { payload }));
       tools.push('b');
       payload.deep.list.push(2);
       const vandalise = (record: object) => {
@@ -267,7 +239,7 @@ export function recordsConformance(stage: Stage): void {
         fc.asyncProperty(json, async (payload) => {
           revision += 1;
           const input = versionOf('agt_json', revision, { payload });
-          const version = await stage.store.transaction((tx) => tx.versions.insert(input));
+          const version = await stage.write.versions.insert(input);
           assert.deepEqual(version.payload, payload);
           kept.set(version.id, version);
         }),

@@ -11,7 +11,7 @@ export function searchConformance(stage: Stage): void {
     before(() => stage.fresh());
 
     const put = (id: string, content: string, over: object = {}) =>
-      stage.store.transaction((tx) => tx.memories.insert(memoryRecord(content, { id, ...over })));
+      stage.write.memories.insert(memoryRecord(content, { id, ...over }));
     const find = async (text: string, query: object = {}) => {
       const { hits } = await stage.store.search('memories', { text, limit: 100, ...query });
       return hits.map(({ record }) => record.id);
@@ -57,8 +57,8 @@ export function searchConformance(stage: Stage): void {
       await put('mem_tagged', 'one', { tags: ['quixotic'], source: 'hidden-source' });
       assert.deepEqual(await find('quixotic'), ['mem_tagged']);
       assert.deepEqual(await find('hidden-source'), []);
-      await stage.store.transaction((tx) =>
-        tx.agents.insert(agentRecord('secretive', { identity: { phone: { enabled: true, number: '+15550199' } } })),
+      await stage.write.agents.insert(
+        agentRecord('secretive', { identity: { phone: { enabled: true, number: '+15550199' } } }),
       );
       assert.equal((await stage.store.search('agents', { text: '15550199', limit: 10 })).count, 0);
     });
@@ -101,8 +101,7 @@ export function searchConformance(stage: Stage): void {
           name: `${mirror}${id}`,
           ...members,
         }));
-        for (const skill of mirror ? made.reverse() : made)
-          await stage.store.transaction((tx) => tx.skills.insert(skill));
+        for (const skill of mirror ? made.reverse() : made) await stage.write.skills.insert(skill);
         const { hits } = await stage.store.search('skills', {
           text: 'okapis',
           where: { id: made.map(({ id }) => id) },
@@ -118,19 +117,19 @@ export function searchConformance(stage: Stage): void {
     it('finds words that are spelled like one of records that are gone', async () => {
       await put('mem_light_1', 'lighthouse');
       await put('mem_light_2', 'lighthousf keeper');
-      await stage.store.transaction((tx) => tx.memories.delete('mem_light_1'));
+      await stage.write.memories.delete('mem_light_1');
       assert.deepEqual(await find('lighthouse keeper'), ['mem_light_2']);
       assert.deepEqual(await find('lighthouse'), ['mem_light_2']);
     });
 
     it('follows changes and deletions', async () => {
       await put('mem_change', 'zebra');
-      await stage.store.transaction((tx) => tx.memories.update('mem_change', { content: 'giraffe' }));
+      await stage.write.memories.update('mem_change', { content: 'giraffe' });
       assert.deepEqual([await find('zebra'), await find('giraffe')], [[], ['mem_change']]);
-      await stage.store.transaction((tx) => tx.memories.touch('mem_change', { pinned: true }));
+      await stage.write.memories.touch('mem_change', { pinned: true });
       const { hits } = await stage.store.search('memories', { text: 'giraffe', limit: 1 });
       assert.equal(hits[0]?.record.pinned, true);
-      await stage.store.transaction((tx) => tx.memories.delete('mem_change'));
+      await stage.write.memories.delete('mem_change');
       assert.deepEqual(await find('giraffe'), []);
     });
 
@@ -178,9 +177,9 @@ export function searchConformance(stage: Stage): void {
       assert.deepEqual(await page({ where: { accessKeys: 'x' } }), [[], 0]);
       assert.deepEqual(await page({ any: [{ id: 'thr_b' }] }), [[['msg_b', 'Thread b']], 1]);
       const change = { accessKeys: ['x'] };
-      await stage.store.transaction((tx) => tx.threads.touch('thr_a', change));
+      await stage.write.threads.touch('thr_a', change);
       assert.deepEqual(await page({ where: change }), [[['msg_a', 'Thread a']], 1]);
-      await stage.store.transaction((tx) => tx.threads.delete('thr_a'));
+      await stage.write.threads.delete('thr_a');
       assert.deepEqual(await page({}), [[['msg_b', 'Thread b']], 1]);
     });
 
@@ -231,7 +230,7 @@ export function searchConformance(stage: Stage): void {
       const count = async (text: string) => (await stage.store.search('memories', { text, limit: 1 })).count;
       const [found, other] = await Promise.all([
         count('bulk'),
-        stage.store.transaction((tx) => tx.memories.update(`${ids.at(-1)}`, { content: 'changed' })),
+        stage.write.memories.update(`${ids.at(-1)}`, { content: 'changed' }),
       ]);
       assert.ok(found === ids.length || found === ids.length - 1);
       assert.deepEqual([other.content, await count('bulk'), await count('changed')], ['changed', ids.length - 1, 1]);
@@ -267,7 +266,7 @@ export function searchConformance(stage: Stage): void {
     });
 
     it('cannot be changed, and can be made again', async () => {
-      await assert.rejects(stage.store.transaction((tx) => tx.memories.update('mem_brief', { pinned: true })));
+      await assert.rejects(stage.write.memories.update('mem_brief', { pinned: true }));
       await stage.store.transaction(async (tx) => {
         assert.equal(await tx.memories.get('mem_brief'), undefined);
         await tx.memories.insert(memoryRecord('again', { id: 'mem_brief', revision: 4 }));
@@ -276,14 +275,12 @@ export function searchConformance(stage: Stage): void {
     });
 
     it('live as long as they say last', async () => {
-      await stage.store.transaction((tx) =>
-        tx.memories.insert(
-          memoryRecord('x', { id: 'mem_spared', expiresAt: new Date(Date.now() + 200).toISOString() }),
-        ),
+      await stage.write.memories.insert(
+        memoryRecord('x', { id: 'mem_spared', expiresAt: new Date(Date.now() + 200).toISOString() }),
       );
-      await stage.store.transaction((tx) => tx.memories.update('mem_spared', { expiresAt: null }));
+      await stage.write.memories.update('mem_spared', { expiresAt: null });
       const expiresAt = new Date(Date.now() + 250).toISOString();
-      await stage.store.transaction((tx) => tx.memories.insert(memoryRecord('x', { id: 'mem_witness', expiresAt })));
+      await stage.write.memories.insert(memoryRecord('x', { id: 'mem_witness', expiresAt }));
       await until(async () => (await stage.store.memories.get('mem_witness')) === undefined);
       assert.ok(await stage.store.memories.get('mem_spared'));
     });

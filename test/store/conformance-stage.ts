@@ -1,5 +1,6 @@
-import type { Store } from '../../store/port.ts';
+import type { Store, Writers } from '../../store/port.ts';
 import { fc } from '../support/property.ts';
+import { writing } from '../support/writing.ts';
 
 export interface OpenedStore {
   readonly store: Store;
@@ -22,6 +23,11 @@ export class Stage {
   get store(): Store {
     if (!this.#store) throw new Error('no store is open');
     return this.#store;
+  }
+
+  /** Its collections, each call in a transaction of its own. */
+  get write(): Writers {
+    return writing(this.store);
   }
 
   /** Begins again with an empty store. */

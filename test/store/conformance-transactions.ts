@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { StaleRevision, StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
+import { deferred } from '../support/deferred.ts';
+import { writing } from '../support/writing.ts';
 import type { Stage } from './conformance-stage.ts';
 import { agentRecord, auditRecord, versionOf } from './records.ts';
 
@@ -10,53 +12,41 @@ export function transactionsConformance(stage: Stage): void {
     before(() => stage.fresh());
 
     it('refuses a value that another record has, naming it', async () => {
-      const { id } = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('one')));
-      const other = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('two')));
+      const { id } = await stage.write.agents.insert(agentRecord('one'));
+      const other = await stage.write.agents.insert(agentRecord('two'));
       const taken = (error: unknown) =>
         error instanceof UniqueTaken &&
         error.holderId === id &&
         error.fields.join() === 'name' &&
         error.collection === 'agents';
-      await assert.rejects(
-        stage.store.transaction((tx) => tx.agents.insert(agentRecord('one'))),
-        taken,
-      );
-      await assert.rejects(
-        stage.store.transaction((tx) => tx.agents.update(other.id, { name: 'one' })),
-        taken,
-      );
+      await assert.rejects(stage.write.agents.insert(agentRecord('one')), taken);
+      await assert.rejects(stage.write.agents.update(other.id, { name: 'one' }), taken);
       assert.equal((await stage.store.agents.get(other.id))?.name, 'two');
     });
 
     it('leaves excepted records out, and checks again when they come back', async () => {
-      const first = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('reused')));
-      await stage.store.transaction((tx) => tx.agents.update(first.id, { status: 'deleted' }));
-      const second = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('reused')));
-      const back = () => stage.store.transaction((tx) => tx.agents.update(first.id, { status: 'active' }));
+      const first = await stage.write.agents.insert(agentRecord('reused'));
+      await stage.write.agents.update(first.id, { status: 'deleted' });
+      const second = await stage.write.agents.insert(agentRecord('reused'));
+      const back = () => stage.write.agents.update(first.id, { status: 'active' });
       await assert.rejects(back(), (error) => error instanceof UniqueTaken && error.holderId === second.id);
-      await stage.store.transaction((tx) => tx.agents.delete(second.id));
+      await stage.write.agents.delete(second.id);
       assert.equal((await back()).status, 'active');
     });
 
     it('ignores case where the rule says so, and only there', async () => {
       const user = { email: 'Ada@Example.org', role: 'owner', isActive: true };
-      await stage.store.transaction((tx) => tx.adminUsers.insert(user));
-      await assert.rejects(
-        stage.store.transaction((tx) => tx.adminUsers.insert({ ...user, email: 'ada@example.ORG' })),
-        UniqueTaken,
-      );
-      await stage.store.transaction((tx) => tx.skills.insert({ name: 'Skill' }));
-      await stage.store.transaction((tx) => tx.skills.insert({ name: 'skill' }));
+      await stage.write.adminUsers.insert(user);
+      await assert.rejects(stage.write.adminUsers.insert({ ...user, email: 'ada@example.ORG' }), UniqueTaken);
+      await stage.write.skills.insert({ name: 'Skill' });
+      await stage.write.skills.insert({ name: 'skill' });
     });
 
     it('compares all fields of a rule together', async () => {
-      await stage.store.transaction((tx) => tx.versions.insert(versionOf('agt_u', 1)));
-      await stage.store.transaction((tx) => tx.versions.insert(versionOf('agt_u', 2)));
-      await stage.store.transaction((tx) => tx.versions.insert(versionOf('agt_w', 1)));
-      await assert.rejects(
-        stage.store.transaction((tx) => tx.versions.insert(versionOf('agt_u', 2))),
-        UniqueTaken,
-      );
+      await stage.write.versions.insert(versionOf('agt_u', 1));
+      await stage.write.versions.insert(versionOf('agt_u', 2));
+      await stage.write.versions.insert(versionOf('agt_w', 1));
+      await assert.rejects(stage.write.versions.insert(versionOf('agt_u', 2)), UniqueTaken);
     });
 
     it('sees changes of the same transaction', async () => {
@@ -79,14 +69,14 @@ export function transactionsConformance(stage: Stage): void {
         await tx.skills.update(a?.id ?? '', { name: 'right' });
       });
       await assert.rejects(
-        stage.store.transaction((tx) => tx.skills.insert({ name: 'left' })),
+        stage.write.skills.insert({ name: 'left' }),
         (error) => error instanceof UniqueTaken && error.holderId === b?.id,
       );
-      await stage.store.transaction((tx) => tx.skills.insert({ name: 'middle' }));
+      await stage.write.skills.insert({ name: 'middle' });
     });
 
     it('frees the value of a deleted record', async () => {
-      const { id } = await stage.store.transaction((tx) => tx.skills.insert({ name: 'freed' }));
+      const { id } = await stage.write.skills.insert({ name: 'freed' });
       await stage.store.transaction(async (tx) => {
         await tx.skills.delete(id);
         await tx.skills.insert({ name: 'freed' });
@@ -99,7 +89,7 @@ export function transactionsConformance(stage: Stage): void {
     before(() => stage.fresh());
 
     it('shows its own changes inside and nothing outside until it commits', async () => {
-      const { id } = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('outside')));
+      const { id } = await stage.write.agents.insert(agentRecord('outside'));
       await stage.store.transaction(async (tx) => {
         await tx.agents.update(id, { name: 'inside', status: 'paused' });
         const added = await tx.agents.insert(agentRecord('added', { status: 'paused' }));
@@ -114,7 +104,7 @@ export function transactionsConformance(stage: Stage): void {
 
     it('calls listeners for each commit once it is durable, with who made it, and for nothing else', async () => {
       const { store } = stage;
-      const { id } = await store.transaction((tx) => tx.agents.insert(agentRecord('told before')));
+      const { id } = await writing(store).agents.insert(agentRecord('told before'));
       const heard: unknown[] = [];
       const forget = store.onCommit(({ changes, origin }) => {
         heard.push([changes.map(({ kind, collection, record }) => `${kind} ${collection} ${record.name}`), origin]);
@@ -125,7 +115,7 @@ export function transactionsConformance(stage: Stage): void {
         await tx.agents.update(id, { displayName: 'Told' });
         await tx.agents.touch(id, { displayName: 'Touched' });
       }, origin);
-      await store.transaction((tx) => tx.agents.delete(id));
+      await writing(store).agents.delete(id);
       await assert.rejects(
         store.transaction(async (tx) => {
           await tx.agents.insert(agentRecord('never told'));
@@ -133,7 +123,7 @@ export function transactionsConformance(stage: Stage): void {
         }),
       );
       forget();
-      await store.transaction((tx) => tx.agents.insert(agentRecord('told to nobody')));
+      await writing(store).agents.insert(agentRecord('told to nobody'));
       assert.deepEqual(heard, [
         [['created agents told', 'updated agents told before'], origin],
         [['deleted agents told before'], undefined],
@@ -147,7 +137,7 @@ export function transactionsConformance(stage: Stage): void {
         ({ changes }) => heard.push(changes.map(({ collection }) => collection)),
         ['skills'],
       );
-      await store.transaction((tx) => tx.agents.insert(agentRecord('of another collection')));
+      await writing(store).agents.insert(agentRecord('of another collection'));
       await store.transaction(async (tx) => {
         await tx.agents.insert(agentRecord('beside a skill'));
         await tx.skills.insert({ name: 'heard of' });
@@ -165,7 +155,7 @@ export function transactionsConformance(stage: Stage): void {
         }),
         store.onCommit(({ changes }) => heard.push(changes.length)),
       ];
-      const { id } = await store.transaction((tx) => tx.skills.insert({ name: 'heard by one' }));
+      const { id } = await writing(store).skills.insert({ name: 'heard by one' });
       for (const each of forget) each();
       assert.ok(await store.skills.get(id));
       assert.deepEqual(heard, [1]);
@@ -173,11 +163,8 @@ export function transactionsConformance(stage: Stage): void {
     });
 
     it('hides unfinished changes from readers', async () => {
-      let proceed = () => {};
+      const { promise: gate, resolve: proceed } = deferred();
       let staged = () => {};
-      const gate = new Promise<void>((resolve) => {
-        proceed = resolve;
-      });
       const ready = new Promise<void>((resolve) => {
         staged = resolve;
       });
@@ -194,7 +181,7 @@ export function transactionsConformance(stage: Stage): void {
     });
 
     it('leaves nothing of one that throws', async () => {
-      const { id } = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('rollback')));
+      const { id } = await stage.write.agents.insert(agentRecord('rollback'));
       const entry = auditRecord({ tool: 'rolled_back' });
       await assert.rejects(
         stage.store.transaction(async (tx) => {
@@ -209,7 +196,7 @@ export function transactionsConformance(stage: Stage): void {
       assert.equal((await stage.store.agents.get(id))?.name, 'rollback');
       assert.equal(await stage.store.skills.count({ where: { name: 'gone' } }), 0);
       assert.equal((await stage.store.audit.find({ tool: 'rolled_back', limit: 1 })).records.length, 0);
-      await stage.store.transaction((tx) => tx.agents.insert(agentRecord('gone')));
+      await stage.write.agents.insert(agentRecord('gone'));
     });
 
     it('refuses calls after its end', async () => {
@@ -220,7 +207,7 @@ export function transactionsConformance(stage: Stage): void {
     });
 
     it('runs one after the other, so that no update is lost', async () => {
-      const { id } = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('counter')));
+      const { id } = await stage.write.agents.insert(agentRecord('counter'));
       await Promise.all(
         Array.from({ length: 64 }, () =>
           stage.store.transaction(async (tx) => {
@@ -235,14 +222,14 @@ export function transactionsConformance(stage: Stage): void {
     });
 
     it('lets one of 64 guarded writers win each revision', async () => {
-      const { id } = await stage.store.transaction((tx) => tx.agents.insert(agentRecord('guarded')));
+      const { id } = await stage.write.agents.insert(agentRecord('guarded'));
       let stale = 0;
       const writer = async (name: number) => {
         for (;;) {
           const revision = (await stage.store.agents.get(id))?.revision;
           try {
             const change = { description: String(name) };
-            return await stage.store.transaction((tx) => tx.agents.update(id, change, { expectedRevision: revision }));
+            return await stage.write.agents.update(id, change, { expectedRevision: revision });
           } catch (error) {
             if (!(error instanceof StaleRevision)) throw error;
             stale += 1;
@@ -265,9 +252,7 @@ export function transactionsConformance(stage: Stage): void {
 
     it('finishes what was accepted and refuses what comes later', async () => {
       assert.equal(stage.store.status().writable, true);
-      const accepted = Array.from({ length: 20 }, (_, at) =>
-        stage.store.transaction((tx) => tx.agents.insert(agentRecord(`c${at}`))),
-      );
+      const accepted = Array.from({ length: 20 }, (_, at) => stage.write.agents.insert(agentRecord(`c${at}`)));
       const entry = auditRecord();
       stage.store.audit.append(entry);
       const closed = stage.store;
@@ -286,14 +271,8 @@ export function transactionsConformance(stage: Stage): void {
 
     it('ends the work that is under way, and keeps it', async () => {
       await stage.fresh();
-      let go = () => {};
-      const held = new Promise<void>((resolve) => {
-        go = resolve;
-      });
-      let begun = () => {};
-      const isUnderWay = new Promise<void>((resolve) => {
-        begun = resolve;
-      });
+      const { promise: held, resolve: go } = deferred();
+      const { promise: isUnderWay, resolve: begun } = deferred();
       const kept = stage.store.transaction(async (tx) => {
         begun();
         await held;

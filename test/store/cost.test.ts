@@ -7,6 +7,7 @@ import { count, find } from '../../store/lowdb/records/query.ts';
 import { OrderedSet } from '../../store/ordered-set.ts';
 import type { Row } from '../../store/row.ts';
 import { rounds } from '../support/full.ts';
+import { writing } from '../support/writing.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
 import { agentRecord } from './records.ts';
@@ -22,8 +23,8 @@ describe('the cost of a write', () => {
       });
       Object.assign(files, { bytesWritten: 0, writes: 0, syncs: 0 });
       for (let at = 0; at < 10; at += 1) {
-        await store.transaction((tx) => tx.agents.insert(agentRecord(`a${at}`, { id: `agt_${at}` })));
-        await store.transaction((tx) => tx.skills.update('skl_0', { description: `${at}` }));
+        await writing(store).agents.insert(agentRecord(`a${at}`, { id: `agt_${at}` }));
+        await writing(store).skills.update('skl_0', { description: `${at}` });
       }
       const { bytesWritten, writes, syncs } = files;
       // The sequence numbers are as long in both.
@@ -38,9 +39,7 @@ describe('the cost of a write', () => {
     const files = new FailingFiles();
     const store = await openLowdbStore({ folder: await testFolder(test), files });
     const { writes, syncs } = files;
-    await Promise.all(
-      Array.from({ length: 64 }, (_, at) => store.transaction((tx) => tx.agents.insert(agentRecord(`a${at}`)))),
-    );
+    await Promise.all(Array.from({ length: 64 }, (_, at) => writing(store).agents.insert(agentRecord(`a${at}`))));
     assert.ok(files.syncs - syncs <= 3, `${files.syncs - syncs} syncs`);
     assert.ok(files.writes - writes <= 3, `${files.writes - writes} writes`);
     await store.close();

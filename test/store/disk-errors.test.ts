@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import { StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
@@ -15,15 +16,12 @@ describe('a failing disk', () => {
     const folder = await testFolder(test);
     const files = new FailingFiles();
     const store = await openLowdbStore({ folder, files, probeMs: 60_000 });
-    await store.transaction((tx) => tx.agents.insert(agentRecord('kept')));
+    await writing(store).agents.insert(agentRecord('kept'));
     files.operations.length = 0;
     files.failure = 'short write';
-    await assert.rejects(
-      store.transaction((tx) => tx.agents.insert(agentRecord('lost'))),
-      StoreUnavailable,
-    );
+    await assert.rejects(writing(store).agents.insert(agentRecord('lost')), StoreUnavailable);
     files.failure = undefined;
-    await store.transaction((tx) => tx.agents.insert(agentRecord('next')));
+    await writing(store).agents.insert(agentRecord('next'));
     const cut = files.operations.indexOf('truncate');
     assert.deepEqual(files.operations.slice(cut, cut + 4), ['truncate', 'sync', 'write', 'sync']);
     await store.close();
@@ -34,20 +32,14 @@ describe('a failing disk', () => {
       const folder = await testFolder(test);
       const files = new FailingFiles();
       const store = await openLowdbStore({ folder, files, probeMs: 60_000 });
-      const kept = await store.transaction((tx) =>
-        tx.agents.insert(agentRecord('kept', { id: 'agt_kept', skillIds: ['skl_1'] })),
-      );
-      const gone = await store.transaction((tx) => tx.agents.insert(agentRecord('gone')));
+      const kept = await writing(store).agents.insert(agentRecord('kept', { id: 'agt_kept', skillIds: ['skl_1'] }));
+      const gone = await writing(store).agents.insert(agentRecord('gone'));
       files.failure = failure;
       const results = await Promise.allSettled([
-        store.transaction((tx) =>
-          tx.agents.update(kept.id, { name: 'renamed', skillIds: ['skl_2'], instructions: 'x'.repeat(5000) }),
-        ),
-        store.transaction((tx) => tx.agents.insert(agentRecord('kept', { id: 'agt_new' }))),
-        store.transaction((tx) => tx.agents.delete(gone.id)),
-        ...Array.from({ length: 30 }, (_, at) =>
-          store.transaction((tx) => tx.agents.update(kept.id, { description: `${at}` })),
-        ),
+        writing(store).agents.update(kept.id, { name: 'renamed', skillIds: ['skl_2'], instructions: 'x'.repeat(5000) }),
+        writing(store).agents.insert(agentRecord('kept', { id: 'agt_new' })),
+        writing(store).agents.delete(gone.id),
+        ...Array.from({ length: 30 }, (_, at) => writing(store).agents.update(kept.id, { description: `${at}` })),
       ]);
       for (const result of results)
         assert.ok(result.status === 'rejected' && result.reason instanceof StoreUnavailable);
@@ -59,11 +51,8 @@ describe('a failing disk', () => {
       assert.equal(await store.agents.count({ where: { skillIds: 'skl_2' } }), 0);
       assert.equal(await store.agents.count({}), 2);
       files.failure = undefined;
-      await assert.rejects(
-        store.transaction((tx) => tx.agents.insert(agentRecord('gone'))),
-        UniqueTaken,
-      );
-      await store.transaction((tx) => tx.agents.insert(agentRecord('renamed')));
+      await assert.rejects(writing(store).agents.insert(agentRecord('gone')), UniqueTaken);
+      await writing(store).agents.insert(agentRecord('renamed'));
       await until(() => store.status().lastError === undefined); // the manifest is written a turn later
       await store.close();
       const again = await openLowdbStore({ folder });
@@ -79,9 +68,9 @@ describe('a failing disk', () => {
   it('refuses a transaction in flight that saw changes taken back', async (test) => {
     const files = new FailingFiles();
     const store = await openLowdbStore({ folder: await testFolder(test), files, probeMs: 60_000 });
-    const agent = await store.transaction((tx) => tx.agents.insert(agentRecord('a')));
+    const agent = await writing(store).agents.insert(agentRecord('a'));
     files.failure = 'sync';
-    const failing = store.transaction((tx) => tx.agents.update(agent.id, { name: 'b' }));
+    const failing = writing(store).agents.update(agent.id, { name: 'b' });
     const settled = failing.catch((error: unknown) => error);
     let seen: string | undefined;
     const inFlight = store.transaction(async (tx) => {
@@ -100,12 +89,12 @@ describe('a failing disk', () => {
     const files = new FailingFiles();
     const store = await openLowdbStore({ folder: await testFolder(test), files, probeMs: 60_000 });
     files.failure = 'sync';
-    const failing = store.transaction((tx) => tx.agents.insert(agentRecord('a', { id: 'agt_a' })));
-    const looking = store.transaction((tx) => tx.agents.get('agt_a'));
+    const failing = writing(store).agents.insert(agentRecord('a', { id: 'agt_a' }));
+    const looking = writing(store).agents.get('agt_a');
     await Promise.all([assert.rejects(failing, StoreUnavailable), assert.rejects(looking, StoreUnavailable)]);
     files.failure = undefined;
     const { syncs } = files;
-    assert.equal(await store.transaction((tx) => tx.agents.get('agt_a')), undefined);
+    assert.equal(await writing(store).agents.get('agt_a'), undefined);
     assert.equal(files.syncs, syncs);
     await store.close();
   });
@@ -117,7 +106,7 @@ describe('a failing disk', () => {
       files.path = /db\.json/;
       const store = await openLowdbStore({ folder, files, compactBytes: 1000, compactRetryMs: 20 });
       files.failure = failure;
-      for (let at = 0; at < 30; at += 1) await store.transaction((tx) => tx.agents.insert(agentRecord(`a${at}`)));
+      for (let at = 0; at < 30; at += 1) await writing(store).agents.insert(agentRecord(`a${at}`));
       await until(() => store.status().lastError !== undefined);
       assert.match(store.status().lastError ?? '', /could not be merged into a snapshot: injected/);
       assert.equal(store.status().writable, true);
@@ -138,7 +127,7 @@ describe('a failing disk', () => {
     const store = await openLowdbStore({ folder, files, compactBytes: 1000, compactRetryMs: 20 });
     files.path = /journal-00000002/;
     files.failure = 'sync';
-    for (let at = 0; at < 30; at += 1) await store.transaction((tx) => tx.agents.insert(agentRecord(`a${at}`)));
+    for (let at = 0; at < 30; at += 1) await writing(store).agents.insert(agentRecord(`a${at}`));
     assert.match(store.status().lastError ?? '', /merged into a snapshot: injected/);
     const crashed = await openedCopy(test, folder);
     assert.equal(await crashed.agents.count({}), 30);
@@ -155,8 +144,8 @@ describe('a failing disk', () => {
     const folder = await testFolder(test);
     const files = new FailingFiles();
     const store = await openLowdbStore({ folder, files, compactBytes: 500, probeMs: 60_000 });
-    const kept = await store.transaction((tx) => tx.agents.insert(agentRecord('kept')));
-    const deleted = await store.transaction((tx) => tx.skills.insert({ name: 'deleted' }));
+    const kept = await writing(store).agents.insert(agentRecord('kept'));
+    const deleted = await writing(store).skills.insert({ name: 'deleted' });
     let late = Promise.resolve<unknown>(undefined);
     files.beforeSyncFolder = async () => {
       files.beforeSyncFolder = undefined;
@@ -171,9 +160,7 @@ describe('a failing disk', () => {
       files.path = /journal-/;
       files.failure = 'write';
     };
-    const last = await store.transaction((tx) =>
-      tx.agents.insert(agentRecord('last', { instructions: 'x'.repeat(500) })),
-    );
+    const last = await writing(store).agents.insert(agentRecord('last', { instructions: 'x'.repeat(500) }));
     await until(() => files.beforeSyncFolder === undefined);
     await assert.rejects(late, StoreUnavailable);
     await until(() => !existsSync(join(folder, 'journal-00000001.ndjson')));

@@ -9,6 +9,7 @@ import { StoreDamaged } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { FULL } from '../support/full.ts';
+import { pluck } from '../support/pluck.ts';
 import { until } from '../support/until.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
@@ -62,7 +63,7 @@ describe('the engine of imported rows', () => {
       await connection.run(statement);
       const kept = await connection.query<{ said: string }>({ name: 'kept', sql: 'select said from kept order by a' });
       assert.deepEqual(
-        kept.map(({ said }) => said),
+        pluck(kept, 'said'),
         given.map((text) => text ?? 'unknown'),
       );
     }

@@ -7,6 +7,7 @@ import { Manifest } from '../../store/lowdb/files/manifest.ts';
 import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
 import { auditRecord } from './records.ts';
@@ -78,7 +79,7 @@ describe('what a transaction erases', () => {
     const folder = await testFolder(test);
     const store = await filled(folder, { compactBytes: 1 });
     await Promise.all([
-      ...Array.from({ length: 20 }, (_, n) => store.transaction((tx) => tx.skills.insert({ name: `other ${n}` }))),
+      ...Array.from({ length: 20 }, (_, n) => writing(store).skills.insert({ name: `other ${n}` })),
       erase(store),
     ]);
     await nowhere(folder);
@@ -162,7 +163,7 @@ describe('what a transaction erases', () => {
       throw new Error('half way');
     });
     await assert.rejects(failing, /half way/);
-    const other = await store.transaction((tx) => tx.skills.insert({ name: 'other', instructions: 'A WITNESS' }));
+    const other = await writing(store).skills.insert({ name: 'other', instructions: 'A WITNESS' });
     await store.transaction(async (tx) => {
       await tx.skills.delete(other.id);
       tx.erase([other.id]);

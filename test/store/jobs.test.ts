@@ -7,6 +7,7 @@ import { Membership } from '../../store/postgres/cluster/membership.ts';
 import { Database } from '../../store/postgres/database.ts';
 import { PostgresJobs } from '../../store/postgres/jobs/jobs.ts';
 import { closedAtEnd } from '../support/at-end.ts';
+import { deferred } from '../support/deferred.ts';
 import { rounds } from '../support/full.ts';
 import { databaseAt, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
@@ -52,10 +53,7 @@ describe('jobs of processes on one database', { skip: withoutPostgres }, () => {
     const { database, process } = await openDatabase();
     const one = await process('one');
     let begun = 0;
-    let end = () => {};
-    const held = new Promise<void>((resolve) => {
-      end = resolve;
-    });
+    const { promise: held, resolve: end } = deferred();
     const hangs = () => {
       begun += 1;
       return held;
@@ -155,12 +153,9 @@ function behaves(open: () => Promise<Opened>): void {
 
   it('end before the one who serves them has left', async () => {
     const { jobs, close } = await open();
-    let end = () => {};
+    const { promise: held, resolve: end } = deferred();
     let isUnderWay = false;
     let ended = false;
-    const held = new Promise<void>((resolve) => {
-      end = resolve;
-    });
     const work = async () => {
       isUnderWay = true;
       await held;

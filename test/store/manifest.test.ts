@@ -9,6 +9,7 @@ import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 import { FailingFiles } from './failing-files.ts';
 import { temporaryFolder, testFolder, withoutManifest } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
@@ -207,7 +208,7 @@ describe('the manifest', () => {
     await cp(folder, copy, { recursive: true });
     for (const [place, name] of Object.entries({ [folder]: 'own', [copy]: 'other' })) {
       const store = await openLowdbStore({ folder: place });
-      await store.transaction((tx) => tx.agents.insert(agentRecord(name)));
+      await writing(store).agents.insert(agentRecord(name));
       await store.close();
     }
     await cp(journalIn(copy), journalIn(folder));
@@ -258,11 +259,11 @@ describe('the manifest', () => {
     const files = new FailingFiles();
     const store = await openLowdbStore({ folder, files });
     Object.assign(files, { failure: 'write', path: /manifest$/ });
-    await store.transaction((tx) => tx.agents.insert(agentRecord('a')));
+    await writing(store).agents.insert(agentRecord('a'));
     await until(() => /manifest could not be written: injected/.test(store.status().lastError ?? ''));
     assert.ok(store.status().writable);
     files.failure = undefined;
-    await store.transaction((tx) => tx.agents.insert(agentRecord('b')));
+    await writing(store).agents.insert(agentRecord('b'));
     await until(() => store.status().lastError === undefined);
     await store.close();
     const again = await openLowdbStore({ folder });

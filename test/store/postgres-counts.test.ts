@@ -12,6 +12,7 @@ import { rounds } from '../support/full.ts';
 import { databaseAt, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { fc } from '../support/property.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 import { artifactRecord, memoryRecord, runRecord, threadRecord, time, versionOf } from './records.ts';
 
 const STATUSES = ['active', 'archived'] as const;
@@ -66,10 +67,13 @@ describe('kept counts', { skip: withoutPostgres }, () => {
     const store = await openPostgresStore({ url });
     closedAtEnd(() => store.close());
     const database = databaseAt(url);
-    const { id } = await store.transaction((tx) => tx.threads.insert(threadRecord('t', { accessKeys: ['admin'] })));
-    await store.transaction((tx) =>
-      tx.messages.insert({ threadId: id, role: 'user', content: 'x', createdAt: time(5 * QUARTER + 7) }),
-    );
+    const { id } = await writing(store).threads.insert(threadRecord('t', { accessKeys: ['admin'] }));
+    await writing(store).messages.insert({
+      threadId: id,
+      role: 'user',
+      content: 'x',
+      createdAt: time(5 * QUARTER + 7),
+    });
     const accessKeys = ['admin', 'user usr_1'];
     await store.transaction(async (tx) => {
       await tx.agentRuns.insert(runRecord({ accessKeys, status: 'failed' }));
@@ -102,8 +106,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
       await database.close();
     });
     const accessKeys = ['admin'];
-    const make = (over: object) =>
-      store.transaction((tx) => tx.memories.insert(memoryRecord('m', { accessKeys, ...over })));
+    const make = (over: object) => writing(store).memories.insert(memoryRecord('m', { accessKeys, ...over }));
     const agreeAt = async (seconds: number, wanted: number) => {
       now = time(seconds);
       for (const where of [{ accessKeys }, { accessKeys, superseded: false }, { accessKeys, kind: 'fact' as const }]) {
@@ -115,7 +118,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
     await make({ kind: 'fact', superseded: false, expiresAt: time(60) });
     await agreeAt(0, 2);
     await agreeAt(60, 1);
-    await store.transaction((tx) => tx.memories.update(lasting.id, { expiresAt: time(90) }));
+    await writing(store).memories.update(lasting.id, { expiresAt: time(90) });
     await agreeAt(0, 2);
     await agreeAt(100, 0);
     const memories = countTableOf(tableNamed('memories'));
@@ -127,7 +130,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
   it('are added up by the process that leads', async () => {
     const { url } = await testDatabase();
     const first = await openPostgresStore({ url });
-    await first.transaction((tx) => tx.threads.insert(threadRecord('t', { accessKeys: ['admin'] })));
+    await writing(first).threads.insert(threadRecord('t', { accessKeys: ['admin'] }));
     await first.close();
     const database = databaseAt(url);
     await database.query({ text: 'delete from threads' });
@@ -145,7 +148,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
     const database = databaseAt(url);
     const payers = [undefined, 'key_1', 'key_2', 'key_1'];
     const all = payers.map((principalId, at) => versionOf('agt_1', at + 1, { size: 10 ** at, principalId }));
-    const made = await store.transaction((tx) => tx.versions.insertAll(all));
+    const made = await writing(store).versions.insertAll(all);
     const sizes = async (from = store) =>
       Object.fromEntries((await from.sizes('versions')).map(({ values, bytes }) => [values.principalId ?? '', bytes]));
     const expected = { '': 1, key_1: 1010, key_2: 100 };
@@ -154,7 +157,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
     assert.ok(versions);
     await addUp(versions, database);
     assert.deepEqual(await sizes(), expected);
-    await store.transaction((tx) => tx.versions.delete(made[2]?.id ?? ''));
+    await writing(store).versions.delete(made[2]?.id ?? '');
     await addUp(versions, database);
     assert.deepEqual(await sizes(), { '': 1, key_1: 1010 });
     const functions = ['insert', 'update', 'delete'].map((event) => versions.sql.replace(/"$/, `_${event}"`));
@@ -171,7 +174,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
   it('are made of the records that a version without them left', async () => {
     const { url } = await testDatabase();
     const store = await openPostgresStore({ url });
-    const { id } = await store.transaction((tx) => tx.threads.insert(threadRecord('t', { accessKeys: ['admin'] })));
+    const { id } = await writing(store).threads.insert(threadRecord('t', { accessKeys: ['admin'] }));
     const database = databaseAt(url);
     for (const table of [threads, messages]) {
       const functions = ['insert', 'update', 'delete'].map((event) => table?.sql.replace(/"$/, `_${event}"`));
@@ -184,7 +187,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
     closedAtEnd(() => later.close());
     assert.equal(await later.threads.count({ where: { accessKeys: 'admin' } }), 1);
     // The version without them goes on.
-    await store.transaction((tx) => tx.threads.update(id, { status: 'archived' }));
+    await writing(store).threads.update(id, { status: 'archived' });
     await store.close();
     await agree(later);
   });

@@ -13,6 +13,7 @@ import { FULL } from '../support/full.ts';
 import { nodeArgs } from '../support/node-args.ts';
 import { databaseAt, startPostgres, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 import { auditRecord } from './records.ts';
 
 const LOCKER = fileURLToPath(new URL('postgres-locker.ts', import.meta.url));
@@ -86,7 +87,7 @@ describe('the database', { skip: withoutPostgres }, () => {
   it('is changed by a later version while transactions of others go from table to table', async () => {
     const { url } = await testDatabase();
     const serving = await openPostgresStore({ url });
-    const { id } = await serving.transaction((tx) => tx.skills.insert({ name: 'weaving' }));
+    const { id } = await writing(serving).skills.insert({ name: 'weaving' });
     const database = databaseAt(url);
     await database.query({ text: 'delete from record_tables' }); // as a version that indexes another member finds it
     let later: Promise<Awaited<ReturnType<typeof openPostgresStore>>> | undefined;
@@ -110,7 +111,7 @@ describe('the database', { skip: withoutPostgres }, () => {
     const { url } = await testDatabase();
     const first = await openPostgresStore({ url });
     for (let at = 0; at < 3; at += 1)
-      await first.transaction((tx) => tx.skills.insert({ name: `weaving ${at}`, description: 'Of baskets' }));
+      await writing(first).skills.insert({ name: `weaving ${at}`, description: 'Of baskets' });
     await first.close();
     const database = databaseAt(url);
     const forget = async (more: string) => {
@@ -123,10 +124,7 @@ describe('the database', { skip: withoutPostgres }, () => {
     const second = await openPostgresStore({ url });
     assert.equal((await second.search('skills', { text: 'baskets', limit: 5 })).count, 3);
     assert.equal((await second.search('skills', { text: 'basketz', limit: 5 })).count, 3, 'spelled nearly so');
-    await assert.rejects(
-      second.transaction((tx) => tx.skills.insert({ name: 'weaving 1' })),
-      UniqueTaken,
-    );
+    await assert.rejects(writing(second).skills.insert({ name: 'weaving 1' }), UniqueTaken);
     await second.close();
     await forget(`update skills set record = jsonb_set(record::jsonb, '{name}', '"weaving 1"')::json`);
     await assert.rejects(openPostgresStore({ url }), (error: Error) => {
@@ -232,7 +230,7 @@ describe('the store in the database', { skip: withoutPostgres }, () => {
   it('finds out whether a transaction was committed whose connection ended then, and does it once', async () => {
     const proxy = await startLossyProxy((await testDatabase()).url);
     const store = await openStore(proxy.url);
-    const insert = (name: string) => store.transaction((tx) => tx.skills.insert(skill(name)));
+    const insert = (name: string) => writing(store).skills.insert(skill(name));
     const count = (name: string) => store.skills.count({ where: { name } });
     proxy.loseCommit('answer');
     assert.equal((await insert('done')).name, 'done');

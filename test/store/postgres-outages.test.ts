@@ -6,6 +6,7 @@ import { closedAtEnd } from '../support/at-end.ts';
 import { callTool, mustCall, rest } from '../support/calls.ts';
 import { type DatabaseProxy, type Member, startDatabaseProxy, startMember } from '../support/cluster.ts';
 import { FULL } from '../support/full.ts';
+import { pluck } from '../support/pluck.ts';
 import {
   databaseAt,
   startPostgres,
@@ -146,10 +147,7 @@ describe('a server whose connections to the database swallow all bytes', { skip:
   it('answers reads and writes by other connections', async () => {
     proxy.swallow('those there are');
     const answers = await Promise.all([read(), read(), read()]);
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 200, 200],
-    );
+    assert.deepEqual(pluck(answers, 'status'), [200, 200, 200]);
     const written = await callTool(member, member.adminKey, 'create_skill', { name: 's', displayName: 'S' });
     assert.ok('output' in written, JSON.stringify(written));
   });

@@ -10,6 +10,7 @@ import { closedAtEnd } from '../support/at-end.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { principalOf, testFacts } from '../support/registry.ts';
 import { type StatementsProxy, startStatementsProxy } from '../support/statements.ts';
+import { writing } from '../support/writing.ts';
 import { versionOf } from './records.ts';
 
 const principal = principalOf({ type: 'session', id: 'usr_ann', scopes: ['*'] });
@@ -53,9 +54,9 @@ describe('calls on PostgreSQL', { skip: withoutPostgres }, () => {
         return (await tx.versions.find({ where: { entityType: 'agent', entityId: 'agt_late' }, limit: 10 })).records;
       });
     assert.deepEqual((await insert(1, 2)).map(({ revision }) => revision).sort(), [1, 2]);
-    const again = store.transaction((tx) => tx.versions.insert(versionOf('agt_late', 2)));
+    const again = writing(store).versions.insert(versionOf('agt_late', 2));
     await assert.rejects(again, (error) => error instanceof UniqueTaken && error.fields.includes('revision'));
-    await store.transaction((tx) => tx.versions.insert(versionOf('agt_late', 3)));
+    await writing(store).versions.insert(versionOf('agt_late', 3));
     assert.equal(await store.versions.count({ where: { entityType: 'agent', entityId: 'agt_late' } }), 3);
   });
 

@@ -10,6 +10,7 @@ import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { rounds } from '../support/full.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 import { testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
 
@@ -71,7 +72,7 @@ describe('opening after a crash', () => {
     const folder = await written(test, 2);
     const manifest = await readFile(join(folder, 'manifest'));
     const crashed = await openLowdbStore({ folder });
-    await crashed.transaction((tx) => tx.agents.insert(agentRecord('last')));
+    await writing(crashed).agents.insert(agentRecord('last'));
     await crashed.close();
     const whole = await readFile(join(folder, JOURNAL));
     const lastLine = whole.lastIndexOf(10, whole.length - 2) + 1;
@@ -81,7 +82,7 @@ describe('opening after a crash', () => {
       const store = await openLowdbStore({ folder });
       assert.equal(await store.agents.count({}), 2, `cut at ${cut}`);
       assert.equal(store.status().dropped?.length ?? 0, cut > lastLine ? 1 : 0);
-      if (count % 10 === 0) await store.transaction((tx) => tx.agents.insert(agentRecord('after')));
+      if (count % 10 === 0) await writing(store).agents.insert(agentRecord('after'));
       await store.close();
       if (count % 10 === 0) assert.equal((await contents(folder)).agents, 3);
     }
@@ -192,7 +193,7 @@ describe('opening after a crash', () => {
   it('migrates snapshot and journals of an older format', async (test) => {
     const folder = await written(test, 2, { compactBytes: 1 });
     const older = await openLowdbStore({ folder });
-    await older.transaction((tx) => tx.agents.insert(agentRecord('journaled')));
+    await writing(older).agents.insert(agentRecord('journaled'));
     await older.close();
     const rename = (collection: string, record: Record<string, unknown>) =>
       collection === 'agents' ? { ...record, displayName: `${record.displayName} (migrated)` } : record;
@@ -219,7 +220,7 @@ describe('opening after a crash', () => {
       const store = await openLowdbStore({ folder });
       assert.deepEqual(await store.settings.get(SETTINGS_ID), earlier);
       const same = { workspaceName: settings?.workspaceName };
-      assert.deepEqual(await store.transaction((tx) => tx.settings.update(SETTINGS_ID, same)), earlier);
+      assert.deepEqual(await writing(store).settings.update(SETTINGS_ID, same), earlier);
       await store.close();
     });
 
@@ -245,7 +246,7 @@ describe('opening after a crash during the first start', () => {
       for (let agents = 0; agents < 3; agents += 1) {
         const store = await openLowdbStore({ folder });
         assert.equal(await store.agents.count({}), agents);
-        await store.transaction((tx) => tx.agents.insert(agentRecord(`a${agents}`)));
+        await writing(store).agents.insert(agentRecord(`a${agents}`));
         await store.close();
       }
     }
@@ -271,7 +272,7 @@ describe('opening after a crash during compaction', () => {
       const folder = await written(test, 3);
       await writeFile(join(folder, 'journal-00000002.ndjson'), half);
       const store = await openLowdbStore({ folder });
-      await store.transaction((tx) => tx.agents.insert(agentRecord('next')));
+      await writing(store).agents.insert(agentRecord('next'));
       await store.close();
       assert.deepEqual(await contents(folder), { agents: 4, audit: 3 });
     }
@@ -293,7 +294,7 @@ describe('opening after a crash during compaction', () => {
     const folder = await written(test, 20);
     const old = await readFile(join(folder, JOURNAL));
     const store = await openLowdbStore({ folder, compactBytes: 1 });
-    await store.transaction((tx) => tx.agents.insert(agentRecord('last')));
+    await writing(store).agents.insert(agentRecord('last'));
     await compacted(folder);
     await store.close();
     await writeFile(join(folder, JOURNAL), old);
@@ -335,7 +336,7 @@ async function breakCompaction(folder: string, agents: number): Promise<void> {
   const store = await openLowdbStore({ folder, files, compactBytes: 1, compactRetryMs: 1 });
   for (let at = 0; at < agents; at += 1) {
     const before = failed;
-    await store.transaction((tx) => tx.agents.insert(agentRecord(`late${at}`)));
+    await writing(store).agents.insert(agentRecord(`late${at}`));
     await until(() => failed > before && store.status().lastError !== undefined);
   }
   assert.match(store.status().lastError ?? '', /stopped here/);

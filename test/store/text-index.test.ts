@@ -10,6 +10,7 @@ import type { Row } from '../../store/row.ts';
 import { rounds } from '../support/full.ts';
 import { workMs } from '../support/processor-time.ts';
 import { fc } from '../support/property.ts';
+import { writing } from '../support/writing.ts';
 import { FailingFiles } from './failing-files.ts';
 import { testFolder } from './folders.ts';
 import { memoryRecord } from './records.ts';
@@ -168,7 +169,7 @@ describe('the index of words', () => {
       turns += 1;
     }, 0);
     test.after(() => clearInterval(turning));
-    await store.transaction((tx) => tx.memories.delete('mem_2998'));
+    await writing(store).memories.delete('mem_2998');
     const counts = ['some', 'word2999', 'xyz'].map(
       async (text) => (await store.search('memories', { text, limit: 1 })).count,
     );
@@ -179,11 +180,11 @@ describe('the index of words', () => {
   it('takes back what the disk refused', async (test) => {
     const files = new FailingFiles();
     const store = await openLowdbStore({ folder: await testFolder(test), files, probeMs: 60_000 });
-    await store.transaction((tx) => tx.memories.insert(memoryRecord('walrus', { id: 'mem_kept' })));
+    await writing(store).memories.insert(memoryRecord('walrus', { id: 'mem_kept' }));
     files.failure = 'sync';
     const results = await Promise.allSettled([
-      store.transaction((tx) => tx.memories.update('mem_kept', { content: 'penguin' })),
-      store.transaction((tx) => tx.memories.insert(memoryRecord('penguin'))),
+      writing(store).memories.update('mem_kept', { content: 'penguin' }),
+      writing(store).memories.insert(memoryRecord('penguin')),
     ]);
     for (const result of results) assert.ok(result.status === 'rejected' && result.reason instanceof StoreUnavailable);
     assert.equal((await store.search('memories', { text: 'penguin', limit: 1 })).count, 0);

@@ -5,6 +5,7 @@ import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { writing } from '../support/writing.ts';
 import { testFolder } from './folders.ts';
 import { databaseDump, partsOf, storedParts, unpackFolder } from './version-1.ts';
 
@@ -24,7 +25,7 @@ async function assertGoesOn(kind: 'folder' | 'database', open: () => Promise<Sto
   const store = await open();
   assertKept(await partsOf(store), storedParts(kind), kind);
   const [first = assert.fail()] = (await store.documents.find({ limit: 1 })).records;
-  const document = await store.transaction((tx) => tx.documents.update(first.id, { title: 'Changed' }));
+  const document = await writing(store).documents.update(first.id, { title: 'Changed' });
   assert.equal(document.revision, first.revision + 1);
   await store.close();
   const again = await open();

@@ -4,6 +4,7 @@ import { mustCall } from '../../support/calls.ts';
 import { send } from '../../support/http.ts';
 import { answerOf, CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
 import { serverForTests } from '../../support/server.ts';
+import { writing } from '../../support/writing.ts';
 
 /** Requests are counted by address. */
 const server = serverForTests({ TRUSTED_PROXIES: 'loopback' });
@@ -121,9 +122,13 @@ describe('the authorization endpoint', () => {
     const refused = 'steam://run/1';
     for (const kind of ['registered', 'made'] as const) {
       const clientId = `ocl_${kind}`;
-      await server.store.transaction((tx) =>
-        tx.oauthClients.insert({ clientId, kind, name: kind, redirectUris: [CALLBACK, refused], metadata: {} }),
-      );
+      await writing(server.store).oauthClients.insert({
+        clientId,
+        kind,
+        name: kind,
+        redirectUris: [CALLBACK, refused],
+        metadata: {},
+      });
       const at = (redirect_uri: string) => asked({ client_id: clientId, redirect_uri }, () => {}, ELSEWHERE);
       assert.equal((await at(CALLBACK)).status, 303);
       assert.equal((await at(refused)).status, kind === 'made' ? 303 : 400);

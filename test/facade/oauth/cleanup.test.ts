@@ -5,6 +5,7 @@ import { makeRoom, removeUnusedClients } from '../../../facade/oauth/unused-clie
 import { mustCall } from '../../support/calls.ts';
 import { OAuthClient } from '../../support/oauth.ts';
 import { serverForTests } from '../../support/server.ts';
+import { writing } from '../../support/writing.ts';
 
 const server = serverForTests({ TRUSTED_PROXIES: 'loopback' });
 const HOUR = 60 * 60_000;
@@ -75,12 +76,12 @@ describe('a client that made itself known', () => {
         networkHash,
       };
       const clientId = `client ${Math.random()}`;
-      await store.transaction((tx) => tx.oauthClients.insert({ ...kept, clientId, ...(lastUsedAt && { lastUsedAt }) }));
+      await writing(store).oauthClients.insert({ ...kept, clientId, ...(lastUsedAt && { lastUsedAt }) });
       return clientId;
     };
     const isThere = async (clientId: string) => (await store.oauthClients.count({ where: { clientId } })) === 1;
     const others = await store.oauthClients.find({ where: { kind: 'registered' }, limit: 100 });
-    for (const { id } of others.records) await store.transaction((tx) => tx.oauthClients.delete(id));
+    for (const { id } of others.records) await writing(store).oauthClients.delete(id);
     const known = await from('many', server.clock.in(0));
     const many = [await from('many'), await from('many')];
     const few = await from('few');

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { mustCall, rest } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
 import { CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
+import { pluck } from '../../support/pluck.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { signIn } from '../../support/sign-in.ts';
 import { until } from '../../support/until.ts';
@@ -327,10 +328,7 @@ describe('the consent page', () => {
       await browser.send({ decision: 'allow' }, { 'Sec-Fetch-Site': 'cross-site' }),
       await browser.post(url.href, new URLSearchParams({ decision: 'allow', give: 'read' })),
     ];
-    assert.deepEqual(
-      refusals.map(({ status }) => status),
-      [403, 403],
-    );
+    assert.deepEqual(pluck(refusals, 'status'), [403, 403]);
     const form = /name="form" value="([^"]*)"/.exec(text)?.[1] ?? '';
     const other = browserOfAdmin();
     await other.open(`${server.baseUrl}/sign-in`);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { mustCall, rest } from '../../support/calls.ts';
 import { CALLBACK, OAuthClient } from '../../support/oauth.ts';
+import { pluck } from '../../support/pluck.ts';
 import { serverForTests } from '../../support/server.ts';
 import { placesWith } from '../../support/store.ts';
 
@@ -136,10 +137,7 @@ describe('a refresh token', () => {
   it('may be used again for 10 seconds, as hosts refresh at the same time from several places', async () => {
     const { client, tokens } = await connect();
     const answers = await Promise.all(Array.from({ length: 4 }, () => client.refresh(tokens.refresh_token)));
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 200, 200, 200],
-    );
+    assert.deepEqual(pluck(answers, 'status'), [200, 200, 200, 200]);
     assert.equal(new Set(answers.map(({ body }) => body.refresh_token)).size, 4);
     server.clock.pass(9_000);
     assert.equal((await client.refresh(tokens.refresh_token)).status, 200);

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { stoppedAtEnd } from '../../support/at-end.ts';
 import { callTool, mustCall, rest } from '../../support/calls.ts';
+import { pluck } from '../../support/pluck.ts';
 import { WebClient } from '../../support/web-client.ts';
 import { ADA, askForLink, nextLink, signInAudit, signInByMail, startWorkspace, type Workspace } from './workspace.ts';
 
@@ -256,10 +257,7 @@ describe('asking for a link', () => {
   it('is refused when it is done too often', async () => {
     const answers = [];
     for (let count = 0; count < 6; count += 1) answers.push(await askForLink(workspace, 'often@example.com'));
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 200, 200, 200, 200, 429],
-    );
+    assert.deepEqual(pluck(answers, 'status'), [200, 200, 200, 200, 200, 429]);
     assert.equal(answers[5]?.heading, 'Too many attempts');
     assert.ok(Number(answers[5]?.headers.get('Retry-After')) > 0);
   });

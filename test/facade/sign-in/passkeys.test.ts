@@ -3,9 +3,11 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { Authenticator, type Lies } from '../../support/authenticator.ts';
 import { callsOf, type RestAnswer, rest } from '../../support/calls.ts';
+import { pluck } from '../../support/pluck.ts';
 import { serverForTests, startTestServer } from '../../support/server.ts';
 import { signIn } from '../../support/sign-in.ts';
 import { WebClient } from '../../support/web-client.ts';
+import { writing } from '../../support/writing.ts';
 
 const server = serverForTests({ HOST: 'localhost', TRUSTED_PROXIES: 'loopback' });
 const { must, refused } = callsOf(server);
@@ -220,10 +222,9 @@ describe('a passkey', () => {
       const asked = await ada.browser.ask(path);
       return ada.browser.ask('/sign-in/passkey/confirm', { answer: authenticator.use(asked.body) });
     };
-    assert.deepEqual(
-      (await ada.browser.ask('/sign-in/passkey/confirm')).body.allowCredentials.map(({ id }: { id: string }) => id),
-      [ada.authenticator.id],
-    );
+    assert.deepEqual(pluck((await ada.browser.ask('/sign-in/passkey/confirm')).body.allowCredentials, 'id'), [
+      ada.authenticator.id,
+    ]);
     assert.equal((await confirm(bob.authenticator)).status, 401);
     assert.equal((await confirm(ada.authenticator, '/sign-in/passkey')).status, 401);
     await refused('create_api_key', { name: 'x', scopes: ['read'] }, session);
@@ -252,10 +253,7 @@ describe('adding a passkey', () => {
     const [ada, bob] = [await withPasskey(), await person()];
     const { browser } = ada;
     const asked = async () => (await browser.ask('/sign-in/passkey/new')).body;
-    assert.deepEqual(
-      (await asked()).excludeCredentials.map(({ id }: { id: string }) => id),
-      [ada.authenticator.id],
-    );
+    assert.deepEqual(pluck((await asked()).excludeCredentials, 'id'), [ada.authenticator.id]);
     const add = (answer: string, at = browser) => at.ask('/sign-in/passkey/new', { name: 'x', answer });
     const made = async (lies: Lies) => new Authenticator(server.baseUrl).make(await asked(), lies);
     for (const lie of [
@@ -278,7 +276,7 @@ describe('adding a passkey', () => {
     assert.ok(record);
     for (let count = 2; count < 20; count += 1) {
       const { id: _, createdAt: __, updatedAt: ___, revision: ____, ...members } = record;
-      await server.store.transaction((tx) => tx.passkeys.insert({ ...members, credentialId: `more-${count}` }));
+      await writing(server.store).passkeys.insert({ ...members, credentialId: `more-${count}` });
     }
     assert.match((await add(await made({}))).body.error, /20 passkeys/);
   });
