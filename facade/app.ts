@@ -7,17 +7,16 @@ import type { Telemetry } from '../tools/core/telemetry/telemetry.ts';
 import type { Issuer } from '../tools/sign-in/issuer.ts';
 import { proxyTest } from './config/trusted-proxies.ts';
 import { type AdmissionOptions, authenticate, confine } from './http/admit.ts';
+import type { OnUncaught } from './http/answer-errors.ts';
 import { answerErrors, type ErrorOptions } from './http/answer-errors.ts';
 import { CompressedPrefix } from './http/compressed-prefix.ts';
-import { findEndpoint, mcpDoor, openDoor } from './http/endpoints.ts';
+import { findEndpoint, mcpDoor, openDoor, requireKnownParameters } from './http/endpoints.ts';
 import { belowApi, browserAccess, type Middleware, requestLog, toExpress } from './http/middleware.ts';
 import { measureRequests } from './http/observed-request.ts';
-import { requireKnownParameters } from './http/query-parameters.ts';
 import type { Readiness } from './http/readiness.ts';
 import type { Endpoint } from './http/request-context.ts';
 import { sendError, sendErrorBody } from './http/respond.ts';
 import type { SessionCookies } from './http/session-cookie.ts';
-import type { OnUncaught } from './http/uncaught.ts';
 import type { WebhookDoor } from './http/webhook-door.ts';
 import { MCP_PATH, mcpEndpoints } from './mcp/endpoints.ts';
 import type { McpEndpoint } from './mcp/mcp.ts';
@@ -35,7 +34,6 @@ export interface AppOptions extends AdmissionOptions, ErrorOptions {
   readonly telemetry: Telemetry;
   /** Serve paths that are not endpoints, and pass on unknown paths. */
   readonly pages: readonly Middleware[];
-  /** The pages that say how jobs are done. */
   readonly guides: readonly Endpoint[];
   readonly baseUrl: string;
   readonly allowedOrigins: readonly string[];
@@ -45,7 +43,6 @@ export interface AppOptions extends AdmissionOptions, ErrorOptions {
   readonly onUncaught: OnUncaught;
 }
 
-/** The Express app, and what answers each request by it. */
 interface App {
   readonly express: Express;
   readonly answer: RequestListener;
@@ -131,7 +128,6 @@ function metricsEndpoint(registry: Registry): Endpoint {
   };
 }
 
-/** The keys by which others check our ID tokens. */
 function keysEndpoint(issuer: Issuer): Endpoint {
   return {
     open: true,

@@ -1,17 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ToolError } from '../tools/core/errors.ts';
-import { acceptedTypes, namesEvents } from './http/accept.ts';
 import { html } from './http/html.ts';
 import { READY_PATH, sendReadiness } from './http/readiness.ts';
 import { contextOf, type RequestContext } from './http/request-context.ts';
 import { sendError } from './http/respond.ts';
-import { isBelowApi } from './http/target.ts';
+import { acceptedTypes, isBelowApi, namesEvents } from './http/target.ts';
 import { RpcError, rpcErrorJson } from './mcp/message.ts';
 import { sendJsonText } from './mcp/response-writer.ts';
 import { openToPages, problemOf, sendProblem } from './oauth/answers.ts';
 import { sendPage } from './sign-in/layout.ts';
 
-/** A start takes a second or a few. */
 const SOON_SECONDS = 1;
 const MESSAGE = 'The server is starting; ask again soon.';
 const STARTING = new ToolError('unavailable', MESSAGE, { retryAfterSeconds: SOON_SECONDS });
@@ -21,10 +19,7 @@ const RPC_ERROR = rpcErrorJson(null, new RpcError(-32000, MESSAGE));
 const MCP_PATH = /^\/api\/(v1|capsules\/[^/]+)\/mcp$/;
 const OAUTH_PATH = /^\/(oauth|\.well-known\/(oauth-[^/]+|openid-configuration))(\/|$)/;
 
-/**
- * Answers every request before the server can judge who calls, in the form that its client reads: nothing is said about credentials and
- * paths.
- */
+/** Answers before the server can judge who calls, in the form that the client reads, and says nothing about credentials and paths. */
 export function answerBeforeStart(request: IncomingMessage, response: ServerResponse): void {
   const context = contextOf(response);
   const { target } = context;

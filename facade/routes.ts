@@ -14,7 +14,6 @@ function route(method: Method, path: string, tool: string, status: number, summa
   return { method, path, tool, status, ...(summary !== undefined && { summary }) };
 }
 
-/** Every REST operation that is a tool call, in the order of the document. */
 export const routes: readonly Route[] = [
   route('POST', '/api/v1/auth/session', 'create_session', 201),
   route('GET', '/api/v1/auth/session', 'get_session', 200),

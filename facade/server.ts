@@ -25,6 +25,7 @@ import { answerBeforeStart } from './before-start.ts';
 import type { Config } from './config/config.ts';
 import { createDashboard, type Dashboard } from './dashboard/server/dashboard.ts';
 import { createGuidePages } from './guides/pages.ts';
+import { createOnUncaught, type OnUncaught } from './http/answer-errors.ts';
 import { createAuthenticator } from './http/authenticate.ts';
 import { CapsuleAccess } from './http/capsule-access.ts';
 import { createGuards } from './http/guards.ts';
@@ -32,12 +33,11 @@ import { Readiness } from './http/readiness.ts';
 import { RefusedRequests } from './http/refused-requests.ts';
 import { type HttpServer, listen } from './http/server.ts';
 import { createSessionCookies } from './http/session-cookie.ts';
-import { createOnUncaught, type OnUncaught } from './http/uncaught.ts';
 import { WebhookDoor } from './http/webhook-door.ts';
 import { createAccountHandlers } from './integrations/handlers.ts';
 import { factsOf, type Groups, liveCatalog } from './launch/facts.ts';
-import { type Failed, failuresIn } from './launch/failures.ts';
-import { oneAtATime } from './launch/one-at-a-time.ts';
+import { type Failed, failuresIn } from './launch/logger.ts';
+import { oneAtATime } from './launch/open-store.ts';
 import { NEW_SIGNING_KEY, readSecrets, type ServerSecrets } from './launch/secrets.ts';
 import { createUpstreams, startUpstreams } from './launch/upstreams.ts';
 import { startWebhooks } from './launch/webhooks.ts';
@@ -57,7 +57,6 @@ export interface RunningServer {
   readonly signIn: SignIn;
   /** Builds the dashboard if it is not built yet. Otherwise the first page that is asked for waits for it. */
   prepareDashboard(): Promise<void>;
-  /** Takes an error that no code expected. */
   readonly onUncaught: OnUncaught;
   /** Says at `/readyz` that no more calls should come, and goes on answering. */
   leave(): void;
@@ -78,13 +77,11 @@ export interface Fixtures extends Pick<McpOptions, 'answerFirst'> {
 }
 
 interface StartOptions extends Fixtures {
-  /** Who waits for the start. */
   readonly opening?: OpenProgress;
   /** Called once the port is taken, before any credential is judged: until it resolves, every request is answered 503. */
   prepare?(): Promise<void>;
 }
 
-/** Starts all doors on an open store. */
 export async function startServer(
   config: Config,
   opened: Store,
@@ -204,7 +201,6 @@ function closingOf({ capsules, webhooks, authorization }: AppOptions): (Closing 
   return [capsules.use, webhooks, authorization];
 }
 
-/** What every part of a server is made with. */
 interface Base {
   readonly config: Config;
   readonly store: Store;
@@ -219,7 +215,6 @@ interface Base {
   now(): Date;
 }
 
-/** How people sign in: links and ID tokens, the mails that contain links, and the external provider. */
 function createPeople(
   { config, store, logger, baseUrl, secrets, refused, now, onFailure: onBackgroundFailure }: Base,
   onFailure: (cause: unknown, call: Failed) => void,
@@ -238,7 +233,6 @@ function createPeople(
   };
 }
 
-/** What the app needs at its doors: who may come in, and the pages beside the API. */
 function createDoors(
   base: Base,
   people: ReturnType<typeof createPeople>,

@@ -1,6 +1,9 @@
+import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir } from 'node:fs/promises';
+import { setPriority, constants as system } from 'node:os';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Backup } from '../../resources/backup.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import { StoreBusy } from '../../store/errors.ts';
@@ -8,20 +11,15 @@ import { listBackups, makeBackup, pruneBackups } from '../../store/lowdb/retaine
 import { type PeriodicTask, startPeriodicTask } from '../../store/periodic-task.ts';
 import type { BackupState, Backups } from '../../tools/backups.ts';
 import type { Dependency } from '../../tools/core/registry/context.ts';
-import type { BackupSettings } from '../config/backup-config.ts';
-import { isOverdue, NEVER, nextTime } from '../config/backup-schedule.ts';
-import { copyInProcess } from './copy-process.ts';
+import { type BackupSettings, isOverdue, NEVER, nextTime } from '../config/data-config.ts';
 
-/** How often the schedule and the folder are looked at. */
 const LOOK_MS = 20_000;
-/** When to try again after a failure. */
 const RETRY_MS = 15 * 60_000;
 
 interface BackupsParts extends BackupSettings {
   readonly dataDir: string;
   now(): Date;
   onFailure(cause: unknown): void;
-  /** Copies the data folder into an empty one. */
   readonly copy?: (dataDir: string, target: string, signal: AbortSignal) => Promise<unknown>;
 }
 
@@ -37,7 +35,6 @@ export class ServerBackups implements Backups, Dependency {
   readonly #ending = new AbortController();
   #last: Backup | undefined;
   #failure: Failure | undefined;
-  /** Why nothing can be written into the folder. */
   #refusal: string | undefined;
   #makingSince: Date | undefined;
   #making: Promise<unknown> = Promise.resolve();
@@ -69,7 +66,6 @@ export class ServerBackups implements Backups, Dependency {
     }
   }
 
-  /** Makes a backup if one is due, including one missed while no server ran. */
   async look(): Promise<void> {
     await this.#inspect();
     if (this.#isDue()) await this.make().catch(() => {}); // the state says what failed
@@ -169,4 +165,39 @@ export function createBackups(
   { store, now, onFailure }: Pick<BackupsParts, 'now' | 'onFailure'> & { readonly store: { readonly kind: string } },
 ): ServerBackups | undefined {
   return backups && store.kind === 'lowdb' ? new ServerBackups({ ...backups, dataDir, now, onFailure }) : undefined;
+}
+
+const LAUNCH = fileURLToPath(new URL('../launch/launch.mjs', import.meta.url));
+const MOST_SAID = 2000;
+
+/** Runs `backup` in a process of its own, since opening the copy takes the memory and time of a start. It ends with this process. */
+function copyInProcess(dataDir: string, target: string, signal: AbortSignal): Promise<void> {
+  const child = fork(LAUNCH, ['commands/backup', target], {
+    env: { ...process.env, DATA_DIR: dataDir, DATABASE_URL: '' },
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    signal,
+    killSignal: 'SIGKILL',
+  });
+  giveWay(child.pid);
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(0, MOST_SAID);
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => child.pid === undefined && reject(error));
+    child.once('close', (code, killed) => {
+      const [reason = ''] = said.trim().split('\n');
+      if (code === 0) resolve();
+      else reject(new Error(reason || `the program ended with ${killed ?? code}`));
+    });
+  });
+}
+
+function giveWay(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, system.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // The copy is made all the same where the system does not let it.
+  }
 }

@@ -4,7 +4,6 @@ import { readConfig } from '../config/config.ts';
 import { howToRun } from '../config/how-to-run.ts';
 import { explainExit } from './explain-exit.ts';
 
-/** Copies a consistent snapshot of the data folder, also while the server runs. */
 async function main([target, ...rest]: readonly string[]): Promise<void> {
   if (target === undefined || rest.length > 0) {
     console.error(

@@ -11,10 +11,8 @@ const environment = z.object({
 });
 type Environment = z.output<typeof environment>;
 
-/** How the commands reach the running server. */
 export interface ClientConfig {
   readonly mcpUrl: URL;
-  /** An API key, or the token of a capsule. */
   readonly apiKey: string;
 }
 

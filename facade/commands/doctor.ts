@@ -1,13 +1,13 @@
+import type { IntegrationHealth, SetupFinding } from '../../resources/health.ts';
+import { OperatorError } from '../../store/errors.ts';
 import { type Config, ConfigError, readConfig } from '../config/config.ts';
 import { examine } from '../doctor/examine.ts';
-import { type Finding, fail, withoutSecrets } from '../doctor/finding.ts';
-import { askServer } from './ask-server.ts';
+import { type Finding, fail, ok, reasonOf, warn, withoutSecrets } from '../doctor/finding.ts';
+import { type ClientConfig, readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
+import { callServer } from './server-call.ts';
 
-/**
- * Has the running server check itself, or checks the configuration of this shell where none answers: one line for each thing, and what to do
- * about it. Ends with 1 where something fails.
- */
+/** One line for each finding of the running server, or of the configuration of this shell. Ends with 1 where something fails. */
 async function main(): Promise<void> {
   const findings = await diagnose(process.env);
   for (const { level, about, text } of findings)
@@ -33,3 +33,55 @@ async function diagnose(env: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
 }
 
 main().catch(explainExit);
+
+const ABOUT = 'server';
+const WAIT_MS = 3000;
+const OF_SHELL = 'what follows is the configuration of this shell, not that of a server';
+
+/** What the doctor knows of the running server: its own findings, or why only the configuration of the shell can be looked at. */
+type ExaminedBy = { readonly byServer: readonly Finding[] } | { readonly byShell: readonly Finding[] };
+
+async function askServer(env: NodeJS.ProcessEnv): Promise<ExaminedBy> {
+  const address = env.BASE_URL?.trim() || `http://127.0.0.1:${env.PORT?.trim() || 3000}`;
+  if (!(await answers(address))) return { byShell: [ok(ABOUT, `No server answers at ${address}: ${OF_SHELL}.`)] };
+  if (!env.API_KEY?.trim()) {
+    const next = 'set API_KEY to an admin key, so that the server is asked';
+    return { byShell: [warn(ABOUT, `A server answers at ${address}, but ${OF_SHELL}: ${next}.`)] };
+  }
+  try {
+    const config = readClientConfig({ ...env, BASE_URL: address });
+    const found = ok(ABOUT, `The server at ${address} says what follows of itself, whatever is set in this shell.`);
+    return { byServer: [found, ...(await findingsOf(config))] };
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return { byShell: [fail(ABOUT, `The server at ${address} could not be asked (${reasonOf(error)}): ${OF_SHELL}.`)] };
+  }
+}
+
+async function findingsOf(config: ClientConfig): Promise<Finding[]> {
+  const { findings } = await outputOf<{ readonly findings: readonly SetupFinding[] }>(config, 'check_setup');
+  const { integrations } = await outputOf<{ readonly integrations: readonly IntegrationHealth[] }>(
+    config,
+    'get_system_health',
+  );
+  const health = integrations.map(({ name, status, lastError = status }) => {
+    if (status === 'ok') return ok(name, 'It works.');
+    return status === 'down' ? fail(name, lastError) : warn(name, lastError);
+  });
+  return [...findings, ...health];
+}
+
+async function outputOf<Output>(config: ClientConfig, tool: string): Promise<Output> {
+  const answer = await callServer(config, tool, {});
+  if ('output' in answer) return answer.output as Output; // as the tool declares it
+  throw new OperatorError('refusal' in answer ? answer.refusal : answer.failure.error);
+}
+
+async function answers(address: string): Promise<boolean> {
+  try {
+    const { status } = await fetch(`${address.replace(/\/+$/, '')}/readyz`, { signal: AbortSignal.timeout(WAIT_MS) });
+    return status === 200 || status === 503;
+  } catch {
+    return false;
+  }
+}

@@ -21,7 +21,6 @@ interface Page {
   readonly nextCursor: string | null;
 }
 
-/** Prints the entries as they come, no faster than they are read. */
 async function main(args: readonly string[]): Promise<void> {
   const range = rangeOf(args);
   const client = readClientConfig(process.env);

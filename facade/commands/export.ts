@@ -13,7 +13,6 @@ const USAGE = `Usage: ${howToRun('export')} <file>
 Writes all that is stored into a new file, also while the server runs: records, versions, the audit log and imported rows. Another store
 takes it with ${howToRun('import-all')} <file>. A PostgreSQL database must not change meanwhile. Secrets of integrations stay sealed in it. Keep the file as safe as the data.`;
 
-/** Writes all that is stored into a file, for another store. */
 async function main([file, ...rest]: readonly string[]): Promise<void> {
   if (file === undefined || rest.length > 0) {
     console.error(USAGE);

@@ -16,7 +16,6 @@ Puts all that ${howToRun('export')} wrote into an empty store, and compares both
 interrupted goes on when it is begun again with the same file.
 --without-keys: also where SECRETS_KEY does not open the secrets in the file, which must be given anew then.`;
 
-/** Puts a whole export into an empty store. */
 async function main(args: readonly string[]): Promise<void> {
   const { file, withoutKeys } = readArguments(args);
   const config = readConfig(process.env);

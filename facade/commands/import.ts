@@ -6,13 +6,12 @@ import { importedRows, type RowType, rowType } from '../../resources/imported-ro
 import { OperatorError } from '../../store/errors.ts';
 import { checkRow } from '../../tools/analytics/import-records.ts';
 import { howToRun } from '../config/how-to-run.ts';
-import type { CsvRow } from '../import/csv-row.ts';
+import type { CsvRow } from '../import/presets.ts';
 import { type MappedRow, presets } from '../import/presets.ts';
 import { type ClientConfig, readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
 import { columnsFor } from './import/columns.ts';
-import { type ReadLine, readRows } from './import/file.ts';
-import { ProgressLine } from './import/progress.ts';
+import { ProgressLine, type ReadLine, readRows } from './import/file.ts';
 import { callServer } from './server-call.ts';
 
 const USAGE = `Usage: ${howToRun('import')} <type> <file.csv|file.ndjson|file.parquet> [--map <columns>] [--dry-run]
@@ -30,7 +29,6 @@ Environment: API_KEY (required, scope admin or grant user:import), BASE_URL (def
 const BATCH_ROWS = 10_000;
 const BATCH_BYTES = 3_000_000;
 const MOST_SHOWN = 100;
-/** How long the server is left alone when it says that calls come too fast. */
 const WAIT_MS = 2000;
 
 interface Sum {
@@ -84,7 +82,6 @@ class ImportRun {
   readonly #options: ImportOptions;
   readonly #progress: ProgressLine;
   readonly #sum: Sum = { created: 0, updated: 0, unchanged: 0, refused: 0 };
-  /** How many rows a map left out, by the reason. */
   readonly #leftOut = new Map<string, number>();
   #batch: Row[] = [];
   #bytes = 0;
@@ -121,7 +118,6 @@ class ImportRun {
     return refused > 0 ? 1 : 0;
   }
 
-  /** Gives the batch to the server once that has done with the one before. */
   async #next(): Promise<void> {
     await this.#sending;
     const batch = this.#batch.splice(0);

@@ -3,7 +3,6 @@ import { OperatorError } from '../../store/errors.ts';
 import { howToRun } from '../config/how-to-run.ts';
 import type { ClientConfig } from './client-config.ts';
 
-/** The answer of the running server: the tool's output, its error body, or why no tool was called. */
 type ServerAnswer = { readonly output: unknown } | { readonly failure: Failure } | { readonly refusal: string };
 
 interface Failure {

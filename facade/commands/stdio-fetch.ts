@@ -1,10 +1,7 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { howToRun } from '../config/how-to-run.ts';
 
-/**
- * A `fetch` for a client that must answer every request that it passes on. Where the server cannot be reached or refuses the request
- * itself, it returns a JSON-RPC error for the request, instead of throwing.
- */
+/** A `fetch` that answers every request: a server that is away or refuses the request itself becomes a JSON-RPC error. */
 export const answeringFetch: FetchLike = async (url, init) => {
   if (init?.method !== 'POST') return fetch(url, init);
   const { id } = JSON.parse(String(init.body)) as { readonly id?: string | number };

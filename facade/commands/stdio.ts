@@ -5,13 +5,9 @@ import { readClientConfig } from './client-config.ts';
 import { explainExit } from './explain-exit.ts';
 import { answeringFetch } from './stdio-fetch.ts';
 
-/** How long to wait for the last answers after standard input has ended. */
 const LAST_ANSWERS_MS = 10_000;
 
-/**
- * The stdio door, for clients such as Claude Desktop. It passes JSON-RPC messages unchanged between standard input and output and the
- * running server, in every protocol revision. Only messages of the protocol go to standard output.
- */
+/** The stdio door: passes messages of every revision unchanged. Only messages of the protocol go to standard output. */
 async function main(): Promise<void> {
   const { mcpUrl, apiKey } = readClientConfig(process.env);
   const transport = new StreamableHTTPClientTransport(mcpUrl, {
@@ -80,7 +76,6 @@ class Requests {
   }
 }
 
-/** The message on the line. A line without a message is answered with an error. */
 function parse(line: string): JSONRPCMessage | undefined {
   if (line.trim() === '') return undefined;
   try {

@@ -9,7 +9,6 @@ Calls a tool of the running server and prints its output as JSON.
 Environment: API_KEY (required), BASE_URL (default http://127.0.0.1:3000), CAPSULE_ID where API_KEY is the token of a capsule.
 Example: ${howToRun('tool')} get_agent '{"id": "agt_…"}'`;
 
-/** Prints the output of the call on standard output, or the error on standard error. Returns the exit code. */
 async function main([name, json = '{}', ...rest]: readonly string[]): Promise<number> {
   if (name === undefined || rest.length > 0) return refuse(USAGE);
   const config = readClientConfig(process.env);

@@ -4,15 +4,12 @@ import { email, namesUser } from '../../resources/fields.ts';
 import { OperatorError } from '../../store/errors.ts';
 import { prefixOf } from '../../tools/core/access/key-secret.ts';
 import { validationMessage } from '../../tools/core/registry/validation-messages.ts';
-import type { ModelSettings } from '../../tools/models/models.ts';
-import type { StorageLimits } from '../../tools/usage/storage-meter.ts';
-import { type BackupSettings, backupEnvironment, backupSettings } from './backup-config.ts';
-import { type IntegrationSettings, integrationEnvironment, integrationSettings } from './integration-config.ts';
+import { backupEnvironment, backupSettings, storageEnvironment, storageLimits } from './data-config.ts';
+import { integrationEnvironment, integrationSettings } from './integration-config.ts';
 import { modelEnvironment, modelProblems, modelSettings } from './model-config.ts';
 import { SHORTEST_SECRET } from './secret-files.ts';
-import { type SignInSettings, signInEnvironment, signInProblems, signInSettings } from './sign-in-config.ts';
-import { storageEnvironment, storageLimits } from './storage-config.ts';
-import { type TelemetrySettings, telemetryEnvironment, telemetrySettings } from './telemetry-config.ts';
+import { signInEnvironment, signInProblems, signInSettings } from './sign-in-config.ts';
+import { telemetryEnvironment, telemetrySettings } from './telemetry-config.ts';
 import { isProxyName } from './trusted-proxies.ts';
 
 const origin = z
@@ -28,10 +25,6 @@ const list = z
       .map((part) => part.trim())
       .filter(Boolean),
   );
-
-function isDatabaseUrl(text: string): boolean {
-  return /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
-}
 
 /** Every environment variable that the server reads, with its default. */
 const environment = z.object({
@@ -57,7 +50,10 @@ const environment = z.object({
     .describe('Memory for imported rows and metrics, in MB. What does not fit lies in DATA_DIR meanwhile.'),
   DATABASE_URL: z
     .string()
-    .refine(isDatabaseUrl, 'must have the form postgres://user:password@host:5432/database')
+    .refine(
+      (text) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text),
+      'must have the form postgres://user:password@host:5432/database',
+    )
     .optional()
     .describe('PostgreSQL database that keeps the data, 15 or newer. Default: the embedded store in DATA_DIR.'),
   DATABASE_CONNECTIONS: z.coerce
@@ -129,45 +125,22 @@ const environment = z.object({
     .describe('How long a connection on which nobody was authenticated waits for its next request.'),
 });
 
-export interface Config extends SignInSettings, IntegrationSettings {
-  readonly maxConnections: number;
-  readonly firstRequestMs: number;
-  readonly telemetry: TelemetrySettings;
-  readonly host: string;
-  readonly port: number;
-  /** Without a trailing slash. Undefined: made from the port when the server listens. */
-  readonly baseUrl: string | undefined;
-  readonly dataDir: string;
-  readonly metricsMemoryMb: number;
-  /** Undefined: the data is in the data folder. It may contain a password, so it is never shown. */
-  readonly databaseUrl: string | undefined;
-  readonly databaseConnections: number;
-  readonly backups: BackupSettings | undefined;
-  readonly storageLimits: StorageLimits;
-  readonly bootstrapKey: string | undefined;
-  readonly adminEmail: string;
-  /** Undefined: the secrets are in the data folder. */
-  readonly sessionSecrets: readonly string[] | undefined;
-  readonly allowedOrigins: readonly string[];
-  readonly trustedProxies: readonly string[];
-  readonly oauth: boolean;
-  readonly logLevel: z.output<typeof environment>['LOG_LEVEL'];
-  readonly rateLimitPerMinute: number;
-  readonly drainMs: number;
-  readonly models: ModelSettings;
-}
+/** Where a member is undefined, the server makes or keeps it itself. `databaseUrl` may contain a password, so it is never shown. */
+export type Config = Readonly<ReturnType<typeof readConfig>>;
 
 /** The server cannot run with this environment. The message lists every problem. */
 export class ConfigError extends OperatorError {}
 
 /** An empty variable counts as not set. @throws ConfigError */
-export function readConfig(env: NodeJS.ProcessEnv): Config {
+export function readConfig(env: NodeJS.ProcessEnv) {
   const trimmed = Object.entries(env).map(([name, value]) => [name, value?.trim()] as const);
   const given = Object.fromEntries(trimmed.filter(([, value]) => value !== ''));
   const { data, error } = environment.safeParse(given, { error: validationMessage });
   const alone = new Set(error?.issues.map(({ path: [name], message }) => `${String(name)}: ${message}`));
   const problems = [...alone, ...signInProblems(given), ...modelProblems(given)];
-  if (!data || problems.length > 0) throw new ConfigError(problemsText(problems));
+  if (!data || problems.length > 0) {
+    throw new ConfigError(`The configuration is invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+  }
   return {
     host: data.HOST,
     port: data.PORT,
@@ -190,17 +163,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     maxConnections: data.MAX_CONNECTIONS,
     firstRequestMs: data.FIRST_REQUEST_SECONDS * 1000,
     models: modelSettings(data),
-    ...telemetrySettings(data),
+    telemetry: telemetrySettings(data),
     ...signInSettings(data, data.BASE_URL),
     ...integrationSettings(data, { host: data.HOST, trustedProxies: data.TRUSTED_PROXIES }),
   };
 }
 
-function problemsText(problems: readonly string[]): string {
-  return `The configuration is invalid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`;
-}
-
-/** Name, default and meaning of each variable, for the reference. */
 export function describeEnvironment(): { name: string; fallback: string; meaning: string }[] {
   return Object.entries(environment.shape).map(([name, schema]) => {
     const fallback = schema.safeParse(undefined).data;

@@ -10,7 +10,6 @@ export function howToRun(command: string): string {
   return command === 'start' ? 'npm start' : `npm run ${command} --`;
 }
 
-/** The stdio door, as the configuration of a client names it. */
 export function stdioProgram(): { readonly command: string; readonly args: readonly string[] } {
   // The folder of an installed package may be one that npx makes and removes.
   if (isInstalled) return { command: 'npx', args: ['-y', 'agent-admin', 'stdio'] };

@@ -4,7 +4,6 @@ import { isSecretsKey } from '../../tools/core/sealing/secrets.ts';
 
 const onOrOff = z.enum(['on', 'off']).optional();
 
-/** The environment variables for integrations. */
 export const integrationEnvironment = {
   SECRETS_KEY: z
     .string()
@@ -26,28 +25,21 @@ export const integrationEnvironment = {
   ),
 };
 
-const variables = z.object(integrationEnvironment);
-
-export interface IntegrationSettings {
-  /** Undefined: the keys are in the data folder. */
-  readonly secretsKeys: readonly string[] | undefined;
-  readonly stdioIntegrations: boolean;
-  readonly privateUpstreams: boolean;
-}
-
+/** `secretsKeys`: undefined where the keys are in the data folder. */
 export function integrationSettings(
-  given: z.output<typeof variables>,
+  given: z.output<z.ZodObject<typeof integrationEnvironment>>,
   { host, trustedProxies }: { readonly host: string; readonly trustedProxies: readonly string[] },
-): IntegrationSettings {
-  const fallback = isLoopback(host) && trustedProxies.length === 0 ? 'on' : 'off';
+) {
+  const fallback = isLoopbackHost(host) && trustedProxies.length === 0 ? 'on' : 'off';
   return {
     secretsKeys: given.SECRETS_KEY,
     stdioIntegrations: (given.STDIO_INTEGRATIONS ?? fallback) === 'on',
     privateUpstreams: (given.PRIVATE_UPSTREAMS ?? fallback) === 'on',
   };
 }
+export type IntegrationSettings = Readonly<ReturnType<typeof integrationSettings>>;
 
 /** Whether only this machine can reach a server on this host. */
-function isLoopback(host: string): boolean {
+function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

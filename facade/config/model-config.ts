@@ -3,7 +3,6 @@ import { namesUser } from '../../resources/fields.ts';
 import type { ModelSettings } from '../../tools/models/models.ts';
 import type { ProviderSettings } from '../../tools/models/providers.ts';
 
-/** The environment variables for language models. */
 export const modelEnvironment = {
   MODEL_BASE_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
@@ -22,8 +21,7 @@ export const modelEnvironment = {
   ANTHROPIC_API_KEY: z.string().optional().describe('Makes the models of Anthropic available as `anthropic/<name>`.'),
 };
 
-const variables = z.object(modelEnvironment);
-type Variables = z.output<typeof variables>;
+type Variables = z.output<z.ZodObject<typeof modelEnvironment>>;
 /** The values that the operator set, valid or not. */
 type GivenVariables = { readonly [Name in keyof Variables]?: string | undefined };
 
@@ -42,18 +40,17 @@ export function modelProblems(given: GivenVariables): string[] {
 }
 
 export function modelSettings(given: Variables): ModelSettings {
-  const { MODEL_BASE_URL: baseUrl, MODEL_API_KEY: apiKey, MODEL_NAME: name } = given;
+  const { MODEL_BASE_URL: baseUrl, MODEL_API_KEY, MODEL_NAME: name, OPENAI_API_KEY, ANTHROPIC_API_KEY } = given;
   const [vendor, model = ''] = name?.split(/\/(.*)/s) ?? [];
-  const modelsOf = (kind: string) => (baseUrl === undefined && vendor === kind ? [model] : []);
-  const providers: ProviderSettings[] = [];
-  if (baseUrl !== undefined) {
-    providers.push({ kind: 'custom', baseUrl, apiKey, models: name === undefined ? [] : [name] });
-  }
-  if (given.OPENAI_API_KEY !== undefined) {
-    providers.push({ kind: 'openai', apiKey: given.OPENAI_API_KEY, models: modelsOf('openai') });
-  }
-  if (given.ANTHROPIC_API_KEY !== undefined) {
-    providers.push({ kind: 'anthropic', apiKey: given.ANTHROPIC_API_KEY, models: modelsOf('anthropic') });
-  }
-  return { providers, initial: name === undefined || baseUrl === undefined ? name : `custom/${name}` };
+  const vendorOf = (kind: 'openai' | 'anthropic', apiKey: string | undefined): ProviderSettings[] =>
+    apiKey === undefined ? [] : [{ kind, apiKey, models: baseUrl === undefined && vendor === kind ? [model] : [] }];
+  const models = name === undefined ? [] : [name];
+  return {
+    providers: [
+      ...(baseUrl === undefined ? [] : [{ kind: 'custom' as const, baseUrl, apiKey: MODEL_API_KEY, models }]),
+      ...vendorOf('openai', OPENAI_API_KEY),
+      ...vendorOf('anthropic', ANTHROPIC_API_KEY),
+    ],
+    initial: name === undefined || baseUrl === undefined ? name : `custom/${name}`,
+  };
 }

@@ -22,17 +22,12 @@ import {
   type StoredSigningKeys,
 } from '../../tools/sign-in/signing-keys.ts';
 
-/** Names of files in the data folder that only its owner can read. */
 const SESSION_SECRETS = 'session-secrets';
 const SIGNING_KEYS = 'signing-keys.json';
 
-/** The shortest secret that signs cookies, in characters. */
 export const SHORTEST_SECRET = 32;
 
-/**
- * The secrets that sign session cookies, one on each line. The first one signs; all are accepted. Made if there are none.
- * @throws OperatorError
- */
+/** One secret a line: the first signs, all are accepted. Made if there are none. @throws OperatorError */
 export function readSessionSecrets(folder: string): readonly string[] {
   return readLines(join(folder, SESSION_SECRETS), 'one secret of', 'which signs everybody out');
 }
@@ -47,7 +42,6 @@ export function readIdempotencySecret(folder: string): string {
   return secret;
 }
 
-/** The secrets in a file, one on each line. One is made where there is no file. */
 function readLines(path: string, wanted: string, consequence: string): readonly string[] {
   if (!existsSync(path)) writePrivately(path, `${randomBytes(32).toString('base64url')}\n`);
   const lines = readPrivately(path)

@@ -2,7 +2,6 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { namesUser } from '../../resources/fields.ts';
 
-/** The environment variables for signing in. */
 export const signInEnvironment = {
   OIDC_ISSUER: z
     .url({ protocol: /^https?$/, error: 'must be an https URL' })
@@ -32,35 +31,19 @@ export const signInEnvironment = {
     .describe('Sender of these mails. Default: agent-admin at the host of BASE_URL.'),
 };
 
-const variables = z.object(signInEnvironment);
-type Variables = z.output<typeof variables>;
+type Variables = z.output<z.ZodObject<typeof signInEnvironment>>;
 /** The values that the operator set, valid or not. */
 type GivenVariables = { readonly [Name in keyof Variables]?: string | undefined };
 
-/** This server as a client of an OpenID Connect provider. */
-export interface OidcSettings {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: string | undefined;
-}
-
-export interface SignInSettings {
-  /** Undefined: people can sign in by link only. */
-  readonly oidc: OidcSettings | undefined;
-  /** Undefined: mails are printed. */
-  readonly smtpUrl: string | undefined;
-  readonly mailFrom: string;
-}
-
 /** What is wrong with the variables together, each as `name: problem`. */
 export function signInProblems({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }: GivenVariables): string[] {
-  const required = { OIDC_ISSUER, OIDC_CLIENT_ID };
-  if ([OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET].every((value) => value === undefined)) return [];
-  const missing = Object.entries(required).filter(([, value]) => value === undefined);
+  if (!OIDC_ISSUER && !OIDC_CLIENT_ID && !OIDC_CLIENT_SECRET) return [];
+  const missing = Object.entries({ OIDC_ISSUER, OIDC_CLIENT_ID }).filter(([, value]) => value === undefined);
   return missing.map(([name]) => `${name}: is missing; give OIDC_ISSUER and OIDC_CLIENT_ID, or neither`);
 }
 
-export function signInSettings(given: Variables, baseUrl: string | undefined): SignInSettings {
+/** Without `oidc`, people sign in by link only; without `smtpUrl`, mails are printed. */
+export function signInSettings(given: Variables, baseUrl: string | undefined) {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = given;
   return {
     oidc: issuer === undefined || clientId === undefined ? undefined : { issuer, clientId, clientSecret },
@@ -68,6 +51,7 @@ export function signInSettings(given: Variables, baseUrl: string | undefined): S
     mailFrom: given.MAIL_FROM ?? `agent-admin <agent-admin@${hostOf(baseUrl)}>`,
   };
 }
+export type OidcSettings = Readonly<NonNullable<ReturnType<typeof signInSettings>['oidc']>>;
 
 /** Whether a URL leads to this machine. False for a malformed URL. */
 export function isLoopback(url: string): boolean {

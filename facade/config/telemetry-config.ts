@@ -62,23 +62,10 @@ const SHOWING = ['true', 'span_only', 'span_and_event'];
 
 type Variables = z.output<z.ZodObject<typeof telemetryEnvironment>>;
 
-/** Where traces and metrics go, and which. */
-export interface TelemetrySettings {
-  /** Undefined: there are no traces. */
-  readonly tracesUrl: string | undefined;
-  /** Undefined: metrics are not sent. They can be asked for all the same. */
-  readonly metricsUrl: string | undefined;
-  readonly serviceName: string;
-  readonly sampler: Variables['OTEL_TRACES_SAMPLER'];
-  readonly sampleShare: number;
-  readonly passesOn: boolean;
-  readonly metricsEveryMs: number;
-  readonly showsContent: boolean;
-}
-
 const USUAL = 'http://localhost:4318';
 
-export function telemetrySettings(given: Variables): { readonly telemetry: TelemetrySettings } {
+/** Where traces and metrics go, and which. Without an address they are not sent; metrics can be asked for all the same. */
+export function telemetrySettings(given: Variables) {
   const base = given.OTEL_EXPORTER_OTLP_ENDPOINT;
   const urlOf = (kind: 'traces' | 'metrics', own: string | undefined, exporter: 'otlp' | 'none' | undefined) => {
     if (given.OTEL_SDK_DISABLED || exporter === 'none') return undefined;
@@ -87,15 +74,14 @@ export function telemetrySettings(given: Variables): { readonly telemetry: Telem
   };
   const propagators = given.OTEL_PROPAGATORS.split(',').map((name) => name.trim());
   return {
-    telemetry: {
-      tracesUrl: urlOf('traces', given.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, given.OTEL_TRACES_EXPORTER),
-      metricsUrl: urlOf('metrics', given.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, given.OTEL_METRICS_EXPORTER),
-      serviceName: given.OTEL_SERVICE_NAME,
-      sampler: given.OTEL_TRACES_SAMPLER,
-      sampleShare: given.OTEL_TRACES_SAMPLER_ARG,
-      passesOn: propagators.includes('tracecontext'),
-      metricsEveryMs: given.OTEL_METRIC_EXPORT_INTERVAL,
-      showsContent: given.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT,
-    },
+    tracesUrl: urlOf('traces', given.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, given.OTEL_TRACES_EXPORTER),
+    metricsUrl: urlOf('metrics', given.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, given.OTEL_METRICS_EXPORTER),
+    serviceName: given.OTEL_SERVICE_NAME,
+    sampler: given.OTEL_TRACES_SAMPLER,
+    sampleShare: given.OTEL_TRACES_SAMPLER_ARG,
+    passesOn: propagators.includes('tracecontext'),
+    metricsEveryMs: given.OTEL_METRIC_EXPORT_INTERVAL,
+    showsContent: given.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT,
   };
 }
+export type TelemetrySettings = Readonly<ReturnType<typeof telemetrySettings>>;

@@ -11,7 +11,6 @@ export function isProxyName(text: string): boolean {
   return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
-/** Whether an address is one of the named proxies. */
 export function proxyTest(names: readonly string[]): (address: string) => boolean {
   const proxies = new BlockList();
   for (const name of names.flatMap((each) => (each === NAMED ? LOOPBACK : each))) {

@@ -14,7 +14,6 @@ import {
 } from './story.ts';
 import { COUNTRIES, type DemoUser } from './users.ts';
 
-/** Features, and how often an active user uses each. */
 const USES = [
   ['signed_in', 30],
   ['page_edited', 34],
@@ -47,7 +46,6 @@ export const analyticsSettings = {
   ],
 };
 
-/** What users did: their first steps, then weeks in which they come back or not. */
 export function eventRows(
   users: readonly DemoUser[],
   subscriptions: readonly Subscription[],
@@ -142,7 +140,6 @@ const MACHINES: readonly (readonly [Pick<Visitor, 'device' | 'os' | 'browser'>, 
 /** An article brings this many more visitors on each of the last two days, today included. */
 const ARTICLE = { referrer: 'https://makers.example/best-site-builders', visitors: 150, days: 2 };
 
-/** How many recent visitors may come back. */
 const KNOWN = 1500;
 
 interface Visitor {

@@ -4,13 +4,11 @@ import type { DemoUser } from './users.ts';
 
 type Terms = Pick<SubscriptionRow, 'plan' | 'amount' | 'currency' | 'interval' | 'quantity'>;
 
-/** One subscription from its beginning to its end. */
 export interface Subscription {
   readonly id: string;
   readonly user: DemoUser;
   /** When the trial is over and paying begins. */
   readonly paidFrom: number;
-  /** The agreed terms, each with the time from which it holds. */
   readonly terms: { readonly time: number; readonly terms: Terms }[];
   endedAt?: number;
 }
@@ -105,7 +103,6 @@ function change(one: Subscription, time: number, by: 1 | -1, chance: Chance): vo
   one.terms.push({ time, terms: bySeats ? seats : { ...before, plan, amount, quantity: 1 } });
 }
 
-/** The rows about the subscriptions, as the payment system would have sent them. */
 export function subscriptionRows(subscriptions: readonly Subscription[]): Statement[] {
   const chance = new Chance(3);
   return subscriptions.flatMap((one) => {

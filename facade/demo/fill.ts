@@ -32,7 +32,6 @@ export async function fillDemo(
   return first;
 }
 
-/** Imports the rows, those of a type together. */
 async function importRows(store: Store, rows: readonly LoggedStatement[]): Promise<void> {
   const types = [...new Set(rows.map(({ type }) => type))];
   for (const type of types) {

@@ -47,7 +47,6 @@ export function season(day: number): number {
 /** One for each day of the week, Sunday first. */
 export const WEEK = [0.66, 1.06, 1.12, 1.1, 1.06, 0.96, 0.64];
 
-/** A time on the day when people are awake. */
 export function timeOfDay(day: number, chance: Chance): number {
   const hours = 6 + (chance.between(0, 9) + chance.between(0, 8));
   return Math.floor(day + hours * HOUR);
@@ -65,7 +64,6 @@ export class Chance {
     this.#state = seed >>> 0;
   }
 
-  /** A number from 0 to below 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -73,7 +71,6 @@ export class Chance {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** Whether something happens that has this probability. */
   happens(probability: number): boolean {
     return this.next() < probability;
   }
@@ -122,7 +119,6 @@ export interface Statement {
   readonly row: ImportedRow;
 }
 
-/** A statement with the time of its import. */
 export interface LoggedStatement extends Omit<Statement, 'time'> {
   readonly at: string;
 }

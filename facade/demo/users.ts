@@ -1,13 +1,11 @@
 import { Chance, DAY, HOUR, iso, type Span, type Statement, season, statement, timeOfDay } from './story.ts';
 
-/** A person who signed up, and what they will do. */
 export interface DemoUser {
   readonly uid: string;
   readonly email: string;
   readonly name: string;
   readonly country: string;
   readonly createdAt: number;
-  /** The steps that they reach, in this order. */
   readonly siteAt?: number;
   readonly publishedAt?: number;
   readonly upgradedAt?: number;

@@ -41,7 +41,6 @@ export class DemoClock {
   }
 }
 
-/** The day on which the workspace is set up. */
 export const FOUNDED = -150;
 
 /** Makes the past of the workspace: each record is made by its tool, at its time, with its version and audit entry. */
@@ -97,7 +96,6 @@ function workspaceSettings(today: string) {
   };
 }
 
-/** The input with ids and dates in place of their names. */
 function resolved(value: unknown, ids: ReadonlyMap<string, string>, today: string): unknown {
   if (Array.isArray(value)) return value.map((item) => resolved(item, ids, today));
   if (typeof value === 'object' && value !== null) {

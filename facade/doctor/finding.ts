@@ -14,7 +14,6 @@ export function reasonOf(error: unknown): string {
   return cause instanceof Error && cause.message ? `${error.message}: ${cause.message}` : error.message || error.name;
 }
 
-/** Names of variables whose values nobody may see. */
 const SECRET = /SECRET|PASSWORD|TOKEN|_KEY$/;
 
 /** Removes from a text what secret variables hold, and the passwords of addresses. */
@@ -29,4 +28,14 @@ export function withoutSecrets(text: string, env: NodeJS.ProcessEnv): string {
     .filter((secret) => secret.length > 3)
     .sort((one, other) => other.length - one.length);
   return shown.reduce((left, secret) => left.replaceAll(secret, '•••'), text);
+}
+
+/** Sign-ins and signatures allow for a minute. */
+const MOST_MS = 60_000;
+
+/** Compares this clock with that of somebody else, read just now. */
+export function clockFinding(whose: string, theirs: Date): Finding {
+  const apart = Math.abs(Date.now() - theirs.getTime());
+  const text = `This clock and that of ${whose} are ${Math.round(apart / 1000)} s apart`;
+  return apart > MOST_MS ? fail('clock', `${text}: set it by NTP, or sign-ins fail.`) : ok('clock', `${text}.`);
 }

@@ -1,11 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A page about a job, or a page to look things up in, as it is written. */
 export interface Guide {
-  /** The name of its file, without `.md`. */
   readonly name: string;
   readonly title: string;
-  /** Its first paragraph, without marks. */
   readonly summary: string;
   readonly kind: 'guide' | 'reference';
   readonly markdown: string;

@@ -86,7 +86,6 @@ interface Page {
   readonly current?: Guide;
 }
 
-/** The library is loaded here only. */
 async function pageOf(shown: Shown, base: string): Promise<Page> {
   if (shown === 'index') return { title: 'Help', main: html`<h1>Help</h1>\n${HOW_TO_READ}${indexOf(base)}` };
   if (shown === 'missing') {

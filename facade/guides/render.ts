@@ -32,7 +32,6 @@ export function createRenderer(base: string): (markdown: string) => Html {
   return (markdown) => new Html(marked.parse(markdown, { async: false }));
 }
 
-/** What is typed and what is answered look different. */
 function codeBlock({ text, lang = '' }: Tokens.Code): Html {
   const [language = ''] = lang.split(' ');
   const isCommand = /^(sh|bash)$/.test(language);

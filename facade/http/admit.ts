@@ -7,13 +7,13 @@ import { ToolError, toToolError } from '../../tools/core/errors.ts';
 import type { SignIn } from '../../tools/sign-in/sign-in.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { CapsuleAccess } from './capsule-access.ts';
-import { stepUpChallenge } from './challenge.ts';
 import type { Connections } from './connections.ts';
 import { wrongMethod } from './endpoints.ts';
 import type { Guards } from './guards.ts';
 import type { Middleware } from './middleware.ts';
 import type { RefusedRequests } from './refused-requests.ts';
 import type { CallerChecks, RequestContext } from './request-context.ts';
+import { stepUpChallenge } from './respond.ts';
 
 export interface AdmissionOptions {
   readonly authenticator: Authenticator;
@@ -21,13 +21,11 @@ export interface AdmissionOptions {
   readonly guards: Guards;
   readonly signIn: SignIn;
   readonly refused: RefusedRequests;
-  /** Receives the connections on which a caller was authenticated. */
   readonly connections: Pick<Connections, 'admit'>;
   /** Calls per minute for each caller; 0 sets no limit. */
   readonly rateLimitPerMinute: number;
   /** Where other processes count the same calls. */
   readonly cluster: Cluster | undefined;
-  /** Receives the id of each connected app that was answered with a request for more scopes. */
   onStepUp?(app: string): Promise<void> | undefined;
 }
 

@@ -17,28 +17,23 @@ const BEARER = /^bearer +(\S+) *$/i;
 export interface Authenticator {
   /** @throws ToolError (unauthenticated) */
   authenticate(request: IncomingMessage): Promise<Principal>;
-  /** The error for a request without a credential that is accepted. */
   refusal(request: IncomingMessage): ToolError;
   /** The principal that the same request would have now. Undefined if it would be refused. */
   renew(request: IncomingMessage): Promise<Principal | undefined>;
-  /** Why the credential of the principal is not accepted any more. */
   problem(principal: Principal): Promise<ToolError>;
 }
 
-/** An access token that was shown, and the connection that it belongs to. */
 export interface ShownAccess {
   readonly token: OAuthStateRecord;
   readonly app: ConnectedAppRecord;
 }
 
-/** The access tokens of connected apps, as the authorization server knows them. */
 export interface AccessTokens {
   /** The access token that the secret is, whether or not it is good here and now. Undefined where it is none. */
   find(secret: string): Promise<ShownAccess | undefined>;
   isSame(found: ShownAccess): Promise<boolean>;
   /** Whom the token stands for at the address that the request came to. */
   holder(found: ShownAccess, request: IncomingMessage): Promise<Principal | undefined>;
-  /** What tells a client without one where to get it. */
   challenge(request: IncomingMessage): Pick<ErrorDetail, 'signIn'>;
 }
 
@@ -46,7 +41,6 @@ interface AuthenticatorOptions {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly cookies: SessionCookies;
-  /** Undefined: none is accepted. */
   readonly accessTokens: AccessTokens | undefined;
   onFailure(cause: unknown): void;
   now(): Date;
@@ -96,10 +90,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
 type Secret = ShownKey | ShownToken | ShownAccess;
 
-/**
- * The secrets that connections have shown. A connection that shows the same one again, whose record is the very same, needs no hash;
- * whether the secret is still valid is checked each time.
- */
+/** The last secret of each connection: shown again with the same record, it needs no hash. Its validity is checked each time. */
 class ShownSecrets {
   readonly #store: Readers;
   readonly #accessTokens: AccessTokens | undefined;

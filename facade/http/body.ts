@@ -16,7 +16,6 @@ import type { RequestContext } from './request-context.ts';
 /** Largest request body in bytes, as sent and after decompression. */
 export const LARGEST_BODY = 4 * 1024 * 1024;
 
-/** Which bodies are accepted. */
 export interface BodyKind {
   readonly largest: number;
   /** Of JSON: reading stops as soon as it exceeds this. Asked only for a body that may do so. */
@@ -57,7 +56,6 @@ export class TooDeep extends ToolError {
   }
 }
 
-/** Who sends the body. */
 type Sender = Pick<RequestContext, 'request' | 'principal'>;
 
 const turns = new FairQueue();
@@ -104,7 +102,6 @@ async function readWhole(request: IncomingMessage, kind: BodyKind, take: Take): 
   return unfolded;
 }
 
-/** For a body of at most so many bytes. */
 function gaugeOf({ bounds }: BodyKind, bytes: number): JsonLimitCounter | undefined {
   if (!bounds) return undefined;
   return new JsonLimitCounter(bytes > INPUT_LIMITS.members * BYTES_OF_A_MEMBER ? bounds() : INPUT_LIMITS);
@@ -151,7 +148,6 @@ function requireForm(contentType = ''): void {
 
 const NO_FORM = 'Send the form as browsers do.';
 
-/** Waits before more of a heavy body is taken in, or before it is refused. */
 type Take = (leastMs?: number) => Promise<void>;
 
 interface Collecting {
@@ -249,7 +245,6 @@ async function decompress(body: Buffer, encoding: string, how: Decompressing): P
   }
 }
 
-/** Stops as soon as there is too much. */
 async function unfold(decoded: Transform, { kind: { largest }, gauge, take }: Decompressing): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;

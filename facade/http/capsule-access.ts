@@ -13,9 +13,7 @@ interface CapsuleAccessOptions {
   now(): Date;
 }
 
-/**
- * Admits to a capsule's endpoint only that capsule's tokens and the apps connected there, keeps both from other endpoints, and counts the calls.
- */
+/** Admits only a capsule's tokens and apps to its endpoint, keeps both from other endpoints, and counts the calls. */
 export class CapsuleAccess {
   readonly use: CapsuleUse;
   readonly #store: Readers;
@@ -45,7 +43,6 @@ export class CapsuleAccess {
     if (capsule) this.use.note(capsule.id, 0);
   }
 
-  /** The principal, if it would still be admitted. */
   async stillAdmitted(principal: Principal | undefined, capsuleId: string | undefined): Promise<Principal | undefined> {
     return principal && (await this.#problem(principal, capsuleId)) === undefined ? principal : undefined;
   }

@@ -2,20 +2,16 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 export interface ConnectionLimits {
-  /** The largest number of open connections. */
   readonly maxConnections: number;
   /** How long a connection may take for its next complete request, as long as none on it was authenticated. */
   readonly firstRequestMs: number;
-  /** The most refusals that are answered at a time. Default: 100. */
   readonly maxRefusals?: number;
 }
 
 interface ConnectionOptions extends ConnectionLimits {
   /** Proxies keep connections open for callers to come. */
   isTrusted(address: string): boolean;
-  /** Answers on a connection that is refused or ended before its request has come. */
   refuse(socket: Socket, why: 'full' | 'late'): void;
-  /** Called from time to time, when connections were refused or ended to make room for others. */
   onFull(): void;
 }
 
@@ -29,10 +25,7 @@ interface Stranger {
   timer: NodeJS.Timeout | undefined;
 }
 
-/**
- * Bounds the cost of connections of strangers. A connection on which no request was authenticated ends if the next request is not complete in
- * time. When all places are taken, the stranger's connection that has waited longest makes room.
- */
+/** Bounds the connections of strangers: one without a complete request in time ends, and when all places are taken the oldest makes room. */
 export class Connections {
   readonly #options: ConnectionOptions;
   /** Oldest first. */
@@ -118,7 +111,6 @@ export class Connections {
     else socket.destroy();
   }
 
-  /** Ends the stranger's connection that has waited longest. False if there is none. */
   #makeRoom(): boolean {
     this.#tell();
     for (const [socket, stranger] of this.#strangers) {

@@ -1,3 +1,4 @@
+import type { Issue } from '../../resources/error.ts';
 import { ToolError } from '../../tools/core/errors.ts';
 import type { Middleware } from './middleware.ts';
 import type { Endpoint, RequestContext } from './request-context.ts';
@@ -18,14 +19,12 @@ export function findEndpoint(endpoints: readonly Endpoint[]): Middleware {
   };
 }
 
-/** The door of endpoints that answer everybody. */
 export const openDoor: Middleware = (context, next) => {
   if (!context.here[0]?.open) return next();
   if (!context.endpoint) throw wrongMethod(context);
   return context.endpoint.serve(context);
 };
 
-/** The door of MCP endpoints. */
 export const mcpDoor: Middleware = (context, next) =>
   context.endpoint?.mcp ? context.endpoint.serve(context) : next();
 
@@ -40,4 +39,19 @@ export function wrongMethod({ response, here }: RequestContext): ToolError {
   const methods = allowed(here);
   response.setHeader('Allow', methods);
   return new ToolError('method_not_allowed', `This path takes ${methods}.`);
+}
+
+const MOST_NAMED = 100;
+
+/** @throws ToolError (invalid_input) for query parameters with other names */
+export function requireKnownParameters({ search, searchParams }: URL, known: readonly string[]): void {
+  if (search === '') return;
+  const unknown = [...new Set(searchParams.keys())].filter((name) => !known.includes(name)).slice(0, MOST_NAMED);
+  if (unknown.length === 0) return;
+  const allowed = known.length > 0 ? `allowed: ${known.join(', ')}` : 'none is allowed';
+  const issues: Issue[] = unknown.map((path) => ({
+    path,
+    message: `There is no such query parameter here; ${allowed}.`,
+  }));
+  throw new ToolError('invalid_input', `${issues[0]?.path}: ${issues[0]?.message}`, { issues });
 }

@@ -1,6 +1,5 @@
 import { endedResponses } from './batched-end.ts';
 
-/** A turn of less than this is followed by the next at once. */
 const SHORT_MS = 1;
 /** After any other turn, others are served for up to so many times as long, if there are any. */
 const SHARE_OF_OTHERS = 9;
@@ -12,19 +11,15 @@ interface Turn {
 }
 
 /**
- * Turns for work that holds up all others: reading and parsing large bodies, and the calls they make. There is one turn in a round of the
- * event loop, in which whatever else has come is served too. Callers take turns, however much work each of them has. Beside eight callers that
- * send bodies with the most members, another's 99th percentile is 5 to 8 ms; without turns it is 2 s.
+ * One turn in a round of the event loop, callers in turns, for work that blocks it. Beside eight callers with the heaviest bodies the p99
+ * of another is 5 to 8 ms; without turns 2 s.
  */
 export class FairQueue {
   /** The caller whose turn is next comes first. */
   readonly #waiting = new Map<string, Turn[]>();
   #isRunning = false;
 
-  /**
-   * The work begins as soon as this resolves, and ends with the next `await` of something that is not there yet. `leastMs`: as how long it
-   * counts where it is shorter.
-   */
+  /** The work begins when this resolves and ends with its next `await`. `leastMs`: as how long it counts at least. */
   next(caller: string, leastMs = 0): Promise<void> {
     return new Promise((begin) => {
       const before = this.#waiting.get(caller);

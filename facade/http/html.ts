@@ -1,4 +1,3 @@
-/** A text that is already HTML. */
 export class Html {
   readonly text: string;
   constructor(text: string) {

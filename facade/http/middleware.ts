@@ -5,14 +5,12 @@ import type { Logger } from 'pino';
 import { contextOf, type RequestContext } from './request-context.ts';
 import { isBelowApi } from './target.ts';
 
-/** Answers a request or passes it on. */
 export type Middleware = (context: RequestContext, next: NextFunction) => Promise<void> | void;
 
 export function toExpress(step: Middleware): RequestHandler {
   return (_: IncomingMessage, response: ServerResponse, next) => step(contextOf(response), next);
 }
 
-/** The same for requests below `/api` alone. */
 export function belowApi(step: Middleware): Middleware {
   return (context, next) => (isBelowApi(context.target) ? step(context, next) : next());
 }

@@ -6,10 +6,7 @@ export const READY_PATH = '/readyz';
 /** Strangers are not told what. */
 const DAMAGED = 'degraded: data are damaged; get_system_health says what, and how to recover\n';
 
-/**
- * Whether a load balancer should send calls here, at `GET /readyz`: 200 or 503, without credentials, and without a body unless data are
- * damaged. It asks nobody, so a probe costs nothing and tells strangers no more than an attempt to call would.
- */
+/** `GET /readyz` for load balancers: 200 or 503, without credentials and without asking anybody, so that a probe costs nothing. */
 export class Readiness {
   #isServing = false;
   readonly #store: Pick<Store, 'status'>;
@@ -18,12 +15,10 @@ export class Readiness {
     this.#store = store;
   }
 
-  /** All parts of the server are there. */
   begin(): void {
     this.#isServing = true;
   }
 
-  /** The server is about to end. */
   leave(): void {
     this.#isServing = false;
   }

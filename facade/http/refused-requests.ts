@@ -15,10 +15,7 @@ interface Refused {
   attempts: number;
 }
 
-/**
- * Counts requests that were refused before their caller was known, per address, code and minute. Each count becomes one audit entry, however
- * many requests there were. The entry names `authenticate` as its tool.
- */
+/** Counts refusals of unknown callers per address, code and minute. Each count becomes one audit entry of `authenticate`. */
 export class RefusedRequests {
   readonly #append: (entry: AuditEntry) => void;
   readonly #counts = new Map<string, Refused>();

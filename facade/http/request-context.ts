@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isIP, isIPv6, SocketAddress } from 'node:net';
+import type { Request } from 'express';
 import type { Door } from '../../resources/audit-entry.ts';
 import type { CredentialStatus } from '../../tools/core/access/credential-status.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import type { Progress } from '../../tools/core/registry/call.ts';
+import { unmapped } from '../config/trusted-proxies.ts';
 import type { Method } from '../routes.ts';
-import { addressOf } from './caller-address.ts';
 import { type Target, targetOf } from './target.ts';
 
 /** A method and a path that the server answers itself. All other paths belong to the pages. */
@@ -25,7 +27,6 @@ export interface Endpoint {
   serve(context: RequestContext): Promise<void> | void;
 }
 
-/** What is asked about the caller again while the answer goes on. */
 export interface CallerChecks {
   /** The principal the credential stands for now, or why it is no longer accepted. */
   renewed(context: RequestContext): Promise<CredentialStatus>;
@@ -44,11 +45,9 @@ export class RequestContext {
   /** All endpoints at the path, and the one that takes the method. Empty and undefined until they were looked for, and at other paths. */
   here: readonly Endpoint[] = [];
   endpoint: Endpoint | undefined;
-  /** Decoded path parameters. */
   parameters: Readonly<Record<string, string>> = NONE;
   /** Why the request was not answered as its caller wished, as a kind; set while it is answered. */
   failure: string | undefined;
-  /** The MCP message in the body. */
   message: unknown;
   /** Set where the client wants reports of progress. */
   onProgress: ((progress: Progress) => void) | undefined;
@@ -67,7 +66,6 @@ export class RequestContext {
     this.target = targetOf(request);
   }
 
-  /** The caller has shown who they are. */
   admit(principal: Principal, checks: CallerChecks): void {
     this.#caller = { principal, checks };
   }
@@ -100,7 +98,6 @@ export class RequestContext {
     return this.target.url;
   }
 
-  /** The capsule to which the endpoint belongs. */
   get capsuleId(): string | undefined {
     return this.here[0]?.mcp === 'capsule' ? this.parameters.id : undefined;
   }
@@ -152,8 +149,29 @@ function chooseRequestId({ headers }: IncomingMessage): string {
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
 }
 
-/** The context of the request that the response answers. */
 export function contextOf(response: ServerResponse): RequestContext {
   if ('context' in response && response.context instanceof RequestContext) return response.context;
   throw new Error('The response was not made by the server of createNativeServer.');
+}
+
+/**
+ * The right-most address of `X-Forwarded-For` that is no trusted proxy, where a trusted proxy connects; else that of the connection. Of a
+ * malformed header, the readable part that trusted proxies wrote counts.
+ */
+export function addressOf(request: IncomingMessage): string {
+  // Every request of the app has Express's members; outermost first, without the end of the connection.
+  const { ips } = request as Request;
+  for (const hop of ips) {
+    const address = addressIn(hop);
+    if (address !== undefined) return address;
+  }
+  return unmapped(request.socket.remoteAddress ?? 'unknown');
+}
+
+/** The address in its usual spelling, without the port that some proxies add. */
+function addressIn(hop: string): string | undefined {
+  const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop;
+  // The name of a network interface means nothing on another machine.
+  if (isIP(bare) === 0 || bare.includes('%')) return undefined;
+  return unmapped(isIPv6(bare) ? new SocketAddress({ address: bare, family: 'ipv6' }).address : bare);
 }

@@ -1,11 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { type ErrorBody, errorStatus } from '../../resources/error.ts';
-import type { ErrorDetail, ToolError } from '../../tools/core/errors.ts';
-import { errorBodyOf } from '../../tools/core/errors.ts';
+import { type ErrorDetail, errorBodyOf, type ToolError } from '../../tools/core/errors.ts';
 import { jsonOf } from '../../tools/core/registry/frozen-output.ts';
 import { batchedEnd } from './batched-end.ts';
 import { isUnread } from './body.ts';
-import { signInChallenge } from './challenge.ts';
 import { contextOf } from './request-context.ts';
 
 /** Ends the exchange with a JSON body. Answers are never cached: they depend on who asks. */
@@ -39,4 +37,24 @@ export function sendErrorBody(
 
 export function sendError(response: ServerResponse, error: ToolError): void {
   sendErrorBody(response, errorBodyOf(error, contextOf(response).requestId), error.detail);
+}
+
+const MCP_ADDRESS = /^(.*?)(\/api\/(?:v1|capsules\/[^/]+)\/mcp)$/;
+
+export function metadataUrlOf(resource: string): string {
+  return resource.replace(MCP_ADDRESS, '$1/.well-known/oauth-protected-resource$2');
+}
+
+/** `WWW-Authenticate` for a caller who is not let in (RFC 6750), with where a token is to be had (RFC 9728, section 5.1). */
+export function signInChallenge({ invalidToken, signIn }: Pick<ErrorDetail, 'invalidToken' | 'signIn'>): string {
+  const parts = [
+    ...(invalidToken ? ['error="invalid_token"'] : []),
+    ...(signIn ? [`resource_metadata="${signIn.metadata}"`, `scope="${signIn.scope}"`] : []),
+  ];
+  return parts.length === 0 ? 'Bearer' : `Bearer ${parts.join(', ')}`;
+}
+
+/** `WWW-Authenticate` for an app whose token is valid but lacks a scope (RFC 6750, section 3.1). */
+export function stepUpChallenge(resource: string, scopes: readonly string[]): string {
+  return `Bearer error="insufficient_scope", scope="${scopes.join(' ')}", resource_metadata="${metadataUrlOf(resource)}"`;
 }

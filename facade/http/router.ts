@@ -1,4 +1,3 @@
-/** What the router needs to know of an endpoint. */
 interface RouteNode {
   readonly method: string;
   readonly path: string;
@@ -7,9 +6,7 @@ interface RouteNode {
 export interface Match<Target> {
   /** Undefined if the path is known and the method is not. */
   readonly target: Target | undefined;
-  /** All endpoints at this path; never empty. */
   readonly here: readonly [Target, ...Target[]];
-  /** Decoded path parameters. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
@@ -28,8 +25,8 @@ interface Leaf<Target> {
 }
 
 /**
- * Finds what a path leads to, one look-up per segment, or one for a path without parameters. A fixed segment is never taken for a parameter: where a fixed one fits,
- * the parameter beside it is not tried, so `/agents/health` is never an agent with the id `health`, whatever the method.
+ * One look-up per segment, or one for a path without parameters. Where a fixed segment fits, the parameter beside it is not tried,
+ * whatever the method.
  */
 export function createMatcher<Target extends RouteNode>(targets: readonly Target[]) {
   const root = node<Target>();
@@ -50,7 +47,6 @@ export function createMatcher<Target extends RouteNode>(targets: readonly Target
   };
 }
 
-/** The methods to name in `Allow`. */
 export function allowed(here: readonly RouteNode[]): string {
   const methods = here.map(({ method }) => method);
   return (methods.includes('GET') ? ['HEAD', ...methods] : methods).join(', ');

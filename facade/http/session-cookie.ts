@@ -8,16 +8,13 @@ import type { SessionPrincipal } from '../../tools/core/access/principal.ts';
 export interface SessionCookies {
   /** The id of the session in the request's cookie. Undefined if there is no cookie of this server. */
   read(request: IncomingMessage): string | undefined;
-  /** Gives the session to the browser. */
   set(response: ServerResponse, session: Pick<SessionPrincipal, 'sessionId' | 'expiresAt'>): void;
-  /** Removes the cookie from the browser. */
   clear(response: ServerResponse): void;
 }
 
 interface SessionCookieOptions {
   /** The first secret signs; all of them verify. */
   readonly secrets: readonly string[];
-  /** Whether browsers reach the server by https. */
   readonly secure: boolean;
 }
 

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 
-/** What a request asks for. */
 export interface Target {
   /** The path as it was sent, also where a proxy sends a whole address. */
   readonly path: string;
@@ -39,4 +38,23 @@ function parse(sent: string, path: string): URL | undefined {
 function pathIn(sent: string): string {
   const [address = ''] = sent.split(/[?#]/, 1);
   return address.startsWith('/') ? address : address.slice(address.indexOf('/', address.indexOf('//') + 2));
+}
+
+/** Media types that an `Accept` header names, in lower case, without those that it rules out by `q=0`. */
+export function acceptedTypes(accept = ''): string[] {
+  return accept
+    .toLowerCase()
+    .split(',')
+    .map((part) => part.split(';').map((piece) => piece.trim()))
+    .filter(([, ...parameters]) => !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter)))
+    .map(([type = '']) => type);
+}
+
+export function namesEvents(accept: string | undefined): boolean {
+  return acceptedTypes(accept).includes('text/event-stream');
+}
+
+/** Whether a person opened the address in a browser: programs ask for JSON or events. */
+export function isBrowsing({ method = '', headers }: IncomingMessage): boolean {
+  return /^(GET|HEAD)$/.test(method) && acceptedTypes(headers.accept).includes('text/html');
 }

@@ -81,7 +81,6 @@ function isSigned({ endpoint, request: { headers } }: RequestContext): boolean {
   return SIGNATURE_HEADERS.some(({ name }) => headers[name] !== undefined);
 }
 
-/** Reads headers that were given once. */
 function headersOf({ headersDistinct }: IncomingMessage): HeaderOf {
   return (name) => {
     const [value, ...others] = headersDistinct[name] ?? [];

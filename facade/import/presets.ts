@@ -1,18 +1,13 @@
 import { v5 } from 'uuid';
 import type { RowType } from '../../resources/imported-rows.ts';
 import { unitsIn } from '../../resources/minor-units.ts';
-import { type CsvRow, withoutEmpty } from './csv-row.ts';
 
-/** The row to import, or why the row of the file is skipped. */
 export type MappedRow = { readonly row: CsvRow } | { readonly leftOut: string };
 
-/** How rows of another system become rows of ours. */
 export interface Preset {
   readonly type: RowType;
   readonly about: string;
-  /** The columns without which the file is another one. */
   readonly needs: readonly string[];
-  /** Our row, or why there is none. */
   row(cells: CsvRow): CsvRow | { readonly leftOut: string };
 }
 
@@ -165,7 +160,6 @@ export const presets: Readonly<Record<string, Preset>> = {
   },
 };
 
-/** The row to import, with what the file leaves empty left out. */
 export function rowBy({ row }: Preset, cells: CsvRow): MappedRow {
   const made = row(cells);
   return 'leftOut' in made ? { leftOut: String(made.leftOut) } : { row: withoutEmpty(made) };
@@ -215,7 +209,6 @@ function number(value: unknown): unknown {
   return Number.isNaN(found) ? value : found;
 }
 
-/** Minor units of an amount in major ones. */
 function minor(value: unknown, currency: string): unknown {
   const major = number(typeof value === 'string' ? value.replaceAll(',', '') : value);
   return typeof major === 'number' && /^[A-Z]{3}$/.test(currency) ? Math.round(major * unitsIn(currency)) : major;
@@ -225,4 +218,22 @@ function minor(value: unknown, currency: string): unknown {
 function utc(value: unknown): unknown {
   const [, date, time] = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d(?:\.\d+)?)?)$/.exec(text(value)) ?? [];
   return date === undefined ? present(value) : `${date}T${time}Z`;
+}
+
+/** A row as the file has it: texts of a CSV file, values of the others. */
+export type CsvRow = Readonly<Record<string, unknown>>;
+
+/** Undefined if the text is no JSON. */
+export function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function withoutEmpty(cells: CsvRow): CsvRow {
+  return Object.fromEntries(
+    Object.entries(cells).filter(([, cell]) => cell !== '' && cell !== undefined && cell !== null),
+  );
 }

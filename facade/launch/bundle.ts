@@ -11,9 +11,8 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
 const KEPT = 3;
 
 /**
- * Bundles the programs (paths below the project) into `folder`, each as `<path>.mjs`, with shared code in files of its own and with the
- * packages they use but for the `external` ones. Code that is imported dynamically stays in separate files and is loaded when it is
- * needed. The folder appears complete or not at all. The process of esbuild ends with it.
+ * Bundles programs (paths below the project) into `folder` as `<path>.mjs`, packages included. Dynamic imports stay separate files. The
+ * folder appears complete or not at all.
  */
 export async function bundle(
   entries: readonly string[],
@@ -60,7 +59,6 @@ const OPTIONAL = ['@opentelemetry/*'];
 /** cosmiconfig, which graphile-worker brings, reads configuration written in it; there is none. */
 const UNUSED = ['typescript'];
 
-/** The programs of `facade/commands/`. */
 const COMMANDS = [
   'agent-admin',
   ...'demo stdio tool import backup export import-all export-audit doctor recover-key'.split(' '),
@@ -80,7 +78,6 @@ export async function bundlePrograms(cache: string, folder: string): Promise<voi
   }
 }
 
-/** Removes bundles of earlier states of the sources that nobody uses. */
 function removeOldBundles(cache: string): void {
   const folders = readdirSync(cache).map((name) => join(cache, name));
   const byAge = folders.map((path) => ({ path, at: statSync(path).mtimeMs })).sort((one, other) => other.at - one.at);
@@ -88,13 +85,11 @@ function removeOldBundles(cache: string): void {
   for (const { path } of old) if (!isInUse(path)) rmSync(path, { recursive: true, force: true });
 }
 
-/** Whether one of the processes that `launch.mjs` noted still runs. */
 function isInUse(bundled: string): boolean {
   const users = join(bundled, 'in-use');
   return existsSync(users) && readdirSync(users).some((pid) => isRunning(Number(pid)));
 }
 
-/** Whether there is a process with this id. */
 export function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);

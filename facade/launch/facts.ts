@@ -18,14 +18,12 @@ import type { ServerBackups } from '../backups/backups.ts';
 import type { Config } from '../config/config.ts';
 import { PROTOCOL_VERSIONS } from '../mcp/mcp.ts';
 
-/** The tools of the product, to which integrations add theirs. */
 export function liveCatalog(fixtures: readonly CatalogEntry[] = []): LiveCatalog {
   const live = new LiveCatalog(catalog);
   live.put('fixtures', fixtures);
   return live;
 }
 
-/** What the tools of some groups need of their server. */
 export interface Groups {
   readonly upstreams: Upstreams;
   readonly models: Models;
@@ -39,13 +37,11 @@ export interface Groups {
 
 interface FactsBase extends Pick<ServerFacts, 'now'> {
   readonly config: Config;
-  /** Name and version of the product. */
   readonly product: { readonly name: string; readonly version: string };
   readonly store: Store;
   readonly telemetry: Telemetry;
 }
 
-/** What tools can know of the server that runs them. */
 export function factsOf(
   { config, product, store, telemetry, now }: FactsBase,
   live: LiveCatalog,

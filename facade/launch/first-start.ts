@@ -6,14 +6,11 @@ import { filteredReader } from '../../tools/core/registry/paging.ts';
 import type { Config } from '../config/config.ts';
 import { howToRun } from '../config/how-to-run.ts';
 
-/** What the operator reads at the first start, with the warnings. */
 export interface FirstStart {
-  /** The keys that were made now. */
   readonly made?: FirstKeys;
   readonly warning?: string;
 }
 
-/** Secrets that are shown once. */
 export interface FirstKeys {
   readonly admin: string;
   /** The operator gave the admin key, so it is not shown. */

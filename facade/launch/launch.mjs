@@ -1,7 +1,6 @@
 /**
- * Starts a program of `facade/` from a bundle. The bundle is made at the first start and kept until a source, package.json, the lock file or the place of the project changes,
- * because reading 500 TypeScript files takes longer than everything else in a start. `node facade/launch/launch.mjs <program> [arguments]`.
- * This file is JavaScript because Node 20 runs it directly.
+ * Starts a program of `facade/` from a bundle, which is kept until a source, package.json, the lock file or the place changes: reading
+ * 500 TypeScript files takes longer than the rest of a start. JavaScript, because Node 20 runs it directly.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

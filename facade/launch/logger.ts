@@ -1,9 +1,35 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
+import type { Principal } from '../../tools/core/access/principal.ts';
 import { traceOfLog } from '../../tools/core/telemetry/span.ts';
+import { SignInRefused } from '../../tools/sign-in/refusal.ts';
 import type { Config } from '../config/config.ts';
+import type { McpOptions } from '../mcp/mcp.ts';
 
 /** Logs JSON lines, by default on standard error. Standard output is only for what the operator should read. */
 export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, to?: DestinationStream): Logger {
   const redact = ['authorization', 'cookie', '*.authorization', '*.cookie', '*.secret', '*.token'];
   return pino({ level: logLevel, redact, mixin: traceOfLog }, to ?? pino.destination({ dest: 2, sync: true }));
+}
+
+export interface Failed {
+  readonly requestId: string;
+  readonly tool?: string;
+  readonly principal?: Principal;
+  readonly address?: string;
+}
+
+/** Failures go to the log: those of requests and calls with the id of the request. */
+export function failuresIn(logger: Logger) {
+  const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
+  const onError: McpOptions['onError'] = (cause, exchange) =>
+    exchange ? logger.error({ requestId: exchange.requestId, err: cause }, 'request failed') : onFailure(cause);
+  return { onFailure, onError, onCallFailure: (cause: unknown, call: Failed) => logFailure(logger, cause, call) };
+}
+
+/** A refused sign-in is not a failure of the server. */
+function logFailure(logger: Logger, cause: unknown, { requestId, tool, address, principal }: Failed): void {
+  if (cause instanceof SignInRefused) {
+    const from = address ?? (principal?.type === 'anonymous' ? principal.id : undefined);
+    logger.warn({ requestId, address: from, reason: cause.message }, 'sign-in refused');
+  } else logger.error({ err: cause, requestId, tool }, 'tool call failed');
 }

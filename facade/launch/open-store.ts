@@ -20,3 +20,14 @@ export function placeOfData({ dataDir, databaseUrl }: StoreConfig): string {
   const { host, pathname } = new URL(databaseUrl);
   return `the PostgreSQL database ${decodeURIComponent(pathname.slice(1))}${host ? ` on ${host}` : ''}`;
 }
+
+/** Runs what prepares the store, while no other process that starts does the same. */
+export function oneAtATime<Result>(
+  { cluster }: Pick<Store, 'cluster'>,
+  work: () => Promise<Result>,
+  opening: OpenProgress,
+): Promise<Result> {
+  const { signal } = opening;
+  const onWait = () => opening.step('waiting for another process that starts, or died while it did');
+  return cluster ? cluster.inTurn('start', work, { signal, onWait }) : work();
+}

@@ -9,10 +9,7 @@ import { reencryptedSecrets } from '../../tools/webhooks/secrets.ts';
 
 const BATCH = 100;
 
-/**
- * Seals with the first key what an earlier one sealed, each record in a transaction of its own. Returns how many records that were, so that
- * the operator knows when earlier keys can go.
- */
+/** Seals with the first key what an earlier one sealed. Returns how many records that were, so that the operator knows when earlier keys can go. */
 export async function reencryptSecrets(store: Store, box: SecretBox): Promise<number> {
   const counts = [
     await renewAll(store, store.integrations, {
@@ -67,7 +64,6 @@ function reencrypted(box: SecretBox, before: string | undefined, place: string):
   return sealed ? { sealed } : undefined;
 }
 
-/** The members whose secrets were re-encrypted. Undefined if there are none. */
 function reencryptedIntegration(record: IntegrationRecord, box: SecretBox): Change<IntegrationRecord> | undefined {
   const { id, oauth } = record;
   const change: { -readonly [Name in 'env' | 'headers' | 'oauth']?: IntegrationRecord[Name] } = {};

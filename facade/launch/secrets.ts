@@ -7,7 +7,6 @@ import { currentKeys, keptSigningKeys, openKeys, type SigningKeys } from '../../
 import type { Config } from '../config/config.ts';
 import { readIdempotencySecret, readSessionSecrets, readSigningKeys } from '../config/secret-files.ts';
 
-/** The secrets of a server, beside those in the environment. */
 export interface ServerSecrets {
   /** They sign cookies and what passkeys are asked to sign: the first signs, all verify. */
   readonly cookies: readonly string[];
@@ -20,12 +19,10 @@ export interface ServerSecrets {
 
 type Settings = Pick<Config, 'sessionSecrets' | 'secretsKeys' | 'dataDir'>;
 
-/** What tells other processes that there is a new signing key. */
 export const NEW_SIGNING_KEY = 'signing key';
 
 /**
- * The secrets from the environment. Those that are not there are in the data folder, or where several processes share the store, in the
- * store, sealed; they are made at the first start.
+ * Secrets that the environment does not give are made at the first start, and kept in the data folder, or sealed in a shared store.
  * @throws OperatorError
  */
 export async function readSecrets(
@@ -88,7 +85,6 @@ function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Secrets that all processes find in the store, sealed with `SECRETS_KEY`. */
 class SealedSecrets {
   readonly #cluster: Cluster;
   readonly #box: SecretBox;

@@ -4,11 +4,11 @@ import type { Store } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { prepareLists } from '../../tools/core/registry/listed-tool.ts';
 import type { Config } from '../config/config.ts';
-import { describeReach } from '../oauth/reach.ts';
+import { describeReach } from '../oauth/address-page.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import { refuseUnfinishedMove } from '../store-copy/move.ts';
 import type { FirstStart } from './first-start.ts';
-import { oneAtATime } from './one-at-a-time.ts';
+import { oneAtATime } from './open-store.ts';
 import type { Start } from './start.ts';
 import { welcome } from './welcome.ts';
 
@@ -17,7 +17,6 @@ const FIRST_CALLS_MS = 5000;
 
 interface ServeOptions {
   readonly start: Start;
-  /** Finds out whether this is the first start. */
   prepare(): Promise<FirstStart>;
 }
 
@@ -69,10 +68,7 @@ async function sayStarted(
   console.log(whereToFind(server));
 }
 
-/**
- * From now on, an error that a request or work in the background left to nobody ends nothing: it is logged and
- * counted. During the start such an error still ends the process.
- */
+/** From now on, an error that nobody caught is logged and counted. During the start it ends the process. */
 export function surviveErrors({ onUncaught }: RunningServer): void {
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => onUncaught(error));
@@ -85,10 +81,7 @@ function whereToFind({ address, baseUrl }: RunningServer): string {
   return address === baseUrl ? listens : `${listens} and gives clients the address ${baseUrl}`;
 }
 
-/**
- * On SIGTERM or Ctrl-C: goes on for as long as a load balancer needs to notice (DRAIN_SECONDS), then accepts no more calls, finishes running
- * ones, and writes everything to disk.
- */
+/** Goes on for DRAIN_SECONDS, until a load balancer has noticed, then finishes running calls and writes everything to disk. */
 function stopping(server: RunningServer, store: Store, { drainMs }: Pick<Config, 'drainMs'>): () => Promise<void> {
   return async () => {
     server.leave();

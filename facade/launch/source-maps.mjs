@@ -1,7 +1,6 @@
 /**
- * Names the places of errors in the sources, from the source maps beside the files of a bundle. A map is read when the first error of its
- * file is shown; Node would read those of all files at each start.
- * This file is JavaScript because Node 20 runs it directly.
+ * Names the places of errors in the sources. A source map is read at the first error of its file; Node would read all at each start.
+ * JavaScript, because Node 20 runs it directly.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';

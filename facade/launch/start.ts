@@ -7,17 +7,13 @@ const LOOK_MS = 250;
 const END_MS = 10_000;
 
 interface StartOptions {
-  /** Gets a line for the operator. */
   readonly print: (line: string) => void;
   readonly exit: (code: number) => void;
   readonly quietMs?: number;
   readonly everyMs?: number;
 }
 
-/**
- * A start of the server, from its first moment: its operator reads what it does where it takes long, and can end it by SIGTERM or Ctrl-C at any
- * time.
- */
+/** The start of the server: its operator reads what takes long, and can end it by SIGTERM or Ctrl-C at any time. */
 export class Start implements OpenProgress {
   readonly #options: StartOptions;
   readonly #stopping = new AbortController();
@@ -34,7 +30,6 @@ export class Start implements OpenProgress {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#asked());
   }
 
-  /** Aborts what the start waits for. */
   get signal(): AbortSignal {
     return this.#stopping.signal;
   }

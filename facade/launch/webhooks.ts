@@ -20,7 +20,6 @@ interface Surroundings {
   readonly store: Store;
   readonly storage: StorageQuotas;
   readonly upstreams: Upstreams;
-  /** Undefined if this server makes none. */
   readonly backups: Backups | undefined;
   readonly mailer: Mailer;
   readonly version: string;

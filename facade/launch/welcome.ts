@@ -4,7 +4,6 @@ import type { FirstKeys } from './first-start.ts';
 interface Welcome {
   readonly baseUrl: string;
   readonly keys: FirstKeys;
-  /** The owner, and the link that signs them in. */
   readonly email: string;
   readonly signInUrl: string;
 }

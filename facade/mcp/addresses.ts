@@ -12,7 +12,6 @@ export interface Address {
   readonly description: string;
   /** Undefined if each record names its own type in `mimeType`. */
   readonly mimeType: string | undefined;
-  /** The store's collection that holds the records. */
   readonly collection: string;
   /** Member that holds the text to read, and that with bytes in base64; without them the whole record is read as JSON. */
   readonly text?: string;
@@ -31,7 +30,6 @@ interface Completion {
   readonly label: string;
 }
 
-/** The address of every kind of record that can be read as a resource, in the order of the kinds. */
 export const addresses: readonly Address[] = kinds.flatMap((kind) =>
   kind.get && kind.address !== 'none' ? [addressOf(kind, kind.get, kind.address)] : [],
 );

@@ -1,15 +1,17 @@
-import { INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
+import { CLIENT_CAPABILITIES_META_KEY, INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import type { Door } from '../../resources/audit-entry.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
+import type { Questions } from '../../tools/core/registry/call.ts';
 import type { Answer, Call, Registry } from '../../tools/core/registry/registry.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import type { CancellableRequests } from './cancellation.ts';
 import type { LogLevels } from './logging.ts';
 import { isObject, RpcError, toRpcError } from './message.ts';
+import { isModern } from './protocol-versions.ts';
+import { toolResult } from './response-writer.ts';
 import type { ToolLists } from './tool-list.ts';
 import type { ViewPages } from './views.ts';
 
-/** What answering a message needs, in the SDK and in the fast path. */
 export interface McpDeps {
   readonly registry: Registry;
   readonly lists: ToolLists;
@@ -17,13 +19,11 @@ export interface McpDeps {
   readonly levels: LogLevels;
   readonly pages: ViewPages;
   onError(cause: unknown, context?: Pick<RequestContext, 'requestId'>): void;
-  /** See `McpOptions`. */
   readonly answerFirst?: AnswerFirst | undefined;
 }
 
 export type AnswerFirst = (message: unknown) => Result | undefined;
 
-/** The params of `tools/call`, checked to be well-formed. */
 export interface CallParams {
   readonly name: string;
   readonly arguments: object;
@@ -57,7 +57,6 @@ export function requireOneKey({ request }: Pick<RequestContext, 'request'>, mess
   );
 }
 
-/** Names the key of a call too, as over REST. */
 const KEY_HEADER = 'idempotency-key';
 
 /** Calls the tool for the principal of the context. @throws RpcError for an unknown tool */
@@ -107,4 +106,37 @@ class McpCall implements Call {
   }
 
   readonly renewed = () => this.#context.renewed();
+}
+
+/** The kinds of questions that the client can ask its person. Only clients of 2026-07-28 say so in each request. */
+export function questionsIn(context: RequestContext): Questions | undefined {
+  const { message } = context;
+  if (!isModern(context) || !isObject(message) || !isObject(message.params)) return undefined;
+  const { _meta: meta, inputResponses, requestState } = message.params;
+  const capabilities = isObject(meta) ? meta[CLIENT_CAPABILITIES_META_KEY] : undefined;
+  const elicitation = isObject(capabilities) ? capabilities.elicitation : undefined;
+  if (!isObject(elicitation)) return undefined;
+  const modes = (['form', 'url'] as const).filter((mode) => isObject(elicitation[mode]));
+  return {
+    modes: Object.keys(elicitation).length === 0 ? ['form'] : modes,
+    ...(isObject(inputResponses) && { answers: inputResponses }),
+    ...(typeof requestState === 'string' && { state: requestState }),
+  };
+}
+
+/** The result of a call: what came of it, or the questions that the client asks its person before it makes the call again. */
+export function resultOrQuestions(answer: Answer, questions: Questions | undefined): Result {
+  if (answer.ok || !answer.wants || !questions) return toolResult(answer);
+  const { requests, state } = answer.wants;
+  const canAsk = Object.values(requests).every(({ params }) => questions.modes.includes(modeOf(params)));
+  if (!canAsk) return toolResult(answer);
+  return {
+    resultType: 'input_required',
+    inputRequests: requests,
+    ...(state !== undefined && { requestState: state }),
+  };
+}
+
+function modeOf(params: object): 'form' | 'url' {
+  return 'mode' in params && params.mode === 'url' ? 'url' : 'form';
 }

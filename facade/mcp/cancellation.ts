@@ -4,10 +4,7 @@ import type { RequestContext } from '../http/request-context.ts';
 import type { RequestId } from './message.ts';
 import { sendNothing } from './response-writer.ts';
 
-/**
- * The requests that are being answered and can be cancelled. A `notifications/cancelled` comes in a request of its own, and finds here the
- * request that it names.
- */
+/** Requests that can be cancelled: `notifications/cancelled` comes in a request of its own and finds them here. */
 export class CancellableRequests {
   readonly #byKey = new Map<string, RequestContext[]>();
   readonly #cluster: Cluster | undefined;

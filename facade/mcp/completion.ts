@@ -22,17 +22,12 @@ const NOTHING = { values: [], hasMore: false };
 
 interface CompletionRequest {
   readonly ref: Members;
-  /** The argument to complete, and the text entered so far. */
   readonly name: string;
   readonly value: string;
-  /** The other arguments that are known. */
   readonly given: Members;
 }
 
-/**
- * `completion/complete`: ids for the variables of resource templates. First come those of the newest records whose id begins with the text
- * or whose name contains it, then what the search finds.
- */
+/** `completion/complete`: ids of the newest records that fit by id or name, then what the search finds. */
 export async function complete({ registry }: RegistryOnly, context: RequestContext, params: Members): Promise<Result> {
   const wanted = readParams(params);
   const { ref, name } = wanted;
@@ -94,7 +89,6 @@ function isFixed(registry: McpDeps['registry'], context: RequestContext, name: s
   return tool !== undefined && context.principal.tools?.fixed?.(tool) !== undefined;
 }
 
-/** The search type of the records that the tool lists. */
 function typeListedBy(listTool: string): string | undefined {
   const { collection } = addresses.find((address) => address.listTool === listTool) ?? {};
   return Object.entries(collections).find(([name]) => name === collection)?.[1].search?.type;

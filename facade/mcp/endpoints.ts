@@ -1,11 +1,11 @@
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { ToolError } from '../../tools/core/errors.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
-import { namesEvents } from '../http/accept.ts';
 import { jsonBody, readBody } from '../http/body.ts';
-import { requireKnownParameters } from '../http/query-parameters.ts';
+import { requireKnownParameters } from '../http/endpoints.ts';
 import type { Endpoint, RequestContext } from '../http/request-context.ts';
 import { sendJson } from '../http/respond.ts';
+import { namesEvents } from '../http/target.ts';
 import type { McpEndpoint } from './mcp.ts';
 
 export const MCP_PATH = '/api/v1/mcp';

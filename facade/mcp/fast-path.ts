@@ -26,10 +26,7 @@ interface PlainRequest {
   readonly call: CallParams | undefined;
 }
 
-/**
- * Answers ordinary `tools/call` and `tools/list` messages without the SDK, exactly as the SDK would. Messages with anything unusual, such
- * as an unknown member or version, go to the SDK.
- */
+/** Answers ordinary `tools/call` and `tools/list` exactly as the SDK would, and leaves messages with anything unusual to it. */
 export class DirectPath {
   readonly #parts: DirectPathParts;
 

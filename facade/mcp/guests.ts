@@ -4,24 +4,20 @@ import { reaches } from '../../tools/core/access/reach.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { Served, ServedPrompt, ServedResources } from '../../tools/core/registry/tool.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { callTool } from './calls.ts';
-import { questionsIn, resultOrQuestions } from './elicitation.ts';
+import { callTool, questionsIn, resultOrQuestions } from './calls.ts';
 import { RpcError } from './message.ts';
 
-/** Something of an integration that the caller may use, with the name under which the registry calls it. */
 interface Guest<Kind extends Served> {
   readonly tool: string;
   readonly serves: Kind;
 }
 
-/** The prompts of integrations that the caller may use. */
 export function guestPrompts(registry: Registry, principal: Principal): Guest<ServedPrompt>[] {
   return guests(registry, principal).flatMap(({ tool, serves }) =>
     serves.kind === 'prompt' ? [{ tool, serves }] : [],
   );
 }
 
-/** The resources of integrations that the caller may list or read. */
 export function guestResources(
   registry: Registry,
   principal: Principal,

@@ -5,17 +5,13 @@ import { shortened } from '../../tools/search/snippet.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { isObject } from './message.ts';
 
-/** Methods whose answers contain instructions. */
 const INTRODUCING: ReadonlySet<unknown> = new Set(['initialize', 'server/discover']);
 
 export function introduces(message: unknown): boolean {
   return isObject(message) && INTRODUCING.has(message.method);
 }
 
-/**
- * The text about this server for a model that has not seen a tool yet: what the server is, how tools are named, where to begin. At most 200
- * tokens.
- */
+/** At most 200 tokens for a model that has seen no tool yet: what the server is, how tools are named, where to begin. */
 export function instructionsFor(
   { principal, url }: Pick<RequestContext, 'principal' | 'url'>,
   registry: Registry,

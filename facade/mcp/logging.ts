@@ -25,10 +25,7 @@ interface LogLevelRequest {
   readonly level: LoggingLevel;
 }
 
-/**
- * The log levels that callers want in the streams of their calls. There are no sessions, so `logging/setLevel` holds for the caller in all
- * processes that run. In revision 2026-07-28 each request contains the level instead.
- */
+/** Without sessions, `logging/setLevel` holds for the caller in all processes. In revision 2026-07-28 each request contains the level. */
 export class LogLevels {
   /** The caller who set a level last comes last. */
   readonly #byCaller = new Map<string, LoggingLevel>();
@@ -57,7 +54,6 @@ export class LogLevels {
     if (first !== undefined && this.#byCaller.size > MOST_CALLERS) this.#byCaller.delete(first);
   }
 
-  /** Undefined: the caller wants no log messages. */
   of({ principal }: RequestContext): LoggingLevel | undefined {
     return this.#byCaller.size === 0 ? undefined : this.#byCaller.get(callerOf(principal));
   }
@@ -75,7 +71,6 @@ export function levelIn(message: unknown): LoggingLevel | undefined {
   return LEVELS.find((each) => each === level);
 }
 
-/** Whether a call of the tool may send log messages. */
 export function mayLog(registry: Registry, name: unknown): boolean {
   const tool = typeof name === 'string' ? registry.find(name) : undefined;
   return tool !== undefined && (tool.inSteps === true || tool.answersContent === true);

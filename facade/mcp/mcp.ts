@@ -19,7 +19,6 @@ export { PROTOCOL_VERSIONS } from './protocol-versions.ts';
 
 /** The MCP endpoint: all revisions, without sessions, from one registry. */
 export interface McpEndpoint {
-  /** Answers the body of an authenticated POST. */
   serve(context: RequestContext, body: Promise<Buffer>): Promise<void>;
   /** The list of tools has changed. Notifies the subscribers whose own list is different now. */
   toolsChanged(): void;
@@ -29,7 +28,6 @@ export interface McpEndpoint {
 
 export interface McpOptions {
   readonly registry: Registry;
-  /** The store whose changes subscribers hear of. */
   readonly store: Store;
   readonly pages: ViewPages;
   /** Called with the cause of every answer that says only that the server failed. */
@@ -87,7 +85,6 @@ export function createMcpEndpoint({ direct = true, ...options }: McpOptions): Mc
   };
 }
 
-/** Whether answering the message needs a tool call. */
 function callsTool(message: unknown): boolean {
   return isObject(message) && CALLING.has(message.method);
 }

@@ -33,16 +33,12 @@ export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
-/** The members of the message that are the input of a tool. */
 export function argumentsIn(message: unknown): object | undefined {
   if (!isObject(message) || message.method !== 'tools/call' || !isObject(message.params)) return undefined;
   return isObject(message.params.arguments) ? message.params.arguments : undefined;
 }
 
-/**
- * @throws RpcError if the message has more members than any message needs. The arguments of a tool do not count; the tool's schema checks
- * them.
- */
+/** @throws RpcError if the message has more members than any needs; the tool's schema checks its arguments. */
 export function requireLight(message: unknown): void {
   const given = argumentsIn(message);
   const open: unknown[] = [message];

@@ -10,12 +10,10 @@ import {
 import { traceIn } from '../http/observed-request.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { isObject, isRequestId } from './message.ts';
-import { LISTEN, SERVED_METHODS } from './methods.ts';
-import { PROTOCOL_VERSIONS } from './protocol-versions.ts';
+import { LISTEN, PROTOCOL_VERSIONS, SERVED_METHODS } from './protocol-versions.ts';
 
 const METHODS: ReadonlySet<string> = new Set(SERVED_METHODS);
 
-/** Measures and traces the messages of clients. */
 export class ObservedMessages {
   readonly #registry: Registry;
   readonly #points = new Map<string, SpreadPoint>();
@@ -56,7 +54,6 @@ export class ObservedMessages {
     return span;
   }
 
-  /** The tool that the message calls, if there is one of this name. */
   #toolIn({ name }: Readonly<Record<string, unknown>>): string | undefined {
     return typeof name === 'string' ? this.#registry.find(name)?.name : undefined;
   }

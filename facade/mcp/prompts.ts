@@ -11,7 +11,6 @@ type RegistryOnly = Pick<McpDeps, 'registry'>;
 
 const PAGE = 100;
 
-/** The argument of every prompt, since every skill takes it. */
 const promptArguments = [{ name: 'input', description: 'What to apply the skill to.', required: false }];
 
 /** `prompts/list`: the skills that have instructions, and after them the prompts of integrations. */
@@ -45,7 +44,6 @@ export async function getPrompt({ registry }: RegistryOnly, context: RequestCont
   };
 }
 
-/** A prompt as the list shows it, by the name or the id of its skill. */
 export async function findPrompt(registry: McpDeps['registry'], context: RequestContext, name: unknown) {
   const guest = findGuest(registry, context, name);
   if (guest) return shownPrompt(guest.serves);

@@ -13,7 +13,6 @@ import { canonicalCollection, collectionsOf, parseUri, uriOf } from './resource-
 
 type StoredRecord = Record<string, unknown> & { readonly id: string };
 
-/** A record that changed, with the address at which it is read. */
 interface Changed {
   readonly address: Address;
   readonly uri: string;
@@ -28,10 +27,7 @@ export interface ResourceUpdatesDeps {
   onError(cause: unknown): void;
 }
 
-/**
- * Notifies subscribers of changes to the records at their URIs, and below them where a URI stands for all records of a kind, if they may
- * read the record at that moment.
- */
+/** Notifies subscribers of changes at and below their URIs, if they may read the record at that moment. */
 export class ResourceUpdates {
   readonly #parts: ResourceUpdatesDeps;
   readonly #followers = new Map<string, Set<Follower>>();
@@ -41,7 +37,6 @@ export class ResourceUpdates {
     this.#parts = parts;
   }
 
-  /** Ends all notifications. */
   close(): void {
     this.#forgetListener();
   }
@@ -97,10 +92,7 @@ const thread = addressOf.get('threads');
 /** Changes below one URI that may wait for a slow reader; of more, the earliest are forgotten. */
 const MOST_WAITING = 1000;
 
-/**
- * One stream. A record that changes again before it was reported is reported once, and so are several records below one URI. So a slow reader
- * delays only its own URIs.
- */
+/** One stream. Several changes below a URI are reported once, so a slow reader delays only its own URIs. */
 class Follower {
   readonly #parts: ResourceUpdatesDeps;
   readonly #context: RequestContext;

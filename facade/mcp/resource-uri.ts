@@ -1,6 +1,5 @@
 import { type Address, addresses } from './addresses.ts';
 
-/** What a URI names: a kind of record, and the input of its read tool. */
 interface Named {
   readonly address: Address;
   readonly input: Readonly<Record<string, string>>;
@@ -25,15 +24,11 @@ export function parseUri(uri: string): Named | undefined {
   return { address, input: Object.fromEntries(input) };
 }
 
-/** The URI of a record with these members. */
 export function uriOf({ uriTemplate }: Address, members: Readonly<Record<string, unknown>>): string {
   return uriTemplate.replace(/\{(\w+)\}/g, (_, variable) => encodeURIComponent(String(members[variable])));
 }
 
-/**
- * The form in which `collectionsOf` gives a URI that stands for all records below it: `agent://`, or `database-record://<databaseId>/`.
- * Undefined if it stands for none.
- */
+/** `agent://`, or `database-record://<databaseId>/`, as `collectionsOf` writes them. Undefined if the URI stands for no collection. */
 export function canonicalCollection(uri: string): string | undefined {
   const address = byScheme.get(schemeOf(uri));
   if (!address || !hasVariables(address) || !uri.endsWith('/')) return undefined;
@@ -56,7 +51,6 @@ export function variablesOf({ uriTemplate }: Address): string[] {
   return Array.from(uriTemplate.matchAll(/\{(\w+)\}/g), ([, variable = '']) => variable);
 }
 
-/** Whether many records can have addresses of this form. */
 export function hasVariables(address: Address): boolean {
   return variablesOf(address).length > 0;
 }

@@ -1,12 +1,12 @@
 import { INTERNAL_ERROR, INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import { type ErrorBody, errorStatus } from '../../resources/error.ts';
-import type { Principal } from '../../tools/core/access/principal.ts';
+import { capsuleIn, type Principal } from '../../tools/core/access/principal.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
+import { findGuide, guides } from '../guides/guides.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { type Address, addresses } from './addresses.ts';
 import { callTool, type McpDeps } from './calls.ts';
 import { callGuest, guestPage, guestResources, guestTemplate, guestUri, parseGuestUri } from './guests.ts';
-import { guideResources, isGuideUri, readGuide } from './guide-resources.ts';
 import { RpcError } from './message.ts';
 import { hasVariables, parseUri, uriOf } from './resource-uri.ts';
 import { readView } from './views.ts';
@@ -16,14 +16,12 @@ type RegistryOnly = Pick<McpDeps, 'registry'>;
 
 /** Clients stop reading a list after some number of pages, so the pages are long. */
 export const PAGE = 1000;
-/** The records that one call of a list tool returns at most. */
 const MOST_AT_ONCE = 100;
 /** The calls for one page at most. Only a caller with a fixed `limit` could need more. */
 const MOST_CALLS = 60;
 const LONGEST_URI = 2000;
 const LONGEST_NAME = 100;
 
-/** `resources/templates/list` */
 export async function listTemplates(
   { registry }: RegistryOnly,
   context: RequestContext,
@@ -85,7 +83,6 @@ const NONE = { resources: [], cursor: null };
 const GUIDES = 'guides';
 
 interface ResourceRequest {
-  /** The tools in the caller's list. */
   readonly seen: ReadonlySet<string>;
   readonly limit: number;
   readonly cursor: string | undefined;
@@ -167,7 +164,6 @@ export async function readResource(parts: McpDeps, context: RequestContext, { ur
   return { contents: [{ uri, ...contentOf(address, answer.output as Members) }] }; // by its schema, a tool's output is an object
 }
 
-/** The resource of an integration, under its address here. */
 async function readGuest(
   registry: Registry,
   context: RequestContext,
@@ -240,4 +236,30 @@ function decoded(cursor: unknown): readonly unknown[] {
 
 function foreignCursor(): RpcError {
   return new RpcError(INVALID_PARAMS, 'The cursor is not one that this list gave; start again without it.');
+}
+
+const SCHEME = 'guide://';
+const MARKDOWN = 'text/markdown';
+
+function isGuideUri(uri: string): boolean {
+  return uri.startsWith(SCHEME);
+}
+
+/** For everybody but clients of capsules, who see the tools of their capsule and what belongs to these. */
+function guideResources(principal: Principal): object[] {
+  if (capsuleIn(principal)) return [];
+  return guides.map(({ name, title, summary, markdown }) => ({
+    uri: `${SCHEME}${name}`,
+    name,
+    title,
+    description: summary,
+    mimeType: MARKDOWN,
+    size: Buffer.byteLength(markdown),
+  }));
+}
+
+function readGuide(principal: Principal, uri: string): Result {
+  const guide = capsuleIn(principal) ? undefined : findGuide(uri.slice(SCHEME.length));
+  if (guide) return { contents: [{ uri, mimeType: MARKDOWN, text: guide.markdown }] };
+  throw new RpcError(INVALID_PARAMS, 'There is no guide at this URI; resources/list shows those there are.', { uri });
 }

@@ -16,7 +16,6 @@ export function toolResult(answer: Answer): Result {
 
 /** Writes whole responses as JSON text, equal to what the SDK makes of `toolResult` and of a list. */
 export class ResponseWriter {
-  /** The members that every result of the modern revision has. */
   readonly #modern: string;
 
   constructor(server: { readonly name: string; readonly version: string }) {
@@ -47,7 +46,6 @@ export function closing(id: RequestId): string {
   return `,"jsonrpc":"2.0","id":${typeof id === 'string' ? JSON.stringify(id) : id}}`;
 }
 
-/** Ends the context with JSON. */
 export function sendJsonText(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, [
     'Content-Type',

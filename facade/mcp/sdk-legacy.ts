@@ -12,9 +12,7 @@ import { answerableId, isObject, isRequestId, RpcError } from './message.ts';
 import { createSdkServer, type SdkRequest } from './sdk-server.ts';
 import { acceptsEvents, errorResponse } from './web.ts';
 
-/**
- * Answers a message of the 2025 and 2024 revisions. The answer is JSON, or a stream for a call whose client wants to hear of its progress.
- */
+/** Answers with JSON, or with a stream where the client wants to hear of progress. */
 export async function answerLegacy(parts: McpDeps, sdkRequest: SdkRequest): Promise<Response> {
   const { message, request, context } = sdkRequest;
   if (isMalformedInitialize(message)) {

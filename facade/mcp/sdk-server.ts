@@ -2,9 +2,8 @@ import { type Notification, type Result, Server, type ServerContext } from '@mod
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import type { Progress } from '../../tools/core/registry/call.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { callTool, type McpDeps, readCallParams, rpcErrorFor } from './calls.ts';
+import { callTool, type McpDeps, questionsIn, readCallParams, resultOrQuestions, rpcErrorFor } from './calls.ts';
 import { complete } from './completion.ts';
-import { questionsIn, resultOrQuestions } from './elicitation.ts';
 import { instructionsFor, introduces } from './instructions.ts';
 import { levelIn, logMessage } from './logging.ts';
 import { argumentsIn, isObject } from './message.ts';
@@ -14,7 +13,6 @@ import { listResources, listTemplates, readResource } from './resources.ts';
 import { showsViews, VIEWS_EXTENSION } from './views.ts';
 import { acceptsEvents } from './web.ts';
 
-/** A request in the form that the SDK needs. */
 export interface SdkRequest {
   readonly context: RequestContext;
   readonly request: Request;
@@ -24,7 +22,6 @@ export interface SdkRequest {
 
 type Method = (parts: McpDeps, context: RequestContext, params: Readonly<Record<string, unknown>>) => Promise<Result>;
 
-/** The methods that this server answers. The SDK answers or refuses all others. */
 const methods: ReadonlyMap<unknown, Method> = new Map<string, Method>([
   ['tools/list', async ({ lists }, context, { cursor }) => ({ ...lists.page(context, cursor, showsViews(context)) })],
   [
@@ -57,7 +54,6 @@ function withGiven(params: Readonly<Record<string, unknown>>, { message }: Reque
 /** Making one is expensive. It is never used, because the registry checks inputs and outputs. */
 const validator = new AjvJsonSchemaValidator();
 
-/** The SDK's server for one message. */
 export function createSdkServer(parts: McpDeps, context: RequestContext, era: Era): Server {
   const { name, version } = parts.registry.server;
   const server = new Server(

@@ -12,8 +12,8 @@ interface StepUpDeps {
 }
 
 /**
- * For a connected app: answers the call of a tool that it may not use although its person may: HTTP 403 names to the app's host the scopes to ask the
- * person for. Undefined if the message is no such call. It is known before the answer begins, because a stream would begin with 200.
+ * Answers a call that an app may not make although its person may: HTTP 403 names the scopes to ask for. It is known before the answer
+ * begins, since a stream begins with 200.
  */
 export function refuseForMore(parts: StepUpDeps, context: RequestContext, message: unknown): Promise<void> | undefined {
   const call = callIn(message);

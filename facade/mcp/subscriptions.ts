@@ -104,10 +104,7 @@ export class Subscriptions {
   }
 }
 
-/**
- * The message without URIs that no resource can have, and with each resource once, however many spellings were given. The acknowledgement
- * lists the URIs that are followed. `uris` holds these by their canonical form.
- */
+/** The message without URIs that no resource can have, each resource once. `uris`: those that are followed, by canonical form. */
 function withKnownUris(message: unknown): { readonly message: unknown; readonly uris: ReadonlyMap<string, string> } {
   const { params } = isObject(message) ? message : {};
   const { notifications } = isObject(params) ? params : {};

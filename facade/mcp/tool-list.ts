@@ -14,7 +14,6 @@ import { RpcError } from './message.ts';
 import type { Era } from './protocol-versions.ts';
 import type { ResponseWriter } from './response-writer.ts';
 
-/** Tools on one page of `tools/list`. */
 const PAGE = 500;
 /** The number of lists that are kept: one for each set of rights and narrowing. */
 const MOST_LISTS = 64;
@@ -35,14 +34,13 @@ interface CachedList {
 
 type ListRequest = Pick<RequestContext, 'principal' | 'url'>;
 
-/** The part of the registry that lists are made from. */
 interface ListSource extends Pick<Registry, 'list'> {
   readonly server: Pick<ServerFacts, 'catalog' | 'kinds'>;
 }
 
 /**
- * Makes the answers of `tools/list`. `?tools=` and `?groups=` on the URL narrow the list, and `?mode=search` replaces it by the three tools
- * that find, describe and call all others. `?hints=1` adds to the inputs what forms need. None of these changes what the caller may call.
+ * Makes the answers of `tools/list`, narrowed by `?tools=` and `?groups=`, replaced by `?mode=search`, with more in the inputs for
+ * `?hints=1`. None of these changes what the caller may call.
  */
 export class ToolLists {
   readonly #registry: ListSource;

@@ -8,16 +8,17 @@ import { isModern } from './protocol-versions.ts';
 /** The extension MCP Apps (SEP-1865), as clients and servers declare it. */
 export const VIEWS_EXTENSION = 'io.modelcontextprotocol/ui';
 
-/** The media type of a page. */
 const VIEW_TYPE = 'text/html;profile=mcp-app';
 
-/** Makes the pages in which hosts show the answers of tools. */
 export interface ViewPages {
   /** The whole page as HTML. `tools`: the names of those that its reader may call. */
   viewPage(view: View, tools: ReadonlySet<string>): Promise<string>;
 }
 
-/** Whether the list of tools names their pages. Clients of 2026-07-28 say in each request whether they show them; of others it cannot be known here. */
+/**
+ * Whether the list of tools names their pages. Clients of 2026-07-28 say in each request whether they show them; of others it cannot be
+ * known here.
+ */
 export function showsViews(context: Pick<RequestContext, 'request' | 'message'>): boolean {
   if (!isModern(context)) return true;
   const { message } = context;

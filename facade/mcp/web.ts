@@ -3,15 +3,12 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { watchCredential } from '../../tools/core/access/credential-status.ts';
 import type { ToolError } from '../../tools/core/errors.ts';
-import { namesEvents } from '../http/accept.ts';
 import type { RequestContext } from '../http/request-context.ts';
+import { namesEvents } from '../http/target.ts';
 import { type RequestId, type RpcError, rpcErrorJson } from './message.ts';
 import { sendJsonText, sendNothing } from './response-writer.ts';
 
-/**
- * The request in the form that the SDK needs. It has no body, because the parsed message is passed beside it. It accepts every form that
- * the SDK could answer in; the door checks what the client accepts.
- */
+/** Without body, which is passed parsed. It accepts every form of answer; the door checks what the client accepts. */
 export function webRequest({ request, url, signal }: RequestContext): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
@@ -39,10 +36,7 @@ export function errorResponse(id: RequestId | null, error: RpcError, status: num
   return new Response(rpcErrorJson(id, error), { status, headers: { 'Content-Type': 'application/json' } });
 }
 
-/**
- * Sends the SDK's answer. A stream ends when the client goes away or the request is cancelled. A stream that is not a call also ends when
- * its credential is no longer valid; a call answers with that error.
- */
+/** A stream ends when the client leaves, or cancels, or its credential ends; a call answers with that as its error. */
 export async function sendWebResponse(
   context: RequestContext,
   answer: Response,

@@ -1,10 +1,14 @@
+import type { IncomingMessage } from 'node:http';
 import type { Readers } from '../../store/port.ts';
 import { appPrincipal } from '../../tools/core/access/app-principal.ts';
 import { prefixOf } from '../../tools/core/access/key-secret.ts';
+import type { ErrorDetail } from '../../tools/core/errors.ts';
 import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
 import type { AccessTokens } from '../http/authenticate.ts';
-import type { Addresses } from './addresses.ts';
-import { metadataFor, resourceOf } from './challenge.ts';
+import { metadataUrlOf } from '../http/respond.ts';
+import { targetOf } from '../http/target.ts';
+import type { Addresses, Resource } from './addresses.ts';
+import { leastScope } from './metadata.ts';
 import { findState } from './states.ts';
 
 interface AccessTokenOptions {
@@ -35,4 +39,16 @@ export function createAccessTokens({ store, catalog, addresses, now: time }: Acc
     },
     challenge: (request) => metadataFor(request, addresses),
   };
+}
+
+function resourceOf(request: IncomingMessage, addresses: Addresses): Resource | undefined {
+  return addresses.resourceAt(targetOf(request).path);
+}
+
+/** Nothing at addresses with `?auth=key`: some hosts would sign in rather than send the header that they were given. */
+function metadataFor(request: IncomingMessage, addresses: Addresses): Pick<ErrorDetail, 'signIn'> {
+  const resource = resourceOf(request, addresses);
+  if (!resource || targetOf(request).url?.searchParams.get('auth') === 'key') return {};
+  const metadata = metadataUrlOf(addresses.typed(resource, addresses.originFor(request)));
+  return { signIn: { metadata, scope: leastScope(resource) } };
 }

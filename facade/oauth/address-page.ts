@@ -1,4 +1,6 @@
+import { isIP } from 'node:net';
 import type { Readers } from '../../store/port.ts';
+import { hostOf, isPublic } from '../../tools/core/outbound/ip-addresses.ts';
 import { readSettings } from '../../tools/settings/settings.ts';
 import { isLoopback } from '../config/sign-in-config.ts';
 import { type Html, html } from '../http/html.ts';
@@ -89,3 +91,25 @@ function isReachable(address: string): boolean {
 
 const NOT_REACHABLE = html`<p class="hint">Claude on the web and ChatGPT reach public https addresses only, and this is not one. The others work on this computer.</p>`;
 const WITH_KEY = html`<p>Have the app send the header <code>Authorization: Bearer …</code> with an API key, or with the token of the capsule if this is the address of one.</p>`;
+
+/** Says which MCP clients can connect by signing in: hosted ones come from the Internet and want https. */
+export function describeReach(baseUrl: string, isOn: boolean): string {
+  if (!isOn) return 'MCP clients connect with an API key alone (OAUTH=off).';
+  const url = new URL(baseUrl);
+  const here = `${baseUrl}/api/v1/mcp`;
+  const problem = reachProblem(url);
+  return problem === undefined
+    ? `MCP clients connect by signing in at ${here}; hosted ones (Claude, ChatGPT) too, if ${url.host} can be reached from the Internet.`
+    : `MCP clients in reach connect by signing in at ${here}. Hosted ones (Claude, ChatGPT) cannot: ${problem}; set BASE_URL to a public https address.`;
+}
+
+/** Why hosted clients cannot reach the address. Undefined if they may. */
+function reachProblem(url: URL): string | undefined {
+  const host = hostOf(url);
+  const isPrivate =
+    isIP(host) === 0
+      ? !host.includes('.') || /\.(local|localhost|internal|lan|home|test)$/.test(host)
+      : !isPublic(host);
+  if (isPrivate) return `${host} is an address of this computer or network`;
+  return url.protocol === 'https:' ? undefined : `${url.origin} is not https`;
+}

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import { isOtherName } from '../http/guards.ts';
 import { MCP_PATH } from '../mcp/endpoints.ts';
 
-/** The paths of the authorization server, below the path of BASE_URL. */
 export const paths = {
   authorize: '/oauth/authorize',
   token: '/oauth/token',
@@ -13,7 +12,6 @@ export const paths = {
 
 const CAPSULE = /^\/api\/capsules\/(cap_[0-9a-z]{26})\/mcp$/;
 
-/** An endpoint that access tokens are made for. */
 export interface Resource {
   readonly path: string;
   /** The capsule of the endpoint; undefined at the unified one. Its existence is not checked. */
@@ -35,7 +33,6 @@ export class Addresses {
     this.issuer = baseUrl;
   }
 
-  /** The address of one of our pages or endpoints. */
   at(path: string): string {
     return `${this.base.origin}${this.prefix}${path}`;
   }

@@ -3,7 +3,6 @@ import cors from 'cors';
 import { errorStatus } from '../../resources/error.ts';
 import { ToolError, toToolError } from '../../tools/core/errors.ts';
 import { sendJson } from '../http/respond.ts';
-import { OAuthError } from './oauth-error.ts';
 
 /** Clients in browsers may read these answers: none depends on a cookie. */
 const allow = cors({
@@ -70,4 +69,20 @@ function isProtocolError(thrown: unknown): thrown is OAuthError {
   return (
     !(thrown instanceof ToolError) && thrown instanceof Error && 'error_description' in thrown && 'statusCode' in thrown
   );
+}
+
+/** An error of RFC 6749. The library and our own endpoints answer it as it is. */
+export class OAuthError extends Error {
+  readonly status: number;
+  readonly statusCode: number;
+  readonly error_description: string;
+  readonly expose = true;
+  readonly allow_redirect = true;
+
+  constructor(error: string, description: string, status = 400) {
+    super(error);
+    this.status = status;
+    this.statusCode = status;
+    this.error_description = description;
+  }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { namesUser } from '../../resources/fields.ts';
 import { redirectProblem } from '../../tools/apps/redirect-uri.ts';
-import { OAuthError } from './oauth-error.ts';
+import { OAuthError } from './answers.ts';
 
 const LONGEST_NAME = 200;
 const MOST_REDIRECTS = 50;
@@ -23,7 +23,6 @@ const given = z.object({
     .optional(),
 });
 
-/** What is kept of a client's metadata, as the library reads it. */
 export interface ClientMetadata {
   readonly client_name?: string;
   readonly redirect_uris: string[];

@@ -13,7 +13,6 @@ const USE_NOTED_EVERY_MS = DAY_MS;
 /** A client as the library reads it (RFC 7591). `client_secret` is the hash of the secret. */
 export type ClientProperties = Readonly<Record<string, unknown>> & { readonly client_id: string };
 
-/** The client that asks, as its person sees it. */
 export interface AskingClient {
   readonly id: string;
   readonly name: string;
@@ -31,7 +30,6 @@ interface Options {
   now(): Date;
 }
 
-/** The programs that may ask people to let them in. */
 export class Clients {
   readonly #store: Store;
   readonly #documents: ClientDocuments;

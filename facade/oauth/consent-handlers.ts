@@ -1,20 +1,18 @@
 import type { Provider } from 'oidc-provider';
 import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import { ToolError } from '../../tools/core/errors.ts';
-import { sendPage } from '../sign-in/layout.ts';
+import { html } from '../http/html.ts';
+import { type HtmlPage, sendPage } from '../sign-in/layout.ts';
 import type { Handlers, PageRequest } from '../sign-in/page-request.ts';
 import { type Addresses, paths } from './addresses.ts';
 import { problemOf } from './answers.ts';
 import type { AskingClient, Clients } from './clients.ts';
 import { CAPSULE_SCOPE } from './metadata.ts';
-import { redirectPage } from './redirect-page.ts';
 import { rewriteRequest } from './rewrite-request.ts';
 
-/** What the person is asked. */
 export interface ConsentRequest {
   readonly interactionId: string;
   readonly client: AskingClient;
-  /** The address of the endpoint. */
   readonly resource: string;
   /** The capsule of the endpoint. Its existence is not checked. */
   readonly capsuleId?: string;
@@ -26,7 +24,6 @@ export type Decision =
   | { readonly app: ConnectedAppRecord; readonly scopes: readonly string[] }
   | { readonly denied: true };
 
-/** The page on which people agree. */
 export interface Consent {
   /** Undefined if the page was shown. The person may have decided before confirming that it is them. */
   show(context: PageRequest, asked: ConsentRequest): Promise<Decision | undefined>;
@@ -43,7 +40,6 @@ interface Options {
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
-/** Shows the page and takes its answer back into the protocol. */
 export function createConsentHandlers(options: Options): Handlers {
   const { consent } = options;
 
@@ -55,7 +51,7 @@ export function createConsentHandlers(options: Options): Handlers {
       interaction.result = { error: 'access_denied', error_description: 'The person did not agree.' };
     } else await grant(options, { interaction, asked, decision });
     await interaction.persist();
-    sendPage(context.response, 200, redirectPage(context.around, asked, interaction.returnTo));
+    sendPage(context.response, 200, redirectPage(context.around.workspace, asked.client.host, interaction.returnTo));
   }
 
   return {
@@ -112,4 +108,16 @@ async function grant({ provider, clients }: Options, { interaction, asked, decis
   interaction.params.scope = scope;
   interaction.result = { login: { accountId, remember: false }, consent: { grantId: app.id } };
   await clients.noteUse(asked.client.id);
+}
+
+/** Sends the browser back to the app by itself: browsers check redirects of forms against the policy, and some apps redirect further. */
+function redirectPage(workspace: string, host: string, address: string): HtmlPage {
+  return {
+    title: `Back to the app – ${workspace}`,
+    refresh: address,
+    isAwaited: true,
+    body: html`<h1>Back to the app</h1>
+<p>The answer goes to ${host}.</p>
+<a class="button" href="${address}">Continue</a>`,
+  };
 }

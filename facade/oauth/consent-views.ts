@@ -9,9 +9,7 @@ import type { CapsuleOffer, Offer, ScopeOffer } from './offers.ts';
 export interface PageOptions {
   readonly asked: ConsentRequest;
   readonly around: PageContext;
-  /** Where the form goes. */
   readonly action: string;
-  /** Why the page is shown again. */
   readonly problem: Problem | undefined;
 }
 
@@ -21,7 +19,6 @@ export interface Problem {
 }
 
 interface Choice {
-  /** The e-mail of the person who is signed in. */
   readonly person: string;
   readonly scopes: readonly ScopeOffer[];
   readonly capsules: readonly CapsuleOffer[];
@@ -170,7 +167,6 @@ ${capsules.slice(0, MOST_SHOWN).map((offer) => powerful(offer, offer.name))}
 </div>`;
 }
 
-/** Capsules whose tools are named. */
 const MOST_SHOWN = 10;
 
 /** In a list of choices it is shown for the chosen one alone, without script. */

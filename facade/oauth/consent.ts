@@ -26,7 +26,6 @@ interface ConsentOptions {
   readonly refused: RefusedRequests;
 }
 
-/** The page on which people let an app in. */
 export function createConsent(options: ConsentOptions): Consent {
   return new ConsentPage(options);
 }
@@ -197,10 +196,7 @@ class ConsentPage implements Consent {
     });
   }
 
-  /**
-   * What is chosen when the page opens: reading, but where the person has let the same app in here before, what it asks for now. So an app
-   * that needs more can ask for it, and a new one begins with little.
-   */
+  /** Reading, so that a new app begins with little; what it asks for now, where the person has let it in before. */
   async #chosenBefore({ client, resource, scopes }: ConsentRequest, person: Principal): Promise<AppScope> {
     const where = { userId: person.ownerId, clientId: client.id, resource };
     const known = await this.#options.store.connectedApps.first({ where });

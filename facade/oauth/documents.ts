@@ -5,11 +5,10 @@ import { hashSecret } from '../../tools/core/access/key-secret.ts';
 import { createRateLimit, type RateLimit } from '../../tools/core/access/rate-limit.ts';
 import type { Fetch } from '../../tools/core/outbound/fetch.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
+import { OAuthError } from './answers.ts';
 import { type ClientMetadata, readClientMetadata } from './client-metadata.ts';
-import { OAuthError } from './oauth-error.ts';
 import { makeRoom } from './unused-clients.ts';
 
-/** The largest document in bytes. */
 export const LARGEST_DOCUMENT = 10 * 1024;
 const LONGEST_ADDRESS = 500;
 export const DEADLINE_MS = 5000;
@@ -34,10 +33,7 @@ interface Options {
   readonly deadlineMs?: number;
 }
 
-/**
- * Clients that publish who they are at the address that is their id (client ID metadata documents). What was read is kept in the store and
- * serves while the host is away.
- */
+/** Clients whose id is the address of their metadata document. What was read is kept in the store and serves while the host is away. */
 export class ClientDocuments {
   readonly #store: Store;
   readonly #fetch: Fetch;

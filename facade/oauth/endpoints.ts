@@ -29,7 +29,6 @@ interface Served {
   readonly answer: Answer;
 }
 
-/** What the protocol asks for: metadata, registration, authorization, tokens. */
 export function createEndpoints(options: EndpointOptions): Endpoint[] {
   const { guards, refused, logger, showProblem } = options;
 

@@ -10,10 +10,8 @@ import type { Tool } from '../../tools/core/registry/tool.ts';
 const MOST_CAPSULES = 100;
 const MOST_NAMED = 10;
 
-/** What an app would have if it were let in. */
 export interface Offer {
   readonly tools: readonly Tool[];
-  /** How many there are. */
   readonly count: number;
   /** Those that can do most, first. */
   readonly powerful: readonly Tool[];
@@ -35,7 +33,6 @@ export interface CapsuleOffer extends Offer {
 
 type Asking = Pick<Connection, 'client' | 'resource'> & { readonly scopes?: readonly string[] };
 
-/** Works out what can be handed out, from what an app would reach. */
 export class Offers {
   readonly #store: Readers;
   readonly #registry: Registry;
@@ -45,10 +42,7 @@ export class Offers {
     this.#registry = registry;
   }
 
-  /**
-   * The scopes up to what was asked that give more than those before them: a person who may only read is not asked about writing. An app that
-   * needs more asks again (step-up).
-   */
+  /** The scopes, up to what was asked, that give more than those before: who may only read is not asked about writing. */
   async scopes({ client, resource, scopes: asked = [] }: Asking, person: Principal): Promise<ScopeOffer[]> {
     const offers: ScopeOffer[] = [];
     const most = APP_SCOPES.findLastIndex((scope) => asked.includes(scope));

@@ -4,10 +4,10 @@ import type { Configuration, JWK, KoaContextWithOIDC, Provider } from 'oidc-prov
 import { newSecret, secretMatches } from '../../tools/core/access/key-secret.ts';
 import type { Fetch } from '../../tools/core/outbound/fetch.ts';
 import { type Addresses, paths } from './addresses.ts';
+import { OAuthError } from './answers.ts';
 import type { Clients } from './clients.ts';
-import type { earlyErrors } from './early-errors.ts';
 import { CAPSULE_SCOPE, SCOPES } from './metadata.ts';
-import { OAuthError } from './oauth-error.ts';
+import type { earlyErrors } from './problem-page.ts';
 import { NoStates, type StateOptions, States } from './states.ts';
 
 const MINUTE = 60;
@@ -37,7 +37,6 @@ interface ProviderOptions extends StateOptions {
   readonly addresses: Addresses;
   readonly clients: Clients;
   readonly fetch: Fetch;
-  /** Whether the connection with this id still stands. */
   isConnected(grantId: string): Promise<boolean>;
   renderError: NonNullable<Configuration['renderError']>;
   readonly earlyErrors: ReturnType<typeof earlyErrors>;

@@ -6,10 +6,10 @@ import { newSecret } from '../../tools/core/access/key-secret.ts';
 import { createRateLimit } from '../../tools/core/access/rate-limit.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { CREDENTIAL, decodeText, readBody } from '../http/body.ts';
-import { addressOf } from '../http/caller-address.ts';
+import { addressOf } from '../http/request-context.ts';
+import { OAuthError } from './answers.ts';
 import { type ClientMetadata, readClientMetadata } from './client-metadata.ts';
 import type { ClientProperties, Clients } from './clients.ts';
-import { OAuthError } from './oauth-error.ts';
 
 export const PER_ADDRESS = 20;
 /** Only a flood from many networks comes so far. */

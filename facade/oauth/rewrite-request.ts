@@ -7,10 +7,7 @@ export interface Changes {
   readonly form?: URLSearchParams;
 }
 
-/**
- * The same request as the library is to see it: sent to BASE_URL, whatever Host and forwarded headers say, and with the target and body
- * that are given here. The library takes bodies from the request itself, so they are put into a new one.
- */
+/** The request as the library is to see it: sent to BASE_URL whatever Host and forwarded headers say, with this target and body. */
 export function rewriteRequest(
   request: IncomingMessage,
   { base, prefix }: Addresses,

@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto';
 import type { OAuthStateRecord } from '../../resources/oauth-state.ts';
 import type { Readers, Store, Transaction } from '../../store/port.ts';
-import { OAuthError } from './oauth-error.ts';
+import { OAuthError } from './answers.ts';
 
 type Payload = Readonly<Record<string, unknown>>;
 
 /**
- * How long what was used does not look stolen. Hosts refresh at the same time from several places, or repeat a request whose answer was
- * lost, so a refresh token works again for a while. A code works once in any case, but some hosts come with it twice at once: only a later
- * replay ends the connection.
+ * Hosts refresh from several places at once and repeat lost requests, so a refresh token works again for a while. A code works once, but
+ * only a later replay ends the connection.
  */
 const GRACE_MS: Readonly<Record<string, number>> = { RefreshToken: 10_000, AuthorizationCode: 2000 };
 
@@ -100,7 +99,6 @@ export class NoStates {
   async revokeByGrantId(): Promise<void> {}
 }
 
-/** The state that a client or browser names by this text. */
 export function findState(
   store: Pick<Readers, 'oauthStates'>,
   kind: string,

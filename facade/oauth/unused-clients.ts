@@ -1,5 +1,6 @@
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
-import type { Store } from '../../store/port.ts';
+import type { Page, Query, Store } from '../../store/port.ts';
+import { deleteStates } from './states.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a client is kept that nobody has connected. */
@@ -52,4 +53,40 @@ async function remove(store: Store, id: string): Promise<void> {
   await store.transaction(async ({ oauthClients }) => {
     if (await oauthClients.get(id)) await oauthClients.delete(id);
   });
+}
+
+/** From agreeing to the first token, a client has a minute. */
+const SETTLED_MS = 60 * 60 * 1000;
+
+/** Removes the tokens of ended connections, and connections whose client never came for a token or let the last one expire. */
+export async function removeEndedConnections(store: Store, now: Date): Promise<void> {
+  const settled = new Date(now.getTime() - SETTLED_MS).toISOString();
+  await forEach(
+    (page) => store.connectedApps.find({ to: settled, ...page }),
+    async ({ id }) => {
+      // A grant alone leads to nothing.
+      const where = { grantId: id, kind: ['AuthorizationCode', 'RefreshToken', 'AccessToken'] };
+      if ((await store.oauthStates.count({ where })) > 0) return;
+      await store.transaction(async (tx) => {
+        if (await tx.connectedApps.get(id)) await tx.connectedApps.delete(id);
+      });
+    },
+  );
+  await forEach(
+    (page) => store.oauthStates.find({ where: { kind: 'Grant' }, ...page }),
+    async ({ grantId }) => {
+      if (grantId === undefined || (await store.connectedApps.get(grantId))) return;
+      await store.transaction((tx) => deleteStates(tx, { grantId }));
+    },
+  );
+}
+
+type Part = Pick<Query<object>, 'order' | 'limit' | 'after'>;
+
+async function forEach<Record>(find: (page: Part) => Promise<Page<Record>>, act: (record: Record) => Promise<void>) {
+  let page: Page<Record> | undefined;
+  do {
+    page = await find({ order: 'oldest', limit: 100, after: page?.next ?? undefined });
+    for (const record of page.records) await act(record);
+  } while (page.next);
 }

@@ -77,9 +77,7 @@ const headersOf: Partial<Record<ErrorCode, string>> = {
 };
 
 export interface ErrorResponses {
-  /** The `responses` of an operation with these error codes, one for each status. */
   of(codes: Iterable<ErrorCode>): Record<string, Part>;
-  /** The responses that were referred to. */
   collect(): Record<string, Part>;
 }
 

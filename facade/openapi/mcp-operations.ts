@@ -1,9 +1,9 @@
 import { errorBody } from '../../resources/error.ts';
 import type { JsonSchema } from '../../tools/core/registry/json-schema.ts';
 import { getMcpStatus } from '../../tools/system.ts';
-import { jsonRpcRequest, jsonRpcResponse } from './json-rpc.ts';
 import { BODY_ERRORS, type Components, headerRefs } from './operation.ts';
 import type { Part } from './schemas.ts';
+import { jsonRpcRequest, jsonRpcResponse } from './schemas.ts';
 
 /** The unified endpoint: GET is a tool call and opens no stream; POST takes messages. */
 export function mcpOperations(get: Part | undefined, components: Components): Record<string, Part> {
@@ -21,7 +21,6 @@ export function mcpOperations(get: Part | undefined, components: Components): Re
   };
 }
 
-/** The endpoint of a capsule. */
 export function capsuleMcpOperations(components: Components): Record<string, Part> {
   const { schemas, errors } = components;
   const path = {

@@ -3,15 +3,13 @@ import type { ServerFacts } from '../../tools/core/registry/context.ts';
 import { CAPSULE_MCP_PATH } from '../mcp/endpoints.ts';
 import { type Route, routes } from '../routes.ts';
 import { createErrorResponses } from './error-responses.ts';
-import { readExamples } from './examples.ts';
 import { capsuleMcpOperations, mcpOperations } from './mcp-operations.ts';
-import { type Components, headerRefs, toolOperation } from './operation.ts';
+import { type Components, headerRefs, readExamples, toolOperation } from './operation.ts';
 import { createSchemaComponents, type Part } from './schemas.ts';
 
 const OPENAPI = '3.1.1';
 const TITLE = 'Admin REST API';
 
-/** What groups of operations are about, for the reader of the document. */
 const ABOUT: Readonly<Record<string, string>> = {
   Auth: 'The session of the dashboard.',
   Agents: 'Agents, and what they can use: memories, models, tools.',

@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type ErrorCode, errorBody } from '../../resources/error.ts';
 import { SESSION_COOKIE } from '../../resources/session.ts';
+import { analyticsTools } from '../../tools/analytics/tools.ts';
 import { mayNeedFresh } from '../../tools/core/access/fresh-sign-in.ts';
 import { type Access, ANYONE } from '../../tools/core/access/guarded-tool.ts';
 import { COMMON_ERRORS } from '../../tools/core/errors.ts';
@@ -10,8 +12,6 @@ import type { JsonSchema } from '../../tools/core/registry/json-schema.ts';
 import { unwrap } from '../../tools/core/registry/validate.ts';
 import type { Route } from '../routes.ts';
 import type { ErrorResponses } from './error-responses.ts';
-import { eventStream } from './event-stream.ts';
-import type { Example, Examples } from './examples.ts';
 import type { Part, SchemaComponents } from './schemas.ts';
 
 export interface Components {
@@ -40,7 +40,6 @@ const SUCCESS: Readonly<Record<number, string>> = {
   204: 'Done; there is nothing to return.',
 };
 
-/** The OpenAPI operation of a route. Its input and output are those of the tool. */
 export function toolOperation(route: Route, { group, tool }: CatalogEntry, components: Components): Part {
   const { path, query, body } = placeInput(route, tool.input);
   const example = components.examples[tool.name] ?? {};
@@ -71,7 +70,6 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
   };
 }
 
-/** References to headers of the components. */
 export function headerRefs(...names: readonly string[]): Part {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
@@ -224,4 +222,42 @@ function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> 
 
 function requiredOf(schema: JsonSchema): readonly string[] {
   return (schema.required ?? []) as readonly string[]; // made from an object schema
+}
+
+const DESCRIPTION = `Server-sent events, where the client asks for them by \`Accept: text/event-stream\` or \`stream: true\`. The data of each is JSON:
+
+- \`run\`: \`{runId, threadId, model}\`, first
+- \`delta\`: \`{text}\`, the next piece of what the model says
+- \`tool_call\`: \`{id, tool, arguments}\`
+- \`tool_result\`: \`{id, tool, ok, content}\`
+- \`final\`: what the JSON answer would be, last; or \`error\`: the body of an error
+
+Lines that begin with a colon keep the connection open. What is refused before the run begins is an error with its own status.`;
+
+const eventStream = (events: NonNullable<Example['events']>): Part => ({
+  'text/event-stream': {
+    schema: { type: 'string', description: DESCRIPTION },
+    example: events.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join(''),
+  },
+});
+
+/** What one call of an operation takes (path, query and body together, as its tool does) and gives. */
+interface Example {
+  readonly input?: Readonly<Record<string, unknown>>;
+  readonly answer?: Readonly<Record<string, unknown>>;
+  /** The same answer as a stream: name and data of each event. */
+  readonly events?: readonly (readonly [name: string, data: object])[];
+}
+
+type Examples = Readonly<Record<string, Example>>;
+
+const FOLDER = new URL('../../data/examples/', import.meta.url);
+
+/** Every operation has an answer, and an input where it needs one. For `$definition` the words of the metric are filled in. */
+export function readExamples(): Examples {
+  const names = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
+  const files = names.map((name): Examples => JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')));
+  const examples: Examples = Object.assign({}, ...files);
+  for (const { name, definition } of analyticsTools) Object.assign(examples[name]?.answer ?? {}, { definition });
+  return examples;
 }

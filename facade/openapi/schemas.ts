@@ -25,9 +25,27 @@ import { sendChatMessage } from '../../tools/chat/send-chat-message.ts';
 import { type JsonSchema, makePlain } from '../../tools/core/registry/json-schema.ts';
 import { foundMemory } from '../../tools/memory/memory.ts';
 import { updateBotConfig } from '../../tools/settings/bot-config.ts';
-import { jsonRpcRequest, jsonRpcResponse } from './json-rpc.ts';
+import { SERVED_METHODS } from '../mcp/protocol-versions.ts';
 
-/** A part of the document that is not a schema. */
+/** A message to the MCP endpoint. Notifications have no id. */
+export const jsonRpcRequest = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.int()]).optional().describe('Omit for notifications.'),
+  method: z.enum(SERVED_METHODS),
+  params: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** The answer to a message with an id: `result`, or `error` where the message itself is wrong. */
+export const jsonRpcResponse = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.int(), z.null()]).optional(),
+  result: z.record(z.string(), z.unknown()).optional().describe('A failed tool call is a result with `isError`.'),
+  error: z
+    .object({ code: z.int(), message: z.string(), data: z.unknown().optional() })
+    .optional()
+    .describe('JSON-RPC 2.0 error.'),
+});
+
 export type Part = Readonly<Record<string, unknown>>;
 
 /** Schemas that the document defines once and refers to wherever they appear, in inputs and in outputs. */
@@ -83,7 +101,6 @@ export interface SchemaComponents {
   schema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema;
   /** The same, but the outermost schema is written in full. */
   inline(schema: z.ZodType, io: 'input' | 'output'): JsonSchema;
-  /** The named schemas that were referred to. */
   collect(): Record<string, JsonSchema>;
 }
 

@@ -3,15 +3,11 @@ import type { Issue } from '../../resources/error.ts';
 import { ToolError } from '../../tools/core/errors.ts';
 import { unwrap } from '../../tools/core/registry/validate.ts';
 
-/**
- * Turns a query string into the input of a tool: text, numbers and booleans by the type of each member. A value that does not fit its type
- * stays text. A list is given as comma-separated values, as a repeated parameter, or both.
- */
+/** Text, numbers and booleans by the type of each member; a value that does not fit stays text. Lists are comma-separated, repeated, or both. */
 export type QueryReader = (query: URLSearchParams) => Record<string, unknown>;
 
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
-/** Made once for each route. */
 export function queryReader(input: z.ZodObject): QueryReader {
   const readers = new Map(Object.entries(input.shape).map(([name, schema]) => [name, memberReader(schema)]));
   return (query) => {

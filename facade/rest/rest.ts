@@ -1,7 +1,8 @@
 import { errorStatus } from '../../resources/error.ts';
 import { ToolError } from '../../tools/core/errors.ts';
+import type { CallEvent, Progress } from '../../tools/core/registry/call.ts';
 import type { Tool } from '../../tools/core/registry/define-tool.ts';
-import type { Registry } from '../../tools/core/registry/registry.ts';
+import type { Answer, Registry } from '../../tools/core/registry/registry.ts';
 import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import { challengeOf } from '../http/authenticate.ts';
 import { type BodyKind, CREDENTIAL, decodeText, heavyTurn, jsonBody, readBody } from '../http/body.ts';
@@ -11,9 +12,9 @@ import { tracedRequest } from '../http/observed-request.ts';
 import type { Endpoint, RequestContext } from '../http/request-context.ts';
 import { sendErrorBody, sendJson } from '../http/respond.ts';
 import type { SessionCookies } from '../http/session-cookie.ts';
+import { acceptedTypes } from '../http/target.ts';
 import { type Route, routes } from '../routes.ts';
 import { type QueryReader, queryReader } from './query.ts';
-import { RestCall } from './rest-call.ts';
 
 interface RestOperation extends Route {
   readonly readQuery: QueryReader;
@@ -27,7 +28,6 @@ interface RestOperation extends Route {
   readonly streams: boolean;
 }
 
-/** Answers at every endpoint that no other door takes. */
 export function restDoor(telemetry: Telemetry): Middleware {
   return (context) => {
     const endpoint = requireEndpoint(context);
@@ -171,4 +171,67 @@ function idempotencyOf({ request, url }: RequestContext) {
   const key = request.headers['idempotency-key'];
   if (request.method !== 'POST' || typeof key !== 'string') return undefined;
   return { key, operation: `POST ${url.pathname}` };
+}
+
+const HEARTBEAT_MS = 15_000;
+
+/** A REST call that may take long. Its stream begins with the first event, so a call refused before has the status of its error. */
+class RestCall {
+  readonly #context: RequestContext;
+  #heartbeat: NodeJS.Timeout | undefined;
+  readonly #streams: boolean;
+  #wanted: boolean;
+
+  constructor(context: RequestContext, { streams }: { readonly streams: boolean }) {
+    const { request, response } = context;
+    this.#context = context;
+    this.#streams = streams;
+    this.#wanted = streams && prefersEvents(request.headers.accept);
+    response.once('close', () => clearInterval(this.#heartbeat));
+  }
+
+  /** `stream` in the input counts more than the header. */
+  choose({ stream }: { readonly stream?: unknown }): void {
+    if (typeof stream === 'boolean') this.#wanted = this.#streams && stream;
+  }
+
+  readonly onProgress = ({ event }: Progress): void => {
+    if (event && this.#wanted) this.#send(event);
+  };
+
+  /** Ends the context where it is a stream. False: the caller must send the answer. */
+  finish(answer: Answer): boolean {
+    clearInterval(this.#heartbeat);
+    const { response } = this.#context;
+    if (response.destroyed) return true;
+    if (!response.headersSent && !(answer.ok && this.#wanted)) return false;
+    this.#send(answer.ok ? { name: 'final', data: answer.output } : { name: 'error', data: answer.error });
+    clearInterval(this.#heartbeat);
+    response.end();
+    return true;
+  }
+
+  #send({ name, data }: CallEvent): void {
+    const { response } = this.#context;
+    if (response.destroyed) return;
+    if (!response.headersSent) this.#open();
+    response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  #open(): void {
+    const { response } = this.#context;
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'X-Accel-Buffering': 'no', // for proxies that collect an answer before they pass it on
+      'X-Content-Type-Options': 'nosniff',
+    });
+    this.#heartbeat = setInterval(() => response.write(': waiting\n\n'), HEARTBEAT_MS);
+  }
+}
+
+/** A client that accepts JSON too gets JSON, unless its input asks for a stream. */
+function prefersEvents(accept: string | undefined): boolean {
+  const types = acceptedTypes(accept);
+  return types.includes('text/event-stream') && !types.includes('application/json');
 }

@@ -8,7 +8,6 @@ import { sendOn } from './layout.ts';
 import type { HandlerOptions, PageRequest } from './page-request.ts';
 import { returnPath } from './return-path.ts';
 
-/** What `get_session` answers. */
 interface Signed {
   readonly user: Pick<AdminUser, 'id' | 'email' | 'name' | 'role'>;
   readonly expiresAt: string;
@@ -58,7 +57,6 @@ export class BrowserSessions {
     if (principal) await this.call(context, { principal, tool: 'delete_session', input: {} });
   }
 
-  /** Calls a tool for the page. @throws ToolError */
   async call({ request, requestId }: PageRequest, asked: Pick<Call, 'principal' | 'tool' | 'input'>) {
     const client = request.headers['user-agent'];
     const answer = await this.#options.registry.call({ ...asked, door: 'rest', requestId, client });

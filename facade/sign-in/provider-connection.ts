@@ -100,10 +100,7 @@ function requireSafe(url: string, issuer: string): void {
   );
 }
 
-/**
- * The key set is read again at once for an unknown key, because any key may be new. Only tokens that the provider has just sent are
- * checked, so this cannot be abused.
- */
+/** Read again at once for an unknown key; only tokens that the provider has just sent are checked, so this cannot be abused. */
 function keySet(uri: string): JWTVerifyGetKey {
   return createRemoteJWKSet(new URL(uri), { cooldownDuration: 0 });
 }

@@ -7,18 +7,15 @@ import { away, findSigningKey, ProviderConnection, type ProviderConnectionOption
 
 /** An external OpenID Connect provider. People sign in with the authorization code flow with PKCE. */
 export interface IdentityProvider extends Dependency {
-  /** The name that people see. */
   readonly name: string;
   /**
-   * The address to send the browser to, and the text to store in it until it comes back. `kept` is the text stored so far, because people
-   * may sign in in several windows. `again`: the provider is asked to let nobody pass unseen who is signed in there.
-   * @throws ToolError (unavailable)
+   * The address to send the browser to, and the text to store in it. `kept`: the text so far, for several windows. `again`: the provider is
+   * to ask the person anew. @throws ToolError (unavailable)
    */
   begin(kept: string | undefined, again?: boolean): Promise<{ readonly url: string; readonly flows: string }>;
   /**
-   * The person whom the provider confirms, from the query with which it sent the browser back. A flow must not be used twice: its nonce is
-   * the `jti` of the result, valid for as long as the flow.
-   * @throws ToolError (unauthenticated, unavailable)
+   * The person whom the provider confirms. The nonce of the flow is the `jti`, so that none is used twice. @throws ToolError
+   * (unauthenticated, unavailable)
    */
   finish(query: string, kept: string | undefined): Promise<VerifiedIdentity>;
   /** What the browser still stores after it came back with the query. Undefined for nothing. */
@@ -26,7 +23,6 @@ export interface IdentityProvider extends Dependency {
 }
 
 interface ProviderOptions extends ProviderConnectionOptions {
-  /** The address that the provider sends browsers back to. */
   readonly redirectUri: string;
 }
 
@@ -84,7 +80,6 @@ export function createIdentityProvider(options: ProviderOptions): IdentityProvid
   };
 }
 
-/** The flow with which the browser came back. */
 function flowOf(query: string, kept: string | undefined): Flow {
   if (kept === undefined) throw refuseSignIn('the flow was not begun in this browser');
   const flows = readFlows(kept);

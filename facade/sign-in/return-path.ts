@@ -8,13 +8,11 @@ const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Lax';
 /** A path of ours and nothing that a browser takes for another server. */
 const OURS = /^\/(?![/\\])[\x21-\x7e]*$/;
 
-/** The pages on which people let apps in. */
 const OF_APP = '/oauth/consent/';
 
 /** Where signing in again ends. */
 export const CONFIRMED = '/sign-in/confirmed';
 
-/** The page requested before signing in, stored in the browser. */
 export const returnPath = {
   keep(response: ServerResponse, path: string): void {
     if (path === '/' || path.length > LONGEST) return;
@@ -48,9 +46,7 @@ export const returnPath = {
     return search === undefined ? undefined : `/sign-in/again${search}`;
   },
 
-  /**
-   * The page of a query that continues once the person has confirmed that it is them. Undefined: another page of the browser waits for it.
-   */
+  /** The page that goes on after confirming. Undefined: another page of the browser waits for it. */
   goesOn(query: URLSearchParams): string | undefined {
     const path = query.get('then') ?? '';
     return OURS.test(path) && path.startsWith(OF_APP) ? path : undefined;

@@ -1,24 +1,20 @@
 import { type Html, html } from '../http/html.ts';
 import type { HtmlPage } from './layout.ts';
 
-/** What every page needs. */
 export interface PageContext {
   readonly workspace: string;
   /** The path of a page as browsers see it. */
   at(path: string): string;
-  /** Part of every form. */
   readonly formToken: string;
 }
 
 interface SignInPageOptions {
-  /** The name of the external provider, if there is one. */
   readonly provider: string | undefined;
   /** The path of the script that uses passkeys. Undefined: none are offered. */
   readonly passkeyScript: string | undefined;
   /** The text that was entered before, if it was not an e-mail address. */
   readonly wrong?: string | undefined;
   readonly signedOut?: boolean;
-  /** Whether an app waits to be let in. */
   readonly connecting?: boolean;
   /** Who is signed in, by e-mail, and signs in again to confirm that it is them: for an app, or for another page that waits. */
   readonly again?: { readonly name: string; readonly forApp: boolean } | undefined;

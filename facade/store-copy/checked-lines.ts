@@ -14,7 +14,6 @@ const sumOf = (before: string, json: string) => hash('sha256', `${before} ${json
 export class LineWriter {
   readonly #file: FileHandle;
   #sum = '';
-  /** How many lines were written. */
   lines = 0;
 
   private constructor(file: FileHandle) {

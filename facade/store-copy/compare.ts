@@ -4,7 +4,6 @@ import { contentsOf } from './contents.ts';
 import { Digests, differing, soon } from './digests.ts';
 import { metricsOf, partsOf } from './format.ts';
 
-/** What the file and the store say about the same thing. */
 export interface Comparison {
   readonly what: string;
   readonly inFile: string;
@@ -51,7 +50,6 @@ function isSame(one: unknown, other: unknown): boolean {
   return [...names].every((name) => isSame(first[name], second[name]));
 }
 
-/** The comparison as a table to print. */
 export function tableOf(compared: readonly Comparison[]): string {
   const lines = [['', 'in the file', 'in the store', ''] as const, ...compared.map(lineOf)];
   const widths = [0, 1, 2].map((at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));

@@ -5,7 +5,6 @@ import type { TableRow } from '../../store/rows/records.ts';
 import { keyOf, orderOf, selectPage } from '../../store/rows/table-rows.ts';
 import { type RawTable, rawTables } from '../../store/sql/raw-tables.ts';
 
-/** A stored record of any kind. */
 export type AnyRecord = Readonly<Record<string, unknown>> & { readonly id: string; readonly createdAt: string };
 
 /** A piece of what a store holds, small enough for one line and one transaction. */
@@ -19,7 +18,6 @@ export const movedCollections = (Object.keys(collections) as CollectionName[]).f
 export const movedTables = Object.keys(rawTables) as RawTable[]; // its own members
 
 const MOST_BYTES = 1024 * 1024;
-/** How many of each are read at a time. */
 const MOST = { records: 500, entries: 2000, rows: 5000 };
 /** So many parts of rows are read at once, because each reading looks at the whole table. */
 const PARTS_OF_ROWS = 4;

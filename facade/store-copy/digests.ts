@@ -13,7 +13,6 @@ export interface Digest {
 
 const MODULUS = 2n ** 64n;
 
-/** Counts and hashes the parts of a store or of a file. */
 export class Digests {
   readonly #sums = new Map<string, { count: number; sum: bigint }>();
   /** Records that expire before this time are not counted: they may go while the others are looked at. */
@@ -43,7 +42,6 @@ export class Digests {
   }
 }
 
-/** The names of what is not the same in both. */
 export function differing(one: Digests, other: Digests): string[] {
   const names = [...new Set([...one.names, ...other.names])];
   return names.filter((name) => !isDeepStrictEqual(one.of(name), other.of(name)));

@@ -11,12 +11,10 @@ import { Digests, differing, nameOf, soon } from './digests.ts';
 import type { End, Head } from './format.ts';
 
 interface ExportOptions {
-  /** Version of the product. */
   readonly version: string;
   readonly now: Date;
   /** Others may write during the export, so the store is read again afterwards and must be unchanged. */
   readonly isShared: boolean;
-  /** Called from time to time with the number of lines that were written. */
   onProgress?(lines: number): void;
 }
 

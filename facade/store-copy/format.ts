@@ -3,20 +3,17 @@ import { OperatorError } from '../../store/errors.ts';
 import { type CheckedLine, checkedLines, damaged } from './checked-lines.ts';
 import type { Part } from './contents.ts';
 
-/** The first line of a file. */
 const head = z.object({
   export: z.object({
     format: z.literal(1),
     id: z.string().min(1).max(100),
     at: z.iso.datetime(),
-    /** Version of the product. */
     version: z.string(),
     store: z.string(),
   }),
 });
 export type Head = z.infer<typeof head>['export'];
 
-/** The last line of a file. */
 const end = z.object({
   end: z.object({
     /** How many of what are in the file. */
@@ -53,7 +50,6 @@ export async function* partsOf(path: string): AsyncGenerator<{ readonly line: nu
   }
 }
 
-/** The answers of the metrics in a file that was checked. */
 export async function metricsOf(path: string): Promise<MetricLine[]> {
   const found: MetricLine[] = [];
   for await (const { json } of checkedLines(path))

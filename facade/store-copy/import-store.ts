@@ -10,15 +10,14 @@ interface ImportOptions {
   readonly secretsKeys: readonly string[];
   /** Imports secrets too that no key opens. */
   readonly withoutKeys: boolean;
-  /** Called from time to time with the line that is in the store. */
   onProgress?(line: number): void;
 }
 
 const TOLD_EVERY = 200;
 
 /**
- * Puts all that a file holds into an empty store, line by line, and compares both. One that was interrupted continues when it is begun
- * again. The store is not to be used before all is equal; until then it says that itself.
+ * Fills an empty store line by line and compares both. An interrupted import goes on when begun again; until all is equal, no server
+ * starts on the store.
  */
 export async function importAll(store: Store, path: string, options: ImportOptions): Promise<readonly Comparison[]> {
   const { head, end } = await checkFile(path);

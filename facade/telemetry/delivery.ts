@@ -29,7 +29,6 @@ export class Delivery implements Dependency {
     return [{ name: `OpenTelemetry at ${this.#address}`, kind: 'telemetry', ...this.#known }];
   }
 
-  /** The same exporter, watched. */
   watch<Watched extends Exporter>(exporter: Watched): Watched {
     const send = exporter.export.bind(exporter);
     exporter.export = (batch, done) => {

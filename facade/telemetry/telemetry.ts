@@ -19,14 +19,11 @@ interface Surroundings {
   readonly version: string;
   readonly store: Store;
   readonly logger: Logger;
-  /** Those of the server's own tools. */
   readonly toolNames: readonly string[];
 }
 
-/** What a server measures and traces, and where that goes. */
 export interface RunningTelemetry {
   readonly telemetry: Telemetry;
-  /** The store, observed. */
   readonly store: Store;
   readonly dependencies: readonly Dependency[];
   /** Sends what is left, if the collector takes it soon. */

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { ServerBackups } from '../../facade/backups/backups.ts';
 import { ConfigError, readConfig } from '../../facade/config/config.ts';
-import { checkBackups } from '../../facade/doctor/backup-check.ts';
+import { checkBackups } from '../../facade/doctor/data-checks.ts';
 import type { Backup } from '../../resources/backup.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';

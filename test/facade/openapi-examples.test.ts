@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readExamples } from '../../facade/openapi/examples.ts';
+import { readExamples } from '../../facade/openapi/operation.ts';
 import { routes } from '../../facade/routes.ts';
 import { errorBody } from '../../resources/error.ts';
 import { catalog } from '../../tools/catalog.ts';

@@ -2,14 +2,18 @@ import { z } from 'zod';
 import { importedRows, type RowType } from '../../../resources/imported-rows.ts';
 import { OperatorError } from '../../../store/errors.ts';
 import { unwrap } from '../../../tools/core/registry/validate.ts';
-import { type CsvRow, tryJson, withoutEmpty } from '../../import/csv-row.ts';
-import { type MappedRow, missingColumns, type Preset, presets, rowBy } from '../../import/presets.ts';
+import {
+  type CsvRow,
+  type MappedRow,
+  missingColumns,
+  type Preset,
+  presets,
+  rowBy,
+  tryJson,
+  withoutEmpty,
+} from '../../import/presets.ts';
 
-/**
- * What makes rows of the type from those of a file. `given` is what `--map` says: the name of a preset, or `member=column` separated by
- * commas. Without it, columns have the names of members. Columns that a map does not name are left out, unless they are members.
- * @throws OperatorError
- */
+/** `given`: what `--map` says, a preset or `member=column,...`; other columns count only where they are members. @throws OperatorError */
 export function columnsFor(type: RowType, given: string | undefined): (cells: CsvRow) => MappedRow {
   const typed = typedFor(type);
   if (given === undefined) return (cells) => ({ row: typed(cells) });

@@ -3,7 +3,7 @@ import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { CsvError, parse } from 'csv-parse';
 import { OperatorError } from '../../../store/errors.ts';
-import { type CsvRow, tryJson } from '../../import/csv-row.ts';
+import { type CsvRow, tryJson } from '../../import/presets.ts';
 import { parquetRows } from './parquet.ts';
 
 /** One line of an import file: a row, or why it is not a row. `bytes` says how far the file was read. A line of Parquet is a row. */
@@ -80,6 +80,33 @@ async function* csvRows(file: string): AsyncGenerator<ReadLine, void> {
 /** A record as csv-parse returns it with `columns` and `info`. */
 interface CsvRecord {
   readonly record: Readonly<Record<string, string>>;
-  /** The line at which the record ended. */
   readonly info: { readonly lines: number };
+}
+
+/** A line that is overwritten on a terminal. Elsewhere nothing is shown. */
+export class ProgressLine {
+  readonly #total: number;
+  readonly #out: NodeJS.WriteStream;
+  readonly #started = performance.now();
+  #shownAt = 0;
+
+  constructor(total: number, out: NodeJS.WriteStream) {
+    this.#total = total;
+    this.#out = out;
+  }
+
+  show(bytes: number, rows: number): void {
+    const now = performance.now();
+    if (!this.#out.isTTY || now - this.#shownAt < 100) return;
+    this.#shownAt = now;
+    const share = this.#total === 0 ? 1 : Math.min(1, bytes / this.#total);
+    const bar = '#'.repeat(Math.round(share * 30)).padEnd(30, '.');
+    const rate = Math.round(rows / ((now - this.#started) / 1000));
+    this.#out.write(`\r[${bar}] ${Math.round(share * 100)} %  ${rows} rows, ${rate} a second `);
+  }
+
+  end(): void {
+    if (this.#out.isTTY && this.#shownAt > 0) this.#out.write('\r\u001b[2K');
+    this.#shownAt = 0;
+  }
 }

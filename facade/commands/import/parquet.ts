@@ -1,5 +1,5 @@
 import { OperatorError } from '../../../store/errors.ts';
-import type { CsvRow } from '../../import/csv-row.ts';
+import type { CsvRow } from '../../import/presets.ts';
 
 /** A row of the file with its number, from 1 on, and how much of the file was read by then, from 0 to 1. */
 interface ParquetRow {
@@ -8,10 +8,7 @@ interface ParquetRow {
   readonly row: CsvRow;
 }
 
-/**
- * The rows of a Parquet file. The engine of the metrics reads it, in this process and in memory, so the file need not be where the server
- * is. Times are given as ISO 8601 in UTC, nested values as JSON.
- */
+/** Read by DuckDB in this process, as the server may be elsewhere. Times become ISO 8601 in UTC, nested values JSON. */
 export async function* parquetRows(file: string): AsyncGenerator<ParquetRow, void> {
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const engine = await DuckDBInstance.create(':memory:', { threads: '1', memory_limit: '256MB' });
@@ -46,7 +43,6 @@ export async function* parquetRows(file: string): AsyncGenerator<ParquetRow, voi
   }
 }
 
-/** The column as a value that JSON has. */
 function shown(name: string, type: string): string {
   const column = `"${name.replaceAll('"', '""')}"`;
   if (/^(TIMESTAMP|DATETIME)/.test(type))

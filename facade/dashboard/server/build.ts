@@ -7,11 +7,7 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url));
 export const sources = fileURLToPath(new URL('..', import.meta.url));
 
 /** What the bundle takes from elsewhere in the product. */
-export const SHARED: readonly string[] = [
-  'facade/import/csv-row.ts',
-  'facade/import/presets.ts',
-  'resources/minor-units.ts',
-];
+export const SHARED: readonly string[] = ['facade/import/presets.ts', 'resources/minor-units.ts'];
 
 /** A file that browsers load, in every encoding in which it is sent. */
 export interface Asset {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { View } from '../../../tools/core/registry/view.ts';
-import { acceptedTypes } from '../../http/accept.ts';
 import type { Middleware } from '../../http/middleware.ts';
 import { cookiesNamed } from '../../http/session-cookie.ts';
+import { acceptedTypes } from '../../http/target.ts';
 import type { Boot } from '../boot-data.ts';
 import { usedTools } from '../views/used-tools.ts';
 import type { Asset, Built, EntryFiles } from './build.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { removeEndedConnections } from '../../../facade/oauth/cleanup.ts';
-import { makeRoom, removeUnusedClients } from '../../../facade/oauth/unused-clients.ts';
+import { makeRoom, removeEndedConnections, removeUnusedClients } from '../../../facade/oauth/unused-clients.ts';
 import { mustCall } from '../../support/calls.ts';
 import { OAuthClient } from '../../support/oauth.ts';
 import { serverForTests } from '../../support/server.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { describeReach } from '../../../facade/oauth/reach.ts';
+import { describeReach } from '../../../facade/oauth/address-page.ts';
 import { mustCall, rest } from '../../support/calls.ts';
 import { freePort } from '../../support/free-port.ts';
 import { send } from '../../support/http.ts';
