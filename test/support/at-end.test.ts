@@ -64,6 +64,13 @@ import { it } from 'node:test';
 it('waits', () => new Promise(() => setTimeout(() => { throw new Error('thrown beside it'); }, 1)));
 `;
 
+/** A test file whose set-up fails after it began something that nobody closes. */
+const HOLDING = `
+import { before, it } from 'node:test';
+before(() => { setInterval(() => {}, 1000); throw new Error('deliberately in the set-up'); });
+it('never runs', () => {});
+`;
+
 /** A test file that ends its process. */
 const DEADLY = "import { it } from 'node:test'; it('kills', () => process.kill(process.pid, 'SIGKILL'));";
 
@@ -126,6 +133,16 @@ describe('files of one process', () => {
       assert.match(text, /^not ok 3 - file 2$/m);
       assert.match(text, /the last file/);
       assert.match(text, /^ok 4 - file 3$/m);
+    });
+  });
+
+  it('end their process though something is left open, which is named', async () => {
+    await withOwnFolder(async (folder) => {
+      const { text, code } = await runProcess(folder, await workIn(folder, [HOLDING, PASSING]));
+      assert.equal(code, 1, text);
+      assert.match(text, /deliberately in the set-up/);
+      assert.match(text, /^ok 2 - file 1$/m);
+      assert.match(text, /left open: .*Timeout/);
     });
   });
 

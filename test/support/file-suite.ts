@@ -52,7 +52,14 @@ export async function runFiles(work: Work): Promise<void> {
     appendFileSync(work.costs, `${file.name}\t${Math.round(processorTime() - before)}\n`);
   }
   await closeShared();
+  // Node.js tells the result once nothing is left to wait for: what a failed set-up left open would hold up the run.
+  setTimeout(() => {
+    console.error(`left open: ${process.getActiveResourcesInfo().join(', ')}`);
+    process.exit(1);
+  }, MOST_LEFT_MS).unref();
 }
+
+const MOST_LEFT_MS = 5000;
 
 /** A run that is killed does not get to end its processes. */
 function endWithParent(): void {
