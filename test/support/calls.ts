@@ -75,17 +75,34 @@ export async function mustCall(
   return answer.output;
 }
 
-/** Short ways to call the tools of a server: as its admin, or with another key. */
-export function callsOf(server: { readonly baseUrl: string; readonly adminKey: string }) {
+/** Short ways to call tools and to look at what came of it; `call` makes the calls, in the name of its own default where none is given. */
+export function outcomesOf<Caller>(call: (tool: string, input?: unknown, as?: Caller) => Promise<ToolAnswer>) {
   return {
-    must: (tool: string, input: unknown = {}, key = server.adminKey) => mustCall(server, key, tool, input),
+    call,
+    /** The output of a call that must succeed. */
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
+    async must(tool: string, input: unknown = {}, as?: Caller): Promise<any> {
+      const answer = await call(tool, input, as);
+      if ('output' in answer) return answer.output;
+      throw new Error(`${tool}: ${JSON.stringify(answer.error)}`);
+    },
     /** The error of a call that must fail. */
-    async refused(tool: string, input: unknown = {}, key = server.adminKey): Promise<ErrorBody> {
-      const answer = await callTool(server, key, tool, input);
+    async refused(tool: string, input: unknown = {}, as?: Caller): Promise<ErrorBody> {
+      const answer = await call(tool, input, as);
       if ('error' in answer) return answer.error;
       throw new Error(`${tool} was not refused: ${JSON.stringify(answer.output)}`);
     },
+    /** The code of the error, or `ok`. */
+    async codeOf(tool: string, input: unknown = {}, as?: Caller): Promise<string> {
+      const answer = await call(tool, input, as);
+      return 'error' in answer ? answer.error.code : 'ok';
+    },
   };
+}
+
+/** The same for the tools of a server: as its admin, or with another key. */
+export function callsOf(server: { readonly baseUrl: string; readonly adminKey: string }) {
+  return outcomesOf((tool, input, key: string = server.adminKey) => callTool(server, key, tool, input));
 }
 
 /** A new key of the given rights; its secret. */

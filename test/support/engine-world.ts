@@ -7,7 +7,7 @@ import type { ServerFacts } from '../../tools/core/registry/context.ts';
 import { createRegistry, type Registry } from '../../tools/core/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { closedAtEnd } from './at-end.ts';
-import type { ToolAnswer } from './calls.ts';
+import { outcomesOf } from './calls.ts';
 import { testFacts, toolAnswer } from './registry.ts';
 import { dataFolder, openStoreIn, removeFolder } from './store.ts';
 
@@ -89,12 +89,15 @@ export abstract class EngineWorld {
     });
   }
 
-  async call(tool: string, input: object, principal: Principal = this.admin): Promise<ToolAnswer> {
-    return toolAnswer(await this.registry.call({ principal, tool, input, door: 'mcp', requestId: 'test' }));
-  }
+  readonly #outcomes = outcomesOf(async (tool, input = {}, principal: Principal = this.admin) =>
+    toolAnswer(await this.registry.call({ principal, tool, input, door: 'mcp', requestId: 'test' })),
+  );
+  readonly call = this.#outcomes.call;
+  readonly refused = this.#outcomes.refused;
+  readonly codeOf = this.#outcomes.codeOf;
 
   // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
-  async must(tool: string, input: object, principal?: Principal): Promise<any> {
+  async must(tool: string, input: object = {}, principal?: Principal): Promise<any> {
     const answer = await this.call(tool, input, principal);
     if ('error' in answer) throw new Error(`${tool}: ${JSON.stringify(answer.error)}`, { cause: this.failures[0] });
     return answer.output;

@@ -1,7 +1,13 @@
-/** One member of each. */
+/** One member of each; of several members, a list of them for each. */
 export function pluck<Items extends readonly object[], Name extends keyof Items[number]>(
   items: Items,
   name: Name,
-): Items[number][Name][] {
-  return items.map((item: Items[number]) => item[name]);
+): Items[number][Name][];
+export function pluck<Items extends readonly object[], Name extends keyof Items[number]>(
+  items: Items,
+  ...names: Name[]
+): Items[number][Name][][];
+export function pluck(items: readonly Record<string, unknown>[], ...names: string[]): unknown[] {
+  const [only = ''] = names;
+  return items.map((item) => (names.length === 1 ? item[only] : names.map((name) => item[name])));
 }

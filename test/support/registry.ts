@@ -1,4 +1,5 @@
 import type { Door } from '../../resources/audit-entry.ts';
+import type { ErrorBody } from '../../resources/error.ts';
 import type { Store } from '../../store/port.ts';
 import { catalog as ownCatalog } from '../../tools/catalog.ts';
 import type { Grant } from '../../tools/core/access/grants.ts';
@@ -14,7 +15,7 @@ import { kinds } from '../../tools/kinds.ts';
 import { createModels, type Models } from '../../tools/models/models.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { closedAtEnd } from './at-end.ts';
-import type { ToolAnswer } from './calls.ts';
+import { outcomesOf, type ToolAnswer } from './calls.ts';
 import { dataFolder, openStoreIn, removeFolder, type StoreKind, storeOfRun } from './store.ts';
 
 /** The registry on a store of its own, for callers that no door lets in yet, or at another time. */
@@ -24,6 +25,13 @@ export interface TestRegistry {
   readonly folder: string;
   readonly registry: Registry;
   call(principal: Principal, tool: string, input?: object, door?: Door): Promise<ToolAnswer>;
+  /** The output of a call that must succeed. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
+  must(principal: Principal, tool: string, input?: object, door?: Door): Promise<any>;
+  /** The error of a call that must fail. */
+  refused(principal: Principal, tool: string, input?: object, door?: Door): Promise<ErrorBody>;
+  /** The code of the error, or `ok`. */
+  codeOf(principal: Principal, tool: string, input?: object, door?: Door): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -42,13 +50,18 @@ export async function openTestRegistry(
   await prepareSettings(store);
   const server = testFacts(store, { now, catalog, models });
   const registry = createRegistry({ store, server, onFailure: (cause) => console.error(cause) });
+  const call: TestRegistry['call'] = async (principal, tool, input = {}, door = 'mcp') =>
+    toolAnswer(await registry.call({ principal, tool, input, door, requestId: 'test' }));
+  const as = (principal: Principal, door?: Door) =>
+    outcomesOf((tool, input) => call(principal, tool, input as object, door)); // tools take objects
   return {
     store,
     folder,
     registry,
-    async call(principal, tool, input = {}, door = 'mcp') {
-      return toolAnswer(await registry.call({ principal, tool, input, door, requestId: 'test' }));
-    },
+    call,
+    must: (principal, tool, input, door) => as(principal, door).must(tool, input),
+    refused: (principal, tool, input, door) => as(principal, door).refused(tool, input),
+    codeOf: (principal, tool, input, door) => as(principal, door).codeOf(tool, input),
     close,
   };
 }
