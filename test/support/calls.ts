@@ -75,6 +75,9 @@ export async function mustCall(
   return answer.output;
 }
 
+/** The code of its error, or `ok`. */
+export const outcomeOf = (answer: ToolAnswer) => ('error' in answer ? answer.error.code : 'ok');
+
 /** Short ways to call tools and to look at what came of it; `call` makes the calls, in the name of its own default where none is given. */
 export function outcomesOf<Caller>(call: (tool: string, input?: unknown, as?: Caller) => Promise<ToolAnswer>) {
   return {
@@ -94,8 +97,7 @@ export function outcomesOf<Caller>(call: (tool: string, input?: unknown, as?: Ca
     },
     /** The code of the error, or `ok`. */
     async codeOf(tool: string, input: unknown = {}, as?: Caller): Promise<string> {
-      const answer = await call(tool, input, as);
-      return 'error' in answer ? answer.error.code : 'ok';
+      return outcomeOf(await call(tool, input, as));
     },
   };
 }

@@ -48,21 +48,27 @@ export async function openTestRegistry(
     await removeFolder(folder);
   });
   await prepareSettings(store);
-  const server = testFacts(store, { now, catalog, models });
-  const registry = createRegistry({ store, server, onFailure: (cause) => console.error(cause) });
+  return { store, folder, close, ...registryOn(store, { now, catalog, models }) };
+}
+
+/** A registry on the store, as each process has its own. */
+export function registryOn(
+  store: Store,
+  facts: Partial<ServerFacts> = {},
+  onFailure: (cause: unknown) => void = (cause) => console.error(cause),
+): Omit<TestRegistry, 'store' | 'folder' | 'close'> {
+  const server = testFacts(store, { now: () => new Date(), catalog: ownCatalog, ...facts });
+  const registry = createRegistry({ store, server, onFailure });
   const call: TestRegistry['call'] = async (principal, tool, input = {}, door = 'mcp') =>
     toolAnswer(await registry.call({ principal, tool, input, door, requestId: 'test' }));
   const as = (principal: Principal, door?: Door) =>
     outcomesOf((tool, input) => call(principal, tool, input as object, door)); // tools take objects
   return {
-    store,
-    folder,
     registry,
     call,
     must: (principal, tool, input, door) => as(principal, door).must(tool, input),
     refused: (principal, tool, input, door) => as(principal, door).refused(tool, input),
     codeOf: (principal, tool, input, door) => as(principal, door).codeOf(tool, input),
-    close,
   };
 }
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 import { postIdToken, signIn, statusWith } from '../support/sign-in.ts';
 import { openStream } from '../support/stream.ts';
+import { writing } from '../support/writing.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
 
 const ask = (method: string, path: string, body?: unknown, key = server.adminKey) =>
   rest(server, method, `/api/v1/platform-users${path}`, { key, body });
@@ -19,12 +20,12 @@ async function person(email: string, role?: string) {
 
 /** A key of the rights that acts for the user. */
 async function keyOf(userId: string, rights: { scopes?: string[]; grants?: string[] }): Promise<string> {
-  const made = await mustCall(server, server.adminKey, 'create_api_key', { name: 'k', scopes: [], ...rights });
-  await server.store.transaction((tx) => tx.apiKeys.update(made.id, { ownerId: userId }));
+  const made = await must('create_api_key', { name: 'k', scopes: [], ...rights });
+  await writing(server.store).apiKeys.update(made.id, { ownerId: userId });
   return made.secret;
 }
 
-const { must, refused } = callsOf(server);
+const { must, refused, call } = callsOf(server);
 const firstOwner = async () => (await ask('GET', '?limit=100')).body.data.at(-1);
 
 describe('create_admin_user', () => {
@@ -184,8 +185,8 @@ describe('update_admin_user', () => {
     assert.deepEqual([last.code, /last active owner/.test(last.error)], ['conflict', true]);
     const second = await admin('owner', 'second-of-two@example.com');
     const answers = await Promise.all([
-      callTool(server, server.adminKey, 'update_admin_user', { id: first.id, role: 'member' }),
-      callTool(server, second.key, 'update_admin_user', { id: second.user.id, role: 'member' }),
+      call('update_admin_user', { id: first.id, role: 'member' }),
+      call('update_admin_user', { id: second.user.id, role: 'member' }, second.key),
     ]);
     assert.equal(answers.filter((answer) => 'error' in answer).length, 1);
     assert.equal(await server.store.adminUsers.count({ where: { role: 'owner', isActive: true } }), 1);
@@ -250,9 +251,7 @@ describe('deactivate_admin_user and reactivate_admin_user', () => {
     assert.deepEqual([last.status, last.body.code], [409, 'conflict']);
     assert.match(last.body.error, /last active owner/);
     const second = await person('second-owner@example.com', 'owner');
-    const answers = await Promise.all(
-      [first, second].map(({ id }) => callTool(server, key, 'deactivate_admin_user', { id })),
-    );
+    const answers = await Promise.all([first, second].map(({ id }) => call('deactivate_admin_user', { id }, key)));
     assert.equal(answers.filter((answer) => 'error' in answer).length, 1);
     assert.equal(await server.store.adminUsers.count({ where: { role: 'owner', isActive: true } }), 1);
   });

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { callTool, rest } from '../support/calls.ts';
 import { loseAnswer, loseTransaction } from '../support/lost-answer.ts';
 import { startModelServer } from '../support/model-server.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
 const provider = await startModelServer();
@@ -60,10 +61,7 @@ describe('a call that runs an agent, made again under its key when its answer wa
     const { status, body } = await chat('c1');
     assert.equal(status, 200, JSON.stringify(body));
     assert.deepEqual([body.message.content, body.stopReason, turns()], ['There are none.', 'end', 2]);
-    assert.deepEqual(
-      body.toolCalls.map(({ tool, ok }: { tool: string; ok: boolean }) => [tool, ok]),
-      [['list_skills', true]],
-    );
+    assert.deepEqual(pluck(body.toolCalls, 'tool', 'ok'), [['list_skills', true]]);
     assert.equal(await server.store.messages.count({ where: { threadId: body.threadId } }), 4);
     const replayed = await chat('c1');
     assert.equal(replayed.headers.get('Idempotency-Replayed'), 'true');
@@ -148,10 +146,7 @@ describe('a call that runs an agent, made again under its key when its answer wa
     assert.match(body.message.content, /^Told 5: Your turn was cut off/); // the prompt, the message, the call, its result, and this
     assert.deepEqual((await go('g2')).body, body);
     const { records } = await server.store.messages.find({ where: { threadId }, order: 'oldest', limit: 10 });
-    assert.deepEqual(
-      records.map(({ role }) => role),
-      ['user', 'assistant', 'tool', 'assistant'],
-    );
+    assert.deepEqual(pluck(records, 'role'), ['user', 'assistant', 'tool', 'assistant']);
     assert.equal((await server.store.agentRuns.get(body.runId))?.continues, runId);
     const late = await go('');
     assert.deepEqual([late.status, late.body.runId], [409, body.runId], 'the thread went on');

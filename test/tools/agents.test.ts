@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { routes } from '../../facade/routes.ts';
 import { BESIDE_AGENTS } from '../../tools/agents/reserved-names.ts';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
+import { startTestServer } from '../support/server.ts';
+import { writing } from '../support/writing.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
+const { must, call } = callsOf(server);
 
 const asAdmin = (method: string, path: string, body?: unknown) =>
   rest(server, method, path, { key: server.adminKey, body });
@@ -69,7 +72,7 @@ describe('create_agent', () => {
       maxSteps: 1,
       memoryPolicy: { remember: false, maxInjected: 0 },
     } as const;
-    const { id } = await server.store.transaction((tx) => tx.agents.insert(old));
+    const { id } = await writing(server.store).agents.insert(old);
     assert.equal((await asAdmin('PATCH', `/api/v1/agents/${id}`, { displayName: 'New' })).body.displayName, 'New');
     assert.equal((await asAdmin('DELETE', `/api/v1/agents/${id}`)).status, 200);
   });
@@ -140,11 +143,11 @@ describe('create_agent', () => {
   });
 
   it('has a skill once, however often it is named', async () => {
-    const one = await mustCall(server, server.adminKey, 'create_skill', { name: 'named twice' });
+    const one = await must('create_skill', { name: 'named twice' });
     const skillIds = [one.id, one.id];
-    const made = await mustCall(server, server.adminKey, 'create_agent', { name: 'twice', displayName: 'x', skillIds });
+    const made = await must('create_agent', { name: 'twice', displayName: 'x', skillIds });
     assert.deepEqual(made.skillIds, [one.id]);
-    const same = await mustCall(server, server.adminKey, 'update_agent', { id: made.id, skillIds });
+    const same = await must('update_agent', { id: made.id, skillIds });
     assert.deepEqual([same.skillIds, same.revision], [[one.id], 1]);
   });
 
@@ -272,21 +275,12 @@ describe('list_agents', () => {
     await asAdmin('PATCH', `/api/v1/agents/${ids[1]}`, { status: 'paused' });
     await asAdmin('DELETE', `/api/v1/agents/${ids[0]}`);
     const first = await asAdmin('GET', '/api/v1/agents?limit=2&includeTotal=true');
-    assert.deepEqual(
-      first.body.data.map(({ id }: { id: string }) => id),
-      [ids[1], ids[2]],
-    );
+    assert.deepEqual(pluck(first.body.data, 'id'), [ids[1], ids[2]]);
     const second = await asAdmin('GET', `/api/v1/agents?limit=2&includeTotal=true&cursor=${first.body.nextCursor}`);
-    assert.deepEqual(
-      second.body.data.map(({ id }: { id: string }) => id),
-      [ids[3], ids[4]],
-    );
+    assert.deepEqual(pluck(second.body.data, 'id'), [ids[3], ids[4]]);
     assert.equal(first.body.total, second.body.total);
     const paused = await asAdmin('GET', '/api/v1/agents?status=paused');
-    assert.deepEqual(
-      paused.body.data.map(({ id }: { id: string }) => id),
-      [ids[1]],
-    );
+    assert.deepEqual(pluck(paused.body.data, 'id'), [ids[1]]);
     const deleted = await asAdmin('GET', '/api/v1/agents?status=deleted&limit=1');
     assert.equal(deleted.body.data[0].id, ids[0]);
   });
@@ -314,7 +308,7 @@ describe('an identity as it was read', () => {
   it('can be written back, with what is masked, and keeps what is not given; null clears what clients write', async () => {
     const { id } = await create('read back', { identity: { bio: 'b', phone: { enabled: true } } });
     const managed = { id, phone: { number: '+15550100', a2pStatus: 'pending' }, card: { cardRef: 'card_1' } };
-    const { identity } = await mustCall(server, server.adminKey, 'provision_agent_identity', managed);
+    const { identity } = await must('provision_agent_identity', managed);
     assert.deepEqual([identity.phone.number, identity.card.cardRef], ['•••', '•••']);
     const patch = (change: unknown) => asAdmin('PATCH', `/api/v1/agents/${id}`, { identity: change });
     const written = await patch({ ...identity, bio: 'c' });
@@ -345,7 +339,7 @@ describe('an identity as it was read', () => {
 });
 
 describe('provision_agent_identity', () => {
-  const provision = (input: object) => callTool(server, server.adminKey, 'provision_agent_identity', input);
+  const provision = (input: object) => call('provision_agent_identity', input);
 
   it('records number and card reference, masked in every answer, version, diff, error and audit entry', async () => {
     const { id } = await create('masked', { identity: { bio: 'b' } });
@@ -360,7 +354,7 @@ describe('provision_agent_identity', () => {
 
     const { body: versions } = await asAdmin('GET', `/api/v1/versions/agent/${id}`);
     const diff = await asAdmin('GET', `/api/v1/versions/agent/${id}/${versions.data[0].id}/diff?against=1`);
-    const audit = await mustCall(server, server.adminKey, 'list_audit_entries', { limit: 100 });
+    const audit = await must('list_audit_entries', { limit: 100 });
     const list = await asAdmin('GET', '/api/v1/agents?limit=100');
     const seen = JSON.stringify([agent, versions, diff.body, audit, list.body, server.log]);
     for (const secret of secrets) assert.equal(seen.includes(secret), false, secret);
@@ -390,8 +384,8 @@ describe('provision_agent_identity', () => {
     const number = '+15550777';
     await provision({ id, phone: { number, a2pStatus: 'pending' }, card: { cardRef: 'card_777' } });
     await provision({ id, phone: { a2pStatus: 'registered' } });
-    const { revision } = await mustCall(server, server.adminKey, 'get_agent', { id });
-    const half = await mustCall(server, server.adminKey, 'provision_agent_identity', {
+    const { revision } = await must('get_agent', { id });
+    const half = await must('provision_agent_identity', {
       id,
       release: ['phone'],
       expectedRevision: revision,
@@ -402,12 +396,12 @@ describe('provision_agent_identity', () => {
       a2pStatus: 'unregistered',
     });
     assert.deepEqual(half.identity.card, { enabled: true, spendLimitUsd: 5, cardRef: '•••' });
-    const whole = await mustCall(server, server.adminKey, 'provision_agent_identity', {
+    const whole = await must('provision_agent_identity', {
       id,
       release: ['phone', 'card'],
     });
     assert.deepEqual(whole.identity.card, { enabled: false, spendLimitUsd: 5 });
-    const again = await mustCall(server, server.adminKey, 'provision_agent_identity', {
+    const again = await must('provision_agent_identity', {
       id,
       release: ['phone', 'card'],
     });
@@ -415,24 +409,24 @@ describe('provision_agent_identity', () => {
     const { body: versions } = await asAdmin('GET', `/api/v1/versions/agent/${id}`);
     for (const { id: versionId } of versions.data) {
       const restore = { entityType: 'agent', entityId: id, versionId };
-      await mustCall(server, server.adminKey, 'restore_version', restore);
+      await must('restore_version', restore);
       const { phone, card } = (await server.store.agents.get(id))?.identity ?? {};
       assert.deepEqual([phone?.number, phone?.a2pStatus, card?.cardRef], [undefined, 'unregistered', undefined]);
     }
-    const audit = await mustCall(server, server.adminKey, 'list_audit_entries', {
+    const audit = await must('list_audit_entries', {
       tool: 'provision_agent_identity',
       limit: 100,
     });
     assert.ok(JSON.stringify(audit.data).includes('"release":["phone","card"]'));
     assert.ok(!JSON.stringify([audit, versions]).includes(number));
     const swapped = { id, release: ['phone'], phone: { number: '+15550778', a2pStatus: 'pending' } };
-    const next = await mustCall(server, server.adminKey, 'provision_agent_identity', swapped);
+    const next = await must('provision_agent_identity', swapped);
     assert.equal(next.identity.phone.a2pStatus, 'pending');
   });
 
   it('releases nothing where there is nothing', async () => {
     const made = await create('bare');
-    const released = await mustCall(server, server.adminKey, 'provision_agent_identity', {
+    const released = await must('provision_agent_identity', {
       id: made.id,
       release: ['phone', 'card'],
     });
@@ -451,10 +445,7 @@ describe('provision_agent_identity', () => {
 describe('list_models, list_tool_categories', () => {
   it('lists the built-in model', async () => {
     const { body } = await asAdmin('GET', '/api/v1/agents/models');
-    assert.deepEqual(
-      body.data.map(({ id }: { id: string }) => id),
-      ['offline/rehearsal'],
-    );
+    assert.deepEqual(pluck(body.data, 'id'), ['offline/rehearsal']);
   });
 
   it('shows each caller its own tools', async () => {

@@ -8,27 +8,26 @@ import { credentialStatus } from '../../tools/core/access/credential-status.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { reaches } from '../../tools/core/access/reach.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { writing } from '../support/writing.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
 const UNIFIED = 'https://example.com/api/v1/mcp';
 
 export async function addPerson({ store }: TestRegistry, email = 'ada@example.com') {
-  return store.transaction((tx) => tx.adminUsers.insert({ email, role: 'admin', isActive: true }));
+  return writing(store).adminUsers.insert({ email, role: 'admin', isActive: true });
 }
 
 type Given = Partial<Omit<ConnectedAppRecord, 'id' | 'createdAt' | 'updatedAt' | 'revision'>>;
 
 export async function connect({ store }: TestRegistry, given: Given): Promise<ConnectedAppRecord> {
   const client = { name: 'Claude', host: 'claude.ai', verified: true };
-  return store.transaction((tx) =>
-    tx.connectedApps.insert({
-      clientId: 'https://claude.ai/client',
-      client,
-      resource: UNIFIED,
-      scopes: [],
-      ...given,
-    }),
-  );
+  return writing(store).connectedApps.insert({
+    clientId: 'https://claude.ai/client',
+    client,
+    resource: UNIFIED,
+    scopes: [],
+    ...given,
+  });
 }
 
 async function outputOf(world: TestRegistry, caller: Principal, tool: string, input: object) {
@@ -79,18 +78,21 @@ describe('the principal of a connected app', () => {
       scopes: ['admin'],
       expiresAt: '2100-01-01T00:00:00Z',
     });
-    await world.store.transaction((tx) =>
-      tx.adminUsers.insert({ id: 'usr_owner', email: 'o@example.com', role: 'owner', isActive: true }),
-    );
+    await writing(world.store).adminUsers.insert({
+      id: 'usr_owner',
+      email: 'o@example.com',
+      role: 'owner',
+      isActive: true,
+    });
     const linked = await connect(world, { userId: ada.id, scopes: ['read'], endsWith: String(key.id) });
     assert.equal((await principalFor(world, linked)).actsFor?.madeWith?.id, key.id);
     await world.call(admin, 'revoke_api_key', { id: key.id });
     assert.match(await problemOf(world, linked), /API key/);
-    await world.store.transaction((tx) => tx.adminUsers.update(ada.id, { isActive: false }));
+    await writing(world.store).adminUsers.update(ada.id, { isActive: false });
     assert.match(await problemOf(world, app), /deactivated/);
-    await world.store.transaction((tx) => tx.adminUsers.update(ada.id, { isActive: true }));
+    await writing(world.store).adminUsers.update(ada.id, { isActive: true });
     await principalFor(world, app);
-    await world.store.transaction((tx) => tx.connectedApps.delete(app.id));
+    await writing(world.store).connectedApps.delete(app.id);
     const now = new Date();
     const standing = await credentialStatus({ type: 'app', id: app.id, name: 'Claude' }, world.store, { catalog, now });
     assert.match(String(standing), /disconnected/);
@@ -145,9 +147,9 @@ describe('the principal of a connected app', () => {
     const names = async (app: ConnectedAppRecord) =>
       world.registry.list(await principalFor(world, app)).map(({ tool }) => tool.name);
     for (const app of apps) assert.deepEqual(await names(app), allowedTools);
-    await world.store.transaction((tx) => tx.adminUsers.update(ada.id, { access: { scopes: ['read'] } }));
+    await writing(world.store).adminUsers.update(ada.id, { access: { scopes: ['read'] } });
     for (const app of apps) assert.deepEqual(await names(app), ['list_agents']);
-    await world.store.transaction((tx) => tx.adminUsers.update(ada.id, { access: null }));
+    await writing(world.store).adminUsers.update(ada.id, { access: null });
     for (const app of apps) assert.deepEqual(await names(app), allowedTools);
     await world.close();
   });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { APP_SCOPES } from '../../resources/connected-app.ts';
 import { agreeing } from '../../tools/apps/authorize-app.ts';
 import { catalog } from '../../tools/catalog.ts';
@@ -14,25 +14,20 @@ import { scopesToAskFor } from '../../tools/core/access/step-up.ts';
 import { holderOf } from '../../tools/integrations/accounts/holder.ts';
 import { inputFor } from '../contract/inputs.ts';
 import { fc } from '../support/property.ts';
-import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
+import { writing } from '../support/writing.ts';
 
 const UNIFIED = 'https://example.com/api/v1/mcp';
 const CLIENT = { name: 'Claude', host: 'claude.ai', verified: true };
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
 
-let world: TestRegistry;
-let ada: Principal;
-let bob: Principal;
-before(async () => {
-  world = await openTestRegistry();
-  const person = async (email: string) => {
-    const user = await world.store.transaction((tx) => tx.adminUsers.insert({ email, role: 'x', isActive: true }));
-    const later = '2100-01-01T00:00:00.000Z';
-    return { ...personPrincipal(user), sessionId: `ses_${email}`, freshUntil: later, expiresAt: later };
-  };
-  [ada, bob] = [await person('ada@example.com'), await person('bob@example.com')];
-});
-after(() => world.close());
+const world = await openTestRegistry();
+const person = async (email: string) => {
+  const user = await writing(world.store).adminUsers.insert({ email, role: 'x', isActive: true });
+  const later = '2100-01-01T00:00:00.000Z';
+  return { ...personPrincipal(user), sessionId: `ses_${email}`, freshUntil: later, expiresAt: later };
+};
+const [ada, bob] = [await person('ada@example.com'), await person('bob@example.com')];
 
 /** The same person with less: what they have is theirs, and nothing else. */
 const limited = (person: Principal): Principal => {
@@ -40,23 +35,12 @@ const limited = (person: Principal): Principal => {
   return { ...person, scopes: ['agents:read'], rights: { ...rights, isPerson: true, fingerprint: 'limited' } };
 };
 
-async function mustCall(caller: Principal, tool: string, input: object = {}, door: 'mcp' | 'rest' = 'mcp') {
-  const answer = await world.call(caller, tool, input, door);
-  assert.ok('output' in answer, `${tool}: ${JSON.stringify(answer)}`);
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
-  return answer.output as any;
-}
-
-async function codeOf(caller: Principal, tool: string, input: object = {}) {
-  const answer = await world.call(caller, tool, input);
-  return 'error' in answer ? answer.error.code : 'ok';
-}
-
+const { must, codeOf } = world;
 const ASKED = { interaction: 'one', clientId: 'https://claude.ai/me', client: CLIENT, resource: UNIFIED };
 
 async function authorize(caller: Principal, given: object): Promise<string> {
   const asked = { ...ASKED, decision: 'allow', ...given };
-  return (await mustCall(caller, 'authorize_app', asked, 'rest')).id;
+  return (await must(caller, 'authorize_app', asked, 'rest')).id;
 }
 
 async function appWith(id: string): Promise<Principal> {
@@ -71,7 +55,7 @@ describe('list_connected_apps and disconnect_app', () => {
   it('show and end all for administrators, and for anybody else who is signed in their own', async () => {
     const [own, other] = [await authorize(ada, { scopes: ['read'] }), await authorize(bob, { scopes: ['read'] })];
     const listed = async (caller: Principal, input: object = {}) =>
-      (await mustCall(caller, 'list_connected_apps', input)).data.map(({ id }: { id: string }) => id).sort();
+      (await must(caller, 'list_connected_apps', input)).data.map(({ id }: { id: string }) => id).sort();
     assert.deepEqual(await listed(ada), [own, other].sort());
     assert.deepEqual(await listed(admin, { userId: bob.id }), [other]);
     assert.deepEqual(await listed(limited(ada)), [own]);
@@ -81,7 +65,7 @@ describe('list_connected_apps and disconnect_app', () => {
       'forbidden',
     );
     assert.equal(await codeOf(limited(ada), 'disconnect_app', { id: other }), 'not_found');
-    const [shown] = (await mustCall(limited(ada), 'list_connected_apps')).data;
+    const [shown] = (await must(limited(ada), 'list_connected_apps')).data;
     assert.deepEqual(shown, {
       id: own,
       client: CLIENT,
@@ -90,9 +74,9 @@ describe('list_connected_apps and disconnect_app', () => {
       userId: ada.id,
       createdAt: shown.createdAt,
     });
-    const { connection, ended } = await mustCall(limited(ada), 'disconnect_app', { id: own });
+    const { connection, ended } = await must(limited(ada), 'disconnect_app', { id: own });
     assert.deepEqual([connection, ended], [shown, true]);
-    await mustCall(admin, 'disconnect_app', { id: other });
+    await must(admin, 'disconnect_app', { id: other });
     assert.deepEqual(await listed(ada), []);
   });
 
@@ -106,22 +90,22 @@ describe('list_connected_apps and disconnect_app', () => {
 describe('OAuth clients', () => {
   it('are made by administrators, with a secret shown once and kept as a hash', async () => {
     const redirectUris = ['https://example.com/back', 'http://127.0.0.1/back', 'com.example.app:/back'];
-    const made = await mustCall(ada, 'create_oauth_client', { name: 'Portal', redirectUris, confidential: true });
+    const made = await must(ada, 'create_oauth_client', { name: 'Portal', redirectUris, confidential: true });
     assert.match(made.secret, /^ocs_/);
     const record = await world.store.oauthClients.get(made.id);
     assert.ok(record?.secretHash && !JSON.stringify(record).includes(made.secret));
     const { secret: _, ...shown } = made;
-    assert.deepEqual((await mustCall(admin, 'list_oauth_clients', { kind: 'made' })).data, [shown]);
-    const open = await mustCall(ada, 'create_oauth_client', { name: 'Desk', redirectUris, confidential: false });
+    assert.deepEqual((await must(admin, 'list_oauth_clients', { kind: 'made' })).data, [shown]);
+    const open = await must(ada, 'create_oauth_client', { name: 'Desk', redirectUris, confidential: false });
     assert.equal(open.secret, undefined);
   });
 
   it('end their connections when they are deleted', async () => {
     const input = { name: 'Gone', redirectUris: ['https://example.com/back'], confidential: false };
-    const { id, clientId } = await mustCall(ada, 'create_oauth_client', input);
+    const { id, clientId } = await must(ada, 'create_oauth_client', input);
     const app = await authorize(ada, { clientId, scopes: ['read'] });
     const kept = await authorize(ada, { scopes: ['read'] });
-    await mustCall(admin, 'delete_oauth_client', { id });
+    await must(admin, 'delete_oauth_client', { id });
     assert.equal(await world.store.connectedApps.get(app), undefined);
     assert.ok(await world.store.connectedApps.get(kept));
     assert.equal(await codeOf(admin, 'delete_oauth_client', { id }), 'not_found');
@@ -158,33 +142,32 @@ describe('OAuth clients', () => {
 describe('authorize_app', () => {
   it('is for people and holders of a capsule token alone, and for no door but the consent page', async () => {
     const asked = { ...ASKED, decision: 'allow', scopes: ['read'] };
-    const overRest = await world.call(admin, 'authorize_app', asked, 'rest');
-    assert.equal('error' in overRest && overRest.error.code, 'forbidden');
-    const overMcp = await world.call(ada, 'authorize_app', asked);
-    assert.equal('error' in overMcp && overMcp.error.code, 'not_found');
+    assert.equal(await world.codeOf(admin, 'authorize_app', asked, 'rest'), 'forbidden');
+    assert.equal(await world.codeOf(ada, 'authorize_app', asked), 'not_found');
   });
 
   it('hands out no more than the person has', async () => {
     const asked = { ...ASKED, decision: 'allow', scopes: ['read', 'write', 'admin'] };
-    const { id } = await mustCall({ ...admin, ownerId: ada.id }, 'create_capsule', { name: 'Of Ada', status: 'live' });
+    const { id } = await must({ ...admin, ownerId: ada.id }, 'create_capsule', { name: 'Of Ada', status: 'live' });
     for (const input of [
       asked,
       { ...asked, scopes: [], capsuleId: id },
       { ...asked, scopes: [], capsuleId: 'cap_none' },
     ]) {
-      const answer = await world.call(limited(ada), 'authorize_app', input, 'rest');
-      assert.equal('error' in answer && answer.error.code, 'forbidden');
+      assert.equal(await world.codeOf(limited(ada), 'authorize_app', input, 'rest'), 'forbidden');
     }
   });
 
   it('ends with the e-mail of its person', async () => {
     const id = await authorize(bob, { scopes: ['read'] });
-    const owner = await world.store.transaction((tx) =>
-      tx.adminUsers.insert({ email: 'owner@example.com', role: 'owner', isActive: true }),
-    );
-    await mustCall({ ...admin, ownerId: owner.id }, 'update_admin_user', { id: bob.id, name: 'Bob' });
+    const owner = await writing(world.store).adminUsers.insert({
+      email: 'owner@example.com',
+      role: 'owner',
+      isActive: true,
+    });
+    await must({ ...admin, ownerId: owner.id }, 'update_admin_user', { id: bob.id, name: 'Bob' });
     assert.ok(await world.store.connectedApps.get(id));
-    await mustCall({ ...admin, ownerId: owner.id }, 'update_admin_user', { id: bob.id, email: 'b@example.com' });
+    await must({ ...admin, ownerId: owner.id }, 'update_admin_user', { id: bob.id, email: 'b@example.com' });
     assert.equal(await world.store.connectedApps.get(id), undefined);
   });
 });
@@ -192,7 +175,7 @@ describe('authorize_app', () => {
 describe('a connected app', () => {
   it('is audited as itself on behalf of its person', async () => {
     const app = await appWith(await authorize(ada, { scopes: ['read'] }));
-    await mustCall(app, 'list_skills');
+    await must(app, 'list_skills');
     await world.store.audit.flush();
     const { records } = await world.store.audit.find({ principal: app.id, limit: 1 });
     assert.deepEqual(records[0]?.principal, { type: 'app', id: app.id, name: 'Claude (claude.ai)' });
@@ -204,11 +187,11 @@ describe('a connected app', () => {
 
   it('manages nothing that acts with rights of its own, by whatever tool and with whatever it was given', async () => {
     const owner = { ...admin, ownerId: ada.id };
-    const { id } = await mustCall(owner, 'create_capsule', { name: 'Kept', allowedTools: [] });
+    const { id } = await must(owner, 'create_capsule', { name: 'Kept', allowedTools: [] });
     const app = await appWith(await authorize(ada, { scopes: ['read', 'write', 'admin'] }));
     assert.equal(await codeOf(app, 'purge_record', { entityType: 'capsule', id }), 'forbidden');
     assert.ok(await world.store.capsules.get(id));
-    const { data, facets } = await mustCall(app, 'search', { q: 'Kept ada@example.com' });
+    const { data, facets } = await must(app, 'search', { q: 'Kept ada@example.com' });
     assert.deepEqual([data, facets], [[], {}]);
     for (const tool of catalog.entries.map((entry) => entry.tool)) {
       const access = 'among' in tool.access ? tool.access.among : [tool.access];
@@ -224,32 +207,35 @@ describe('a connected app', () => {
 
   it('sees the threads of its person that it may read, and makes threads that are theirs', async () => {
     const messages = [{ role: 'user', content: 'x' }];
-    const { id } = await mustCall(ada, 'create_thread', { title: 'secret', messages });
-    await mustCall(ada, 'update_thread_access', { id, visibility: 'restricted' });
+    const { id } = await must(ada, 'create_thread', { title: 'secret', messages });
+    await must(ada, 'update_thread_access', { id, visibility: 'restricted' });
     const [own, others] = [await authorize(ada, { scopes: ['read'] }), await authorize(bob, { scopes: ['read'] })];
     assert.equal(await codeOf(await appWith(own), 'get_thread', { id }), 'ok');
     assert.equal(await codeOf(await appWith(others), 'get_thread', { id }), 'not_found');
     const writing = await appWith(await authorize(ada, { scopes: ['read', 'write'] }));
-    const made = await mustCall(writing, 'create_thread', { title: 'mine', messages });
+    const made = await must(writing, 'create_thread', { title: 'mine', messages });
     assert.equal(made.createdBy, ada.id);
   });
 
   it('of a capsule sees the restricted threads that the capsule sees, and its person too', async () => {
     const owner = { ...admin, ownerId: ada.id };
     const input = { name: 'Reads', allowedTools: ['get_thread', 'list_threads', 'create_thread'], status: 'live' };
-    const capsule = await mustCall(owner, 'create_capsule', input);
-    const { id } = await mustCall(ada, 'create_thread', {
+    const capsule = await must(owner, 'create_capsule', input);
+    const { id } = await must(ada, 'create_thread', {
       title: 'shared',
       messages: [{ role: 'user', content: 'x' }],
     });
     const principal = { type: 'capsule', id: capsule.id };
-    await mustCall(ada, 'add_thread_access', { id, entries: [{ principal, role: 'viewer' }] });
-    await mustCall(ada, 'update_thread_access', { id, visibility: 'restricted' });
+    await must(ada, 'add_thread_access', { id, entries: [{ principal, role: 'viewer' }] });
+    await must(ada, 'update_thread_access', { id, visibility: 'restricted' });
     const resource = `https://example.com/api/capsules/${capsule.id}/mcp`;
     const access = { scopes: ['read', 'write'], grants: [`capsule:use:${capsule.id}`, 'thread'] };
-    const user = await world.store.transaction((tx) =>
-      tx.adminUsers.insert({ email: 'eve@example.com', role: 'x', isActive: true, access }),
-    );
+    const user = await writing(world.store).adminUsers.insert({
+      email: 'eve@example.com',
+      role: 'x',
+      isActive: true,
+      access,
+    });
     const eve = { ...personPrincipal(user), sessionId: 'ses_eve', expiresAt: '2100-01-01T00:00:00.000Z' };
     const found = await world.store.capsules.get(capsule.id);
     assert.ok(found);
@@ -260,37 +246,36 @@ describe('a connected app', () => {
     const byEve = await appWith(await authorize(eve, given));
     const codes = [byToken, byAda, byEve].map((app) => codeOf(app, 'get_thread', { id }));
     assert.deepEqual(await Promise.all(codes), ['ok', 'ok', 'not_found']);
-    const makers = [byToken, byAda, byEve].map((app) => mustCall(app, 'create_thread', { title: 'made' }));
+    const makers = [byToken, byAda, byEve].map((app) => must(app, 'create_thread', { title: 'made' }));
     const made = (await Promise.all(makers)).map(({ createdBy }) => createdBy);
     assert.deepEqual(made, [capsule.id, capsule.id, eve.id]);
   });
 
   it('of a capsule uses no accounts of somebody else: its person is the owner of one that uses accounts', async () => {
     const input = { name: 'Accounts', allowedTools: ['list_agents'], status: 'live' };
-    const { id } = await mustCall({ ...admin, ownerId: ada.id }, 'create_capsule', input);
+    const { id } = await must({ ...admin, ownerId: ada.id }, 'create_capsule', input);
     const [ofAda, ofBob] = [await authorize(ada, { capsuleId: id }), await authorize(bob, { capsuleId: id })];
     await appWith(ofBob);
-    await mustCall({ ...admin, ownerId: ada.id }, 'update_capsule', { id, integrationAccounts: 'owner' });
+    await must({ ...admin, ownerId: ada.id }, 'update_capsule', { id, integrationAccounts: 'owner' });
     assert.equal(holderOf(await appWith(ofAda)), ada.id);
     const app = await world.store.connectedApps.read(ofBob);
     const found = await appPrincipal(world.store, app, { catalog, now: new Date() });
     assert.match(String(found), /may no longer use its capsule/);
     const asked = { ...ASKED, decision: 'allow', capsuleId: id };
-    const answer = await world.call(bob, 'authorize_app', asked, 'rest');
-    assert.equal('error' in answer && answer.error.code, 'forbidden');
+    assert.equal(await world.codeOf(bob, 'authorize_app', asked, 'rest'), 'forbidden');
   });
 
   it('makes flows whose runs act as the app and end with it', async () => {
     const id = await authorize(ada, { scopes: ['read', 'write'] });
     const app = await appWith(id);
-    const flow = await mustCall(app, 'create_flow', { name: 'of an app', steps: [{ id: 'a', tool: 'list_skills' }] });
+    const flow = await must(app, 'create_flow', { name: 'of an app', steps: [{ id: 'a', tool: 'list_skills' }] });
     assert.deepEqual(flow.runAs, { type: 'app', id, name: app.name });
     const steps = [{ id: 'a', tool: 'update_settings', arguments: { workspaceName: 'x' } }];
     assert.equal(await codeOf(app, 'create_flow', { name: 'beyond', steps }), 'forbidden');
   });
 
   it('is told all that is missing where its person may do more, and nothing where they may not', async () => {
-    const asked = async (tool: string, scopes: readonly string[], person = ada) => {
+    const asked = async (tool: string, scopes: readonly string[], person: Principal = ada) => {
       const app = await appWith(await authorize(ada, { scopes }));
       const found = catalog.get(tool)?.tool;
       assert.ok(found);
@@ -313,7 +298,7 @@ describe('a connected app', () => {
   it('is told of no scopes at the endpoint of a capsule, where none would ever be enough', async () => {
     const owner = { ...admin, ownerId: ada.id };
     const input = { name: 'Narrow', allowedTools: ['list_agents'], status: 'live' };
-    const { id } = await mustCall(owner, 'create_capsule', input);
+    const { id } = await must(owner, 'create_capsule', input);
     const tool = catalog.get('create_agent')?.tool ?? assert.fail();
     const asked = async (resource: string) =>
       scopesToAskFor(await appWith(await authorize(ada, { capsuleId: id, resource })), tool, inputFor(tool.name));

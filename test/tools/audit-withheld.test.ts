@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
 import { inputFor } from '../contract/inputs.ts';
-import { callsOf, callTool, makeKey, rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
-const { must } = callsOf(server);
+const server = await startTestServer();
+const { must, call } = callsOf(server);
 const MARKER = 'quokkamarker';
 
 /** What the reader may not see: ids of the records that were made in the restricted thread. */
 const planted: Record<'thread' | 'memory' | 'artifact' | 'gone' | 'deleted' | 'run' | 'message', string> = {
   ...{ thread: '', memory: '', artifact: '', gone: '', deleted: '', run: '', message: '' },
 };
-let open = '';
 let [reader, insider, narrow] = ['', '', ''];
 
 /** A key that may read everything, and is no administrator. */
@@ -27,70 +26,76 @@ async function readerOfAll(): Promise<string> {
 
 const isGrant = (text: string) => /^[a-z-]+:read$/.test(text);
 
-before(async () => {
-  reader = await readerOfAll();
-  narrow = await makeKey(server, { scopes: [], grants: ['audit:read'] });
-  const member = await must('create_api_key', { name: 'member', scopes: ['write'] });
-  insider = member.secret;
-  await must('create_agent', { name: 'maker', displayName: 'Maker', tools: ['create_skill', 'create_document'] });
-  const { id: thread } = await must('create_thread', { title: `${MARKER} title`, visibility: 'restricted' });
-  const entries = [{ principal: { type: 'api-key', id: member.id }, role: 'editor' }];
-  await must('add_thread_access', { id: thread, entries });
-  await must('update_thread', { id: thread, title: `${MARKER} again` });
-  await must('send_chat_message', { threadId: thread, message: `${MARKER} text` }, insider);
-  await must('send_chat_message', {
-    threadId: thread,
-    agentId: 'maker',
-    message: `/create_skill {"name": "x", "${MARKER}": 1}`,
-  });
-  await must('send_chat_message', {
-    threadId: thread,
-    agentId: 'maker',
-    message: `/create_skill {"name": "${MARKER} skill", "description": 3}`,
-  });
-  const memory = await must(
-    'create_memory',
-    { content: `${MARKER} memory`, threadId: thread, scope: 'thread' },
-    insider,
-  );
-  const gone = await must('create_memory', { content: `${MARKER} gone`, threadId: thread, scope: 'thread' });
-  await must('delete_memory', { id: gone.id });
-  const artifact = await must('create_artifact', {
-    name: MARKER,
-    mimeType: 'text/plain',
-    content: `${MARKER} `.repeat(900),
-    threadId: thread,
-  });
-  await callTool(server, insider, 'update_artifact', {
+reader = await readerOfAll();
+narrow = await makeKey(server, { scopes: [], grants: ['audit:read'] });
+const member = await must('create_api_key', { name: 'member', scopes: ['write'] });
+insider = member.secret;
+await must('create_agent', { name: 'maker', displayName: 'Maker', tools: ['create_skill', 'create_document'] });
+const { id: thread } = await must('create_thread', { title: `${MARKER} title`, visibility: 'restricted' });
+const entries = [{ principal: { type: 'api-key', id: member.id }, role: 'editor' }];
+await must('add_thread_access', { id: thread, entries });
+await must('update_thread', { id: thread, title: `${MARKER} again` });
+await must('send_chat_message', { threadId: thread, message: `${MARKER} text` }, insider);
+await must('send_chat_message', {
+  threadId: thread,
+  agentId: 'maker',
+  message: `/create_skill {"name": "x", "${MARKER}": 1}`,
+});
+await must('send_chat_message', {
+  threadId: thread,
+  agentId: 'maker',
+  message: `/create_skill {"name": "${MARKER} skill", "description": 3}`,
+});
+const memory = await must('create_memory', { content: `${MARKER} memory`, threadId: thread, scope: 'thread' }, insider);
+const gone = await must('create_memory', { content: `${MARKER} gone`, threadId: thread, scope: 'thread' });
+await must('delete_memory', { id: gone.id });
+const artifact = await must('create_artifact', {
+  name: MARKER,
+  mimeType: 'text/plain',
+  content: `${MARKER} `.repeat(900),
+  threadId: thread,
+});
+await call(
+  'update_artifact',
+  {
     id: artifact.id,
     content: `${MARKER} stale`,
     expectedRevision: 9,
-  });
-  await callTool(server, insider, 'create_memory', {
+  },
+  insider,
+);
+await call(
+  'create_memory',
+  {
     content: `${MARKER} refused`,
     threadId: thread,
     expiresAt: '2000-01-01T00:00:00Z',
-  });
-  await callTool(server, insider, 'create_thread', {
+  },
+  insider,
+);
+await call(
+  'create_thread',
+  {
     title: `${MARKER} never`,
     agentIds: ['agt_00000000000000000000000000'],
-  });
-  await must('call_tool', { name: 'update_thread', arguments: { id: thread, title: `${MARKER} through` } });
-  const { id: deleted } = await must('create_thread', { title: `${MARKER} deleted`, visibility: 'restricted' });
-  await must('delete_thread', { id: deleted });
-  Object.assign(planted, {
-    thread,
-    memory: memory.id,
-    artifact: artifact.id,
-    gone: gone.id,
-    deleted,
-  });
-  const [{ id: message }] = (await must('list_messages', { id: thread })).data;
-  const [{ id: run }] = (await must('list_agent_runs', { threadId: thread })).data;
-  Object.assign(planted, { message, run });
-  open = (await must('create_thread', { title: 'plain title' })).id;
-  await server.store.audit.flush();
+  },
+  insider,
+);
+await must('call_tool', { name: 'update_thread', arguments: { id: thread, title: `${MARKER} through` } });
+const { id: deleted } = await must('create_thread', { title: `${MARKER} deleted`, visibility: 'restricted' });
+await must('delete_thread', { id: deleted });
+Object.assign(planted, {
+  thread,
+  memory: memory.id,
+  artifact: artifact.id,
+  gone: gone.id,
+  deleted,
 });
+const [{ id: message }] = (await must('list_messages', { id: thread })).data;
+const [{ id: run }] = (await must('list_agent_runs', { threadId: thread })).data;
+Object.assign(planted, { message, run });
+const open = (await must('create_thread', { title: 'plain title' })).id;
+await server.store.audit.flush();
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into entries freely
 async function entriesFor(key: string, filters: object = {}): Promise<any[]> {
@@ -149,7 +154,7 @@ describe('arguments about a record that the reader may not see', () => {
       if (tool.doorOnly || !tool.annotations.readOnlyHint) continue;
       for (const input of inputsOf(tool.name)) {
         if (!tool.input.safeParse(input).success) continue;
-        const answer = await callTool(server, reader, tool.name, input);
+        const answer = await call(tool.name, input, reader);
         if ('output' in answer) answered += 1;
         assert.ok(
           !JSON.stringify(answer).includes(MARKER),

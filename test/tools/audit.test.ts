@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
+import { startTestServer } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
+const { must, call, codeOf } = callsOf(server);
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into entries freely
 const entries = async (filters: object = {}): Promise<any[]> =>
-  (await mustCall(server, server.adminKey, 'list_audit_entries', { limit: 100, ...filters })).data;
+  (await must('list_audit_entries', { limit: 100, ...filters })).data;
 
 describe('the audit log', () => {
   it('has one entry per call with outcome and code, refused calls included', async () => {
@@ -21,15 +23,12 @@ describe('the audit log', () => {
     await ask('/api/v1/agents?limit=0', 2);
     await ask('/api/v1/agents/agt_none', 3);
     const found = (await entries()).filter(({ requestId }) => requestIds.includes(requestId)).reverse();
-    assert.deepEqual(
-      found.map(({ requestId, tool, outcome, code, door }) => [requestId, tool, outcome, code, door]),
-      [
-        ['ok-1', 'list_agents', 'ok', undefined, 'rest'],
-        ['denied-1', 'create_agent', 'denied', 'forbidden', 'rest'],
-        ['invalid-1', 'list_agents', 'invalid', 'invalid_input', 'rest'],
-        ['failed-1', 'get_agent', 'failed', 'not_found', 'rest'],
-      ],
-    );
+    assert.deepEqual(pluck(found, 'requestId', 'tool', 'outcome', 'code', 'door'), [
+      ['ok-1', 'list_agents', 'ok', undefined, 'rest'],
+      ['denied-1', 'create_agent', 'denied', 'forbidden', 'rest'],
+      ['invalid-1', 'list_agents', 'invalid', 'invalid_input', 'rest'],
+      ['failed-1', 'get_agent', 'failed', 'not_found', 'rest'],
+    ]);
     assert.deepEqual(found[0].arguments, { limit: 5 });
     assert.equal(found[0].principal.type, 'api-key');
   });
@@ -51,21 +50,20 @@ describe('the audit log', () => {
     assert.deepEqual(await tools({ id, changes: true }), []);
     assert.deepEqual(await tools({ recordId: made.id, changes: true }), ['update_agent', 'create_agent']);
     const total = { recordId: made.id, includeTotal: true, limit: 1 };
-    assert.equal((await mustCall(server, server.adminKey, 'list_audit_entries', total)).total, 3);
+    assert.equal((await must('list_audit_entries', total)).total, 3);
 
     const [one, two] = [await signIn(server), await signIn(server)];
-    await mustCall(server, one, 'list_skills');
-    await mustCall(server, two, 'list_agents');
+    await must('list_skills', {}, one);
+    await must('list_agents', {}, two);
     const [entry] = await entries({ tool: 'list_skills', door: 'mcp', limit: 1 });
     assert.deepEqual(await tools({ sessionId: entry.sessionId }), ['list_skills', 'create_session']);
-    const refused = await callTool(server, server.adminKey, 'list_audit_entries', { sessionId: '' });
-    assert.equal('error' in refused && refused.error.code, 'invalid_input');
+    assert.equal(await codeOf('list_audit_entries', { sessionId: '' }), 'invalid_input');
   });
 
   it('filters by principal, tool, outcome, door and time, and pages', async () => {
-    const made = await mustCall(server, server.adminKey, 'create_api_key', { name: 'filtered', scopes: ['read'] });
-    for (let n = 0; n < 5; n += 1) await callTool(server, made.secret, 'list_skills');
-    await callTool(server, made.secret, 'create_skill', { name: 'x' });
+    const made = await must('create_api_key', { name: 'filtered', scopes: ['read'] });
+    for (let n = 0; n < 5; n += 1) await call('list_skills', {}, made.secret);
+    await call('create_skill', { name: 'x' }, made.secret);
     const mine = await entries({ principal: made.id });
     assert.equal(mine.length, 6);
     assert.equal((await entries({ principal: made.id, tool: 'list_skills' })).length, 5);
@@ -81,41 +79,39 @@ describe('the audit log', () => {
       (await entries({ principal: made.id, from: `${second}Z` })).length,
       (await entries({ principal: made.id, from: `${second}.000Z` })).length,
     );
-    const page = await mustCall(server, server.adminKey, 'list_audit_entries', { principal: made.id, limit: 4 });
-    const rest = await mustCall(server, server.adminKey, 'list_audit_entries', {
+    const page = await must('list_audit_entries', { principal: made.id, limit: 4 });
+    const rest = await must('list_audit_entries', {
       principal: made.id,
       limit: 4,
       cursor: page.nextCursor,
     });
     assert.deepEqual([...page.data, ...rest.data], mine);
     const counted = { principal: made.id, from: mine[3].at, limit: 1, includeTotal: true };
-    const { total } = await mustCall(server, server.adminKey, 'list_audit_entries', counted);
+    const { total } = await must('list_audit_entries', counted);
     assert.equal(total, mine.filter(({ at }) => at >= mine[3].at).length);
   });
 
   it('names unknown members without their values and cuts long arguments', async () => {
-    await callTool(server, server.adminKey, 'create_skill', { name: 'long', instructions: 'x'.repeat(10_000) });
-    await callTool(server, server.adminKey, 'create_skill', { name: 'odd', password: 'hunter2' });
+    await call('create_skill', { name: 'long', instructions: 'x'.repeat(10_000) });
+    await call('create_skill', { name: 'odd', password: 'hunter2' });
     const [odd, long] = await entries({ tool: 'create_skill' });
     assert.deepEqual(odd.arguments, { name: 'odd', password: '[unknown member]' });
     assert.ok(JSON.stringify(long.arguments).length < 4300);
-    await callTool(server, server.adminKey, 'create_skill', { name: 'wide', instructions: '語'.repeat(2000) });
+    await call('create_skill', { name: 'wide', instructions: '語'.repeat(2000) });
     const [{ arguments: wide }] = await entries({ tool: 'create_skill' });
     assert.match(wide.truncated, /^\{"name":"wide","instructions":"語{1300,}$/);
     assert.ok(Buffer.byteLength(wide.truncated) <= 4096);
   });
 
   it('keeps the entry of a write in its transaction', async () => {
-    await mustCall(server, server.adminKey, 'create_skill', { name: 'together' });
+    await must('create_skill', { name: 'together' });
     const [entry] = await entries({ tool: 'create_skill' });
     assert.deepEqual([entry.outcome, entry.arguments], ['ok', { name: 'together' }]);
   });
 
   it('needs admin or audit:read', async () => {
-    const plain = await callTool(server, await makeKey(server, { scopes: ['write'] }), 'list_audit_entries');
+    const plain = await call('list_audit_entries', {}, await makeKey(server, { scopes: ['write'] }));
     assert.deepEqual('error' in plain && plain.error.required, { scope: 'admin', grant: 'audit:read' });
-    assert.ok(
-      'output' in (await callTool(server, await makeKey(server, { grants: ['audit:read'] }), 'list_audit_entries')),
-    );
+    assert.ok('output' in (await call('list_audit_entries', {}, await makeKey(server, { grants: ['audit:read'] }))));
   });
 });

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { canonicalize } from 'json-canonicalize';
 import { makeKey, rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { pluck } from '../support/pluck.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
 
 const ask = (method: string, path: string, body?: unknown, key = server.adminKey) =>
   rest(server, method, `/api/v1${path}`, { key, body });
@@ -18,10 +19,9 @@ describe('get_bot_config', () => {
     assert.deepEqual([body.promptConfigVersion, body.revision, body.defaultModel], [1, 1, 'offline/rehearsal']);
     assert.equal(body.systemPrompt, Object.values(body.promptSections).join('\n\n'));
     const { body: versions } = await ask('GET', history);
-    assert.deepEqual(
-      versions.data.map(({ revision, author }: { revision: number; author: object }) => [revision, author]),
-      [[1, { type: 'server', id: 'agent-admin', name: 'agent-admin' }]],
-    );
+    assert.deepEqual(pluck(versions.data, 'revision', 'author'), [
+      [1, { type: 'server', id: 'agent-admin', name: 'agent-admin' }],
+    ]);
   });
 });
 

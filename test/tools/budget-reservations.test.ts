@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { StoreUnavailable } from '../../store/errors.ts';
 import type { Store } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
@@ -8,8 +8,8 @@ import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { createModels } from '../../tools/models/models.ts';
 import { BudgetBook } from '../../tools/usage/budget-book.ts';
 import { startBudgets } from '../../tools/usage/budget-meter.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
-import { openTestRegistry, principalOf, type TestRegistry, testFacts } from '../support/registry.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { openTestRegistry, principalOf, testFacts } from '../support/registry.ts';
 import { onPostgres, openStoreIn } from '../support/store.ts';
 import { until } from '../support/until.ts';
 
@@ -19,17 +19,13 @@ const TOKENS_OF_TURN = 15;
 let time = '2026-03-10T12:00:00Z';
 const now = () => new Date(time);
 
-let world: TestRegistry;
-let provider: ModelServer;
 /** Calls of processes that were killed. */
 const hanging: Promise<string>[] = [];
-before(async () => {
-  provider = await startModelServer();
-  world = await openTestRegistry(now);
-  await world.call(admin, 'create_agent', { name: 'ada', displayName: 'Ada' });
-  await world.call(admin, 'update_settings', {
-    prices: [{ model: MODEL, from: '2026-01-01', currency: 'USD', input: 1, output: 2 }],
-  });
+const provider = await startModelServer();
+const world = await openTestRegistry(now);
+await world.call(admin, 'create_agent', { name: 'ada', displayName: 'Ada' });
+await world.call(admin, 'update_settings', {
+  prices: [{ model: MODEL, from: '2026-01-01', currency: 'USD', input: 1, output: 2 }],
 });
 after(async () => {
   await provider.close();

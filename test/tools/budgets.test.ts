@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { RecordChange } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { findToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
@@ -10,33 +10,25 @@ import { eventOf, eventTypesOf } from '../../tools/flows/event-types.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { createModels } from '../../tools/models/models.ts';
 import { startBudgets } from '../../tools/usage/budget-meter.ts';
+import { outcomeOf } from '../support/calls.ts';
 import { loseAnswer, loseTransaction } from '../support/lost-answer.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
+import { startModelServer } from '../support/model-server.ts';
 import { openTestRegistry, principalOf, type TestRegistry, testFacts, toolAnswer } from '../support/registry.ts';
 import { onPostgres, openStoreIn } from '../support/store.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 
 const admin = principalOf({ type: 'session', id: 'usr_ann', scopes: ['*'] });
 const MODEL = 'custom/tiny';
 let time = '2026-03-10T12:00:00Z';
 const now = () => new Date(time);
 
-let world: TestRegistry;
-let provider: ModelServer;
-let limited: Caller;
-before(async () => {
-  provider = await startModelServer();
-  world = await openTestRegistry(now);
-  const owner = { id: 'usr_owner', email: 'owner@example.com', role: 'owner', isActive: true } as const;
-  await world.store.transaction((tx) => tx.adminUsers.insert(owner));
-  limited = await caller();
-  await ask('create_agent', { name: 'ada', displayName: 'Ada' });
-});
-after(async () => {
-  await limited.close();
-  await world.close();
-  await provider.close();
-});
+const provider = await startModelServer();
+const world = await openTestRegistry(now);
+const owner = { id: 'usr_owner', email: 'owner@example.com', role: 'owner', isActive: true } as const;
+await writing(world.store).adminUsers.insert(owner);
+const limited = await caller();
+await ask('create_agent', { name: 'ada', displayName: 'Ada' });
 
 type Answered = Awaited<ReturnType<TestRegistry['call']>>;
 interface Caller {
@@ -72,8 +64,6 @@ async function ask(tool: string, input: object = {}, as: Principal = admin): Pro
   return 'output' in answer ? answer.output : assert.fail(`${tool}: ${JSON.stringify(answer.error)}`);
 }
 
-const codeOf = (answer: Answered) => ('error' in answer ? answer.error.code : 'ok');
-
 /** A key of its own, as the door makes it a principal. */
 async function key(): Promise<Principal> {
   const { id } = await ask('create_api_key', { name: 'limited', scopes: ['admin'] });
@@ -101,8 +91,8 @@ describe('a budget of calls that is used up', () => {
       ...{ subject: { type: 'key', id: robot.id }, measure: 'calls', period: 'day', limit: 1 },
     });
     const codes = async () => [
-      codeOf(await limited.call(robot, 'list_skills')),
-      codeOf(await limited.call(robot, 'list_skills')),
+      outcomeOf(await limited.call(robot, 'list_skills')),
+      outcomeOf(await limited.call(robot, 'list_skills')),
     ];
     assert.deepEqual(await codes(), ['ok', 'rate_limited']);
     await ask('update_budget', { id, limit: 2 });
@@ -123,7 +113,7 @@ describe('a budget', () => {
     const answers = await Promise.all(
       Array.from({ length: 64 }, (_, at) => (both[at % 2] ?? other).call(robot, 'list_skills')),
     );
-    const refused = answers.filter((answer) => codeOf(answer) === 'rate_limited');
+    const refused = answers.filter((answer) => outcomeOf(answer) === 'rate_limited');
     assert.deepEqual([answers.length - refused.length, refused.length], [40, 24]);
     const [one] = refused;
     assert.equal(one?.after, 12 * 3600);
@@ -132,8 +122,8 @@ describe('a budget', () => {
 
     time = '2026-03-11T00:00:00Z';
     assert.deepEqual(pick(await budgetOf('key', robot.id)), [0, 'ok', '2026-03-12T00:00:00.000Z']);
-    assert.equal(codeOf(await limited.call(robot, 'list_skills')), 'ok');
-    assert.equal(codeOf(await other.call(robot, 'list_skills')), 'ok');
+    assert.equal(outcomeOf(await limited.call(robot, 'list_skills')), 'ok');
+    assert.equal(outcomeOf(await other.call(robot, 'list_skills')), 'ok');
     assert.deepEqual(pick(await budgetOf('key', robot.id)), [2, 'ok', '2026-03-12T00:00:00.000Z']);
     await other.close();
     if (second !== world.store) await second.close();
@@ -144,12 +134,12 @@ describe('a budget', () => {
     const subject = { type: 'key', id: robot.id };
     await ask('create_budget', { subject, measure: 'calls', period: 'month', limit: 3 });
     const agent: Principal = { ...principalOf({ type: 'agent', id: 'agt_x', scopes: ['read'] }), actsFor: robot };
-    assert.equal(codeOf(await limited.call(agent, 'list_skills')), 'ok');
-    assert.equal(codeOf(await limited.call(robot, 'list_skills', { wrong: 1 })), 'invalid_input');
-    assert.equal(codeOf(await limited.call(robot, 'get_skill', { id: 'skl_none' })), 'not_found');
+    assert.equal(outcomeOf(await limited.call(agent, 'list_skills')), 'ok');
+    assert.equal(outcomeOf(await limited.call(robot, 'list_skills', { wrong: 1 })), 'invalid_input');
+    assert.equal(outcomeOf(await limited.call(robot, 'get_skill', { id: 'skl_none' })), 'not_found');
     const restarted = await caller();
-    assert.equal(codeOf(await restarted.call(robot, 'list_skills')), 'ok');
-    assert.equal(codeOf(await restarted.call(agent, 'list_skills')), 'rate_limited');
+    assert.equal(outcomeOf(await restarted.call(robot, 'list_skills')), 'ok');
+    assert.equal(outcomeOf(await restarted.call(agent, 'list_skills')), 'rate_limited');
     await restarted.close();
     assert.deepEqual(pick(await budgetOf('key', robot.id)), [3, 'reached', '2026-04-01T00:00:00.000Z']);
   });
@@ -159,19 +149,19 @@ describe('a budget', () => {
     await ask('create_budget', { subject, measure: 'tokens', period: 'day', limit: 100 });
     const run = () => limited.call(admin, 'invoke_agent', { agent: 'ada', input: 'x', model: MODEL });
     const answers = await Promise.all(Array.from({ length: 64 }, run));
-    const passed = answers.filter((answer) => codeOf(answer) === 'ok').length;
-    assert.equal(passed + answers.filter((answer) => codeOf(answer) === 'rate_limited').length, 64);
+    const passed = answers.filter((answer) => outcomeOf(answer) === 'ok').length;
+    assert.equal(passed + answers.filter((answer) => outcomeOf(answer) === 'rate_limited').length, 64);
     assert.ok(passed >= 1);
     const used = (await budgetOf('agent', 'ada')).used;
     assert.equal(used, 15 * passed);
     const soon = answers.find((answer) => answer.after !== undefined && answer.after < 60);
     assert.match(soon && 'error' in soon ? soon.error.error : '', /reserved by calls under way; try again/);
     let last = await run();
-    for (let more = 0; codeOf(last) === 'ok' && more < 10; more += 1) last = await run();
-    assert.equal(codeOf(last), 'rate_limited');
+    for (let more = 0; outcomeOf(last) === 'ok' && more < 10; more += 1) last = await run();
+    assert.equal(outcomeOf(last), 'rate_limited');
     assert.equal((await budgetOf('agent', 'ada')).used, 105);
     await ask('delete_budget', { id: (await budgetOf('agent', 'ada')).id });
-    assert.equal(codeOf(await run()), 'ok');
+    assert.equal(outcomeOf(await run()), 'ok');
   });
 
   it('of cost needs a price, and counts in the currency of the workspace', async () => {
@@ -183,11 +173,11 @@ describe('a budget', () => {
     await ask('update_settings', {
       prices: [{ model: MODEL, from: '2026-01-01', currency: 'USD', input: 1, output: 2 }],
     });
-    assert.deepEqual([codeOf(await run()), (await budgetOf('agent', 'ada')).used], ['ok', 0.000_02]);
-    assert.deepEqual([codeOf(await run()), (await budgetOf('agent', 'ada')).state], ['ok', 'reached']);
-    assert.equal(codeOf(await run()), 'rate_limited');
+    assert.deepEqual([outcomeOf(await run()), (await budgetOf('agent', 'ada')).used], ['ok', 0.000_02]);
+    assert.deepEqual([outcomeOf(await run()), (await budgetOf('agent', 'ada')).state], ['ok', 'reached']);
+    assert.equal(outcomeOf(await run()), 'rate_limited');
     assert.equal((await ask('update_budget', { id, limit: 1 })).state, 'ok');
-    assert.equal(codeOf(await run()), 'ok');
+    assert.equal(outcomeOf(await run()), 'ok');
     await ask('delete_budget', { id });
   });
 
@@ -200,9 +190,9 @@ describe('a budget', () => {
       tx.budgets.touch(id, { reservations: [{ id: 'lost', amount: 5000, until }] }),
     );
     const run = () => limited.call(robot, 'invoke_agent', { agent: 'ada', input: 'x', model: MODEL });
-    assert.equal(codeOf(await run()), 'rate_limited');
+    assert.equal(outcomeOf(await run()), 'rate_limited');
     time = until;
-    assert.equal(codeOf(await run()), 'ok');
+    assert.equal(outcomeOf(await run()), 'ok');
   });
 
   it('keeps the answer of a turn that cannot be counted at once, and counts it later, once', async () => {
@@ -215,7 +205,7 @@ describe('a budget', () => {
       const process = await caller();
       lose(world.store, isSettled);
       const run = () => process.call(robot, 'invoke_agent', { agent: 'ada', input: 'x', model: MODEL });
-      assert.equal(codeOf(await run()), 'ok');
+      assert.equal(outcomeOf(await run()), 'ok');
       await process.close();
       assert.equal((await budgetOf('key', robot.id)).used, 15);
       const { records } = await world.store.budgets.find({ where: { subjectKey: `key ${robot.id}` }, limit: 1 });
@@ -231,7 +221,10 @@ describe('a budget', () => {
     const { id } = await ask('create_budget', budget);
     const isSettled = ({ collection, record }: RecordChange) => collection === 'budgets' && record.notice !== undefined;
     loseTransaction(world.store, isSettled);
-    assert.equal(codeOf(await limited.call(robot, 'invoke_agent', { agent: 'ada', input: 'x', model: MODEL })), 'ok');
+    assert.equal(
+      outcomeOf(await limited.call(robot, 'invoke_agent', { agent: 'ada', input: 'x', model: MODEL })),
+      'ok',
+    );
     await until(async () => (await budgetOf('key', robot.id)).used === 15);
     await ask('delete_budget', { id });
   });
@@ -244,18 +237,18 @@ describe('a budget', () => {
       limited.call(robot, 'create_skill', { name, instructions: 'x' }, once);
     const used = async () => (await budgetOf('key', robot.id)).used;
     const first = await create('kept', 'one');
-    assert.deepEqual([codeOf(first), await used()], ['ok', 1]);
+    assert.deepEqual([outcomeOf(first), await used()], ['ok', 1]);
     assert.deepEqual(await create('kept', 'one'), first);
-    assert.equal(codeOf(await create('kept', 'two')), 'conflict');
-    assert.equal(codeOf(await create('kept', 'two')), 'conflict');
+    assert.equal(outcomeOf(await create('kept', 'two')), 'conflict');
+    assert.equal(outcomeOf(await create('kept', 'two')), 'conflict');
     assert.equal(await used(), 2);
-    assert.equal(codeOf(await create('third', 'three')), 'ok');
-    assert.equal(codeOf(await create('fourth', 'four')), 'rate_limited');
+    assert.equal(outcomeOf(await create('third', 'three')), 'ok');
+    assert.equal(outcomeOf(await create('fourth', 'four')), 'rate_limited');
     assert.deepEqual(await create('kept', 'one'), first);
     assert.equal(await used(), 3);
     const before = time;
     time = new Date(Date.parse(time) + 24 * 3_600_000).toISOString();
-    assert.equal(codeOf(await create('fourth', 'four')), 'ok');
+    assert.equal(outcomeOf(await create('fourth', 'four')), 'ok');
     time = before;
   });
 
@@ -273,9 +266,7 @@ describe('a budget', () => {
       alerts: ['budget.warned', 'budget.reached'],
     };
     const owner = { type: 'session' as const, id: 'usr_ann', name: 'Ann' };
-    const { id: webhook } = await world.store.transaction((tx) =>
-      tx.webhooks.insert({ ...alerts, enabled: true, owner }),
-    );
+    const { id: webhook } = await writing(world.store).webhooks.insert({ ...alerts, enabled: true, owner });
     await ask('create_budget', { subject: { type: 'key', id: robot.id }, measure: 'calls', period: 'day', limit: 5 });
     for (let call = 0; call < 8; call += 1) await limited.call(robot, 'list_skills');
     const { id } = await budgetOf('key', robot.id);
@@ -289,7 +280,7 @@ describe('a budget', () => {
     assert.deepEqual(heard, ['budget.created', 'budget.warned', 'budget.reached', 'budget.updated']);
     const types = eventTypesOf(kinds).map(({ type }) => type);
     for (const type of ['budget.warned', 'budget.reached']) assert.ok(types.includes(type), type);
-    assert.equal(codeOf(await limited.call(robot, 'list_skills')), 'ok');
+    assert.equal(outcomeOf(await limited.call(robot, 'list_skills')), 'ok');
   });
 
   it('is in the system health while it warns and while it is used up, and no more when it has renewed', async () => {
@@ -328,21 +319,21 @@ describe('a budget', () => {
     const tools = { allowedTools: ['list_skills'], status: 'live' };
     const { token } = await ask('create_capsule', { name: 'made', ...tools }, next);
     const capsule = await capsuleOf(token);
-    assert.equal(codeOf(await limited.call(capsule, 'list_skills')), 'ok');
+    assert.equal(outcomeOf(await limited.call(capsule, 'list_skills')), 'ok');
     const record = (await world.store.apiKeys.get(next.id)) ?? assert.fail();
     const session: Principal = { ...admin, madeWith: keyReference(record) };
-    assert.equal(codeOf(await limited.call(session, 'list_skills')), 'ok');
+    assert.equal(outcomeOf(await limited.call(session, 'list_skills')), 'ok');
     assert.equal((await budgetOf('key', robot.id)).used, 5);
     for (const principal of [made, next, session]) {
       const answer = await limited.call(principal, 'update_budget', { id, limit: 99 });
-      assert.equal(codeOf(answer), 'forbidden');
+      assert.equal(outcomeOf(answer), 'forbidden');
     }
     assert.equal((await budgetOf('key', robot.id)).state, 'reached');
     for (const principal of [robot, made, next, capsule, session]) {
-      assert.equal(codeOf(await limited.call(principal, 'list_skills')), 'rate_limited');
+      assert.equal(outcomeOf(await limited.call(principal, 'list_skills')), 'rate_limited');
     }
     const other = await key();
-    assert.equal(codeOf(await limited.call(other, 'list_skills')), 'ok');
+    assert.equal(outcomeOf(await limited.call(other, 'list_skills')), 'ok');
   });
 
   it('counts what a key uses to which a limited key gave a new secret, and no more what somebody else takes over', async () => {
@@ -375,7 +366,7 @@ describe('a budget', () => {
       const used = async () => [(await budgetOf('key', of)).used, (await budgetOf('key', by)).used];
       const before = await used();
       const acting = type === 'key' ? await holder(turned.secret) : await capsuleOf(turned.token);
-      assert.equal(codeOf(await limited.call(acting, 'list_skills')), 'ok');
+      assert.equal(outcomeOf(await limited.call(acting, 'list_skills')), 'ok');
       assert.deepEqual(
         await used(),
         before.map((count) => count + 1),
@@ -387,7 +378,7 @@ describe('a budget', () => {
     const robot = await key();
     await ask('create_budget', { subject: { type: 'key', id: robot.id }, measure: 'calls', period: 'day', limit: 50 });
     const { id, secret } = await ask('create_api_key', { name: 'old', scopes: ['read'] }, robot);
-    await world.store.transaction((tx) => tx.apiKeys.update(id, { budgetSubjects: null }));
+    await writing(world.store).apiKeys.update(id, { budgetSubjects: null });
     await limited.call(await holder(secret), 'list_skills');
     assert.equal((await budgetOf('key', robot.id)).used, 2);
   });
@@ -407,7 +398,7 @@ describe('a budget', () => {
         ['delete_budget', { id }],
       ] as const) {
         const answer = await limited.call(principal, tool, input);
-        assert.equal(codeOf(answer), 'forbidden');
+        assert.equal(outcomeOf(answer), 'forbidden');
         assert.match('error' in answer ? answer.error.error : '', /somebody it does not limit can change it/);
       }
     }

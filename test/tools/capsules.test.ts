@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
-import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
 import { rounds } from '../support/full.ts';
+import { pluck } from '../support/pluck.ts';
 import { fc } from '../support/property.ts';
-import { serverForTests } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
+import { writing } from '../support/writing.ts';
 
-const server = serverForTests();
-const { must: admin, refused: refusal } = callsOf(server);
-const make = (input: object = {}) => admin('create_capsule', { name: 'test', ...input });
+const server = await startTestServer();
+const { must, refused, call } = callsOf(server);
+const make = (input: object = {}) => must('create_capsule', { name: 'test', ...input });
 
 const namesIn = ({ tools }: { tools: { name: string }[] }) => tools.map(({ name }) => name);
 
@@ -18,8 +20,8 @@ describe('create_capsule', () => {
     assert.match(token, /^cpt_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}$/);
     assert.equal(made.tokenPrefix, token.split('_')[1]);
     assert.deepEqual([made.status, made.allowedTools, made.deniedTools, made.callCount], ['draft', [], [], 0]);
-    assert.deepEqual(await admin('get_capsule', { id: made.id }), made);
-    const seen = JSON.stringify([await admin('list_capsules'), await admin('search', { q: 'test' })]);
+    assert.deepEqual(await must('get_capsule', { id: made.id }), made);
+    const seen = JSON.stringify([await must('list_capsules'), await must('search', { q: 'test' })]);
     assert.ok(!seen.includes(token.slice(13)));
     const stored = await server.store.capsules.get(made.id);
     assert.ok(stored && !JSON.stringify(stored).includes(token.slice(13)));
@@ -27,7 +29,7 @@ describe('create_capsule', () => {
   });
 
   it('names every problem of the input at once', async () => {
-    const { code, issues } = await refusal('create_capsule', {
+    const { code, issues } = await refused('create_capsule', {
       name: 'x'.repeat(121),
       description: 'x'.repeat(2001),
       status: 'on',
@@ -45,13 +47,13 @@ describe('create_capsule', () => {
       .filter(({ group, tool }) => managing.includes(group) && !tool.doorOnly)
       .map(({ tool }) => tool.name);
     assert.ok(never.length > 10);
-    const { code, issues } = await refusal('create_capsule', { name: 'x', allowedTools: never });
+    const { code, issues } = await refused('create_capsule', { name: 'x', allowedTools: never });
     assert.deepEqual([code, issues?.length], ['invalid_input', never.length]);
     assert.match(issues?.[0]?.message ?? '', /can never be in a capsule/);
   });
 
   it('refuses a time in the past', async () => {
-    const { code } = await refusal('create_capsule', { name: 'x', expiresAt: '2020-01-01T00:00:00Z' });
+    const { code } = await refused('create_capsule', { name: 'x', expiresAt: '2020-01-01T00:00:00Z' });
     assert.equal(code, 'invalid_input');
   });
 });
@@ -78,7 +80,7 @@ describe('warnings', () => {
     const { id, warnings } = await make({ allowedTools: ['nothing_like_it'] });
     assert.equal(warnings.length, 1);
     for (const tool of ['get_capsule', 'update_capsule', 'preview_capsule', 'rotate_capsule_token']) {
-      assert.deepEqual((await admin(tool, { id })).warnings, warnings, tool);
+      assert.deepEqual((await must(tool, { id })).warnings, warnings, tool);
     }
   });
 });
@@ -90,7 +92,7 @@ describe('preview_capsule', () => {
       deniedTools: ['delete_*'],
       constraints: { get_agent: { id: 'agt_one' }, create_skill: { name: 'fixed' } },
     });
-    const preview = await admin('preview_capsule', { id });
+    const preview = await must('preview_capsule', { id });
     assert.deepEqual(namesIn(preview), ['get_agent', 'get_skill', 'create_skill', 'update_skill', 'update_settings']);
     assert.equal(preview.bytes, Buffer.byteLength(JSON.stringify({ tools: preview.tools })));
     const schemaOf = (tool: string) => preview.tools.find(({ name }: { name: string }) => name === tool).inputSchema;
@@ -111,10 +113,10 @@ describe('preview_capsule', () => {
   it('shows a draft, and what changes of a capsule would come to', async () => {
     const { id } = await make({ allowedTools: ['list_agents'], deniedTools: ['list_skills'] });
     const draft = { allowedTools: ['list_agents', 'list_skills', 'list_flows'] };
-    assert.deepEqual(namesIn(await admin('preview_capsule', { draft })), draft.allowedTools);
-    assert.deepEqual(namesIn(await admin('preview_capsule', { id, draft })), ['list_agents', 'list_flows']);
-    assert.equal((await refusal('preview_capsule', {})).code, 'invalid_input');
-    assert.equal((await refusal('preview_capsule', { id: 'cap_none' })).code, 'not_found');
+    assert.deepEqual(namesIn(await must('preview_capsule', { draft })), draft.allowedTools);
+    assert.deepEqual(namesIn(await must('preview_capsule', { id, draft })), ['list_agents', 'list_flows']);
+    assert.equal((await refused('preview_capsule', {})).code, 'invalid_input');
+    assert.equal((await refused('preview_capsule', { id: 'cap_none' })).code, 'not_found');
   });
 
   it('takes as a draft the body that create_capsule takes, and that of update_capsule', async () => {
@@ -131,18 +133,18 @@ describe('preview_capsule', () => {
     };
     const bodyOf = (tool: string) => Object.keys(catalog.get(tool)?.tool.input.shape ?? {});
     assert.deepEqual(Object.keys(body).sort(), bodyOf('create_capsule').sort());
-    const previewed = await admin('preview_capsule', { draft: body });
-    const { id } = await admin('create_capsule', body);
-    assert.deepEqual(await admin('preview_capsule', { id }), previewed);
+    const previewed = await must('preview_capsule', { draft: body });
+    const { id } = await must('create_capsule', body);
+    assert.deepEqual(await must('preview_capsule', { id }), previewed);
     const cleared = { description: null, expiresAt: null, callsPerMinute: null, constraints: null };
-    assert.deepEqual(namesIn(await admin('preview_capsule', { id, draft: cleared })), ['list_agents']);
-    const past = await refusal('preview_capsule', { draft: { expiresAt: '2020-01-01T00:00:00Z' } });
+    assert.deepEqual(namesIn(await must('preview_capsule', { id, draft: cleared })), ['list_agents']);
+    const past = await refused('preview_capsule', { draft: { expiresAt: '2020-01-01T00:00:00Z' } });
     assert.deepEqual([past.code, past.issues?.[0]?.path], ['invalid_input', 'draft.expiresAt']);
   });
 
   it('serves version tools for the records whose own tools it serves', async () => {
     const draft = { allowedTools: ['list_versions', 'get_agent', 'restore_version'] };
-    const { warnings, ...preview } = await admin('preview_capsule', { draft });
+    const { warnings, ...preview } = await must('preview_capsule', { draft });
     assert.deepEqual(namesIn(preview), ['get_agent', 'list_versions']);
     assert.match(warnings[0], /restore_version/);
   });
@@ -159,7 +161,7 @@ describe('preview_capsule', () => {
     });
     await fc.assert(
       fc.asyncProperty(lists, async (draft) => {
-        const answer = await callTool(server, server.adminKey, 'preview_capsule', { draft });
+        const answer = await call('preview_capsule', { draft });
         if ('error' in answer) return assert.equal(answer.error.code, 'invalid_input');
         // biome-ignore lint/suspicious/noExplicitAny: as the tool declares it
         const { tools, entries } = answer.output as any;
@@ -185,8 +187,8 @@ describe('a capsule that names a tool which manages others, stored before there 
   it('serves it no more than any other', async () => {
     const { id } = await make({ allowedTools: ['list_agents'] });
     const allowedTools = ['list_agents', 'create_api_key', 'list_capsules', 'create_admin_user'];
-    await server.store.transaction((tx) => tx.capsules.update(id, { allowedTools }));
-    const { warnings, ...preview } = await admin('preview_capsule', { id });
+    await writing(server.store).capsules.update(id, { allowedTools });
+    const { warnings, ...preview } = await must('preview_capsule', { id });
     assert.deepEqual(namesIn(preview), ['list_agents']);
     assert.equal(warnings.length, 3);
   });
@@ -194,7 +196,7 @@ describe('a capsule that names a tool which manages others, stored before there 
 
 describe('constraints', () => {
   const issuesOf = async (constraints: object) => {
-    const { code, issues } = await refusal('create_capsule', { name: 'x', allowedTools: ['*'], constraints });
+    const { code, issues } = await refused('create_capsule', { name: 'x', allowedTools: ['*'], constraints });
     assert.equal(code, 'invalid_input');
     return (issues ?? []).map(({ path }) => path);
   };
@@ -222,7 +224,7 @@ describe('constraints', () => {
   it('fix no secret', async () => {
     const allowedTools = ['provision_agent_identity'];
     const constraints = { provision_agent_identity: { phone: { number: '+15550100' } } };
-    assert.equal((await refusal('create_capsule', { name: 'x', allowedTools, constraints })).code, 'invalid_input');
+    assert.equal((await refused('create_capsule', { name: 'x', allowedTools, constraints })).code, 'invalid_input');
   });
 });
 
@@ -237,18 +239,18 @@ describe('update_capsule', () => {
       constraints: null,
       expectedRevision: 1,
     };
-    const { description, callsPerMinute, constraints, ...changed } = await admin('update_capsule', change);
+    const { description, callsPerMinute, constraints, ...changed } = await must('update_capsule', change);
     assert.deepEqual([description, callsPerMinute, constraints], [undefined, undefined, undefined]);
     assert.deepEqual([changed.name, changed.revision], ['renamed', 2]);
-    assert.equal((await admin('update_capsule', { id, name: 'renamed' })).revision, 2);
-    const { code, currentRevision } = await refusal('update_capsule', { id, status: 'live', expectedRevision: 1 });
+    assert.equal((await must('update_capsule', { id, name: 'renamed' })).revision, 2);
+    const { code, currentRevision } = await refused('update_capsule', { id, status: 'live', expectedRevision: 1 });
     assert.deepEqual([code, currentRevision], ['conflict', 2]);
   });
 
   it('writes no member that the server keeps', async () => {
     const { id } = await make();
     for (const member of ['token', 'tokenHash', 'callCount', 'ownerId', 'createdBy', 'tokenPrefix']) {
-      assert.equal((await refusal('update_capsule', { id, [member]: 'x' })).code, 'invalid_input');
+      assert.equal((await refused('update_capsule', { id, [member]: 'x' })).code, 'invalid_input');
     }
   });
 });
@@ -256,7 +258,7 @@ describe('update_capsule', () => {
 describe('nobody hands out by a capsule what they may not do', () => {
   const manages = ['capsule:read', 'capsule:write', 'capsule:delete'];
   const codeOf = async (key: string, tool: string, input: object) => {
-    const answer = await callTool(server, key, tool, input);
+    const answer = await call(tool, input, key);
     return 'error' in answer ? answer.error.code : 'ok';
   };
 
@@ -273,7 +275,7 @@ describe('nobody hands out by a capsule what they may not do', () => {
       'it shows histories of what get tools beside it read',
     );
     assert.equal(await allowing('list_versions', 'get_skill'), 'forbidden');
-    const { id } = await mustCall(server, key, 'create_capsule', { name: 'x', allowedTools: ['list_agents'] });
+    const { id } = await must('create_capsule', { name: 'x', allowedTools: ['list_agents'] }, key);
     assert.equal(await codeOf(key, 'update_capsule', { id, allowedTools: ['list_skills'] }), 'forbidden');
     assert.equal(await codeOf(key, 'preview_capsule', { id, draft: { allowedTools: ['list_skills'] } }), 'forbidden');
     assert.equal(await codeOf(key, 'update_capsule', { id, name: 'y' }), 'ok');
@@ -325,15 +327,12 @@ describe('a key limited to one capsule', () => {
     const [mine, other] = [await make({ name: 'mine' }), await make({ name: 'other' })];
     const grants = [`capsule:read:${mine.id}`, `capsule:write:${mine.id}`, 'search:read'];
     const key = await makeKey(server, { grants });
-    const { data } = await mustCall(server, key, 'list_capsules', {});
-    assert.deepEqual(
-      data.map(({ id }: { id: string }) => id),
-      [mine.id],
-    );
-    assert.equal((await refusal('get_capsule', { id: other.id }, key)).code, 'forbidden');
-    assert.equal((await refusal('create_capsule', { name: 'x' }, key)).code, 'forbidden');
-    assert.equal((await refusal('preview_capsule', { draft: {} }, key)).code, 'forbidden');
-    const { data: hits } = await mustCall(server, key, 'search', { q: 'other' });
+    const { data } = await must('list_capsules', {}, key);
+    assert.deepEqual(pluck(data, 'id'), [mine.id]);
+    assert.equal((await refused('get_capsule', { id: other.id }, key)).code, 'forbidden');
+    assert.equal((await refused('create_capsule', { name: 'x' }, key)).code, 'forbidden');
+    assert.equal((await refused('preview_capsule', { draft: {} }, key)).code, 'forbidden');
+    const { data: hits } = await must('search', { q: 'other' }, key);
     assert.deepEqual(hits, []);
   });
 });
@@ -353,7 +352,7 @@ describe('answers with a token', () => {
     assert.equal((await ask({}, rotate)).status, 200);
     assert.equal((await ask({}, rotate)).status, 409);
     await server.store.audit.flush();
-    const { data } = await admin('list_audit_entries', { limit: 20 });
+    const { data } = await must('list_audit_entries', { limit: 20 });
     assert.ok(!JSON.stringify(data).includes(first.body.token.slice(13)));
     assert.ok(!JSON.stringify(server.log).includes(first.body.token.slice(13)));
   });

@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { requireEntriesWithin } from '../../tools/core/access/visibility.ts';
 import { callsOf, makeKey } from '../support/calls.ts';
 import { principalOf } from '../support/registry.ts';
-import { serverForTests } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 import { cookieOf, postIdToken, signIn, statusWith } from '../support/sign-in.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
 const { must, refused } = callsOf(server);
 
 let made = 0;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf, makeKey } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
 const { must, refused } = callsOf(server);
 
 const columns = [

@@ -115,9 +115,8 @@ describe('an allowlist that a caller may write', () => {
       [['list_versions', 'get_settings'], { scope: 'admin', grant: 'settings:read' }],
       [['update_skill'], { scope: 'skills:write', grant: 'skill:write:{id}' }],
     ] as const) {
-      const answer = await world.call(reader, 'create_agent', { ...asked, tools });
-      assert.ok('error' in answer);
-      assert.deepEqual(answer.error.required, required);
+      const answer = await world.refused(reader, 'create_agent', { ...asked, tools });
+      assert.deepEqual(answer.required, required);
     }
   });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callsOf, callTool, makeKey } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, makeKey } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
-const { must, refused } = callsOf(server);
+const server = await startTestServer();
+const { must, refused, call } = callsOf(server);
 
 describe('documents', () => {
   it('live from create to delete', async () => {
@@ -100,8 +100,8 @@ describe('artifacts', () => {
     assert.deepEqual((await must('list_artifacts', { threadId })).data, [summary]);
     await must('update_thread_access', { id: threadId, visibility: 'restricted' });
     const outsider = await makeKey(server, { scopes: ['write'] });
-    const hidden = await callTool(server, outsider, 'create_artifact', base);
-    const unknown = await callTool(server, outsider, 'create_artifact', { ...base, threadId: 'thr_none' });
+    const hidden = await call('create_artifact', base, outsider);
+    const unknown = await call('create_artifact', { ...base, threadId: 'thr_none' }, outsider);
     assert.ok('error' in hidden && 'error' in unknown);
     assert.equal(hidden.error.error.replace(threadId, 'thr_none'), unknown.error.error);
     await must('update_artifact', { id: artifact.id, content: 'two' });

@@ -6,6 +6,7 @@ import type { Store } from '../../store/port.ts';
 import { EnabledRecords } from '../../tools/core/registry/enabled-records.ts';
 import { dataFolder, openStoreIn, removeFolder } from '../support/store.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 
 let folder: string;
 let store: Store;
@@ -62,12 +63,11 @@ function make(): Promise<BudgetRecord> {
   const own = { key: String(made), subjectKey: `key ${made}`, subject: { type: 'key', id: `key_${made}` } } as const;
   const rules = { measure: 'calls', period: 'day', limit: 1, warnAt: 1, enabled: true } as const;
   const state = { used: 0, reservations: [], renewsAt: '2026-01-02T00:00:00.000Z' };
-  return store.transaction((tx) => tx.budgets.insert({ ...own, ...rules, ...state }));
+  return writing(store).budgets.insert({ ...own, ...rules, ...state });
 }
 
-const change = (id: string, members: Partial<BudgetRecord>) =>
-  store.transaction((tx) => tx.budgets.update(id, members));
-const remove = (id: string) => store.transaction((tx) => tx.budgets.delete(id));
+const change = (id: string, members: Partial<BudgetRecord>) => writing(store).budgets.update(id, members);
+const remove = (id: string) => writing(store).budgets.delete(id);
 
 /** Lets this happen once, while the records are read. */
 function whileRead(work: () => Promise<unknown>): void {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callTool, mustCall } from '../support/calls.ts';
+import { callsOf } from '../support/calls.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
+const { must, call, codeOf } = callsOf(server);
 const agent = { name: 'ada', displayName: 'Ada' };
-const agentId: string = (await mustCall(server, server.adminKey, 'create_agent', agent)).id;
+const agentId: string = (await must('create_agent', agent)).id;
 
 interface Rights {
   readonly scopes?: string[];
@@ -13,12 +14,11 @@ interface Rights {
   readonly expiresAt?: string;
 }
 
-const makeKey = (rights: Rights) =>
-  mustCall(server, server.adminKey, 'create_api_key', { name: 'test', scopes: [], ...rights });
+const makeKey = (rights: Rights) => must('create_api_key', { name: 'test', scopes: [], ...rights });
 
 async function explain(rights: Rights, tool: string, input?: object) {
   const { id } = await makeKey(rights);
-  return mustCall(server, server.adminKey, 'explain_access', { keyId: id, tool, ...(input && { arguments: input }) });
+  return must('explain_access', { keyId: id, tool, ...(input && { arguments: input }) });
 }
 
 const rightIn = ({ checks }: { checks: { check: string; rule: string }[] }) =>
@@ -62,9 +62,9 @@ describe('explain_access', () => {
 
   it('explains that a key opens nothing any more', async () => {
     const { id } = await makeKey({ scopes: ['read'] });
-    await mustCall(server, server.adminKey, 'revoke_api_key', { id });
+    await must('revoke_api_key', { id });
     const input = { keyId: id, tool: 'list_agents', arguments: {} };
-    const { verdict, checks } = await mustCall(server, server.adminKey, 'explain_access', input);
+    const { verdict, checks } = await must('explain_access', input);
     assert.equal(verdict, 'denied');
     assert.match(checks[0].rule, /was revoked at/);
   });
@@ -92,8 +92,8 @@ describe('explain_access', () => {
     for (const rights of worlds) {
       const { id: keyId, secret } = await makeKey(rights);
       for (const [tool, input] of calls) {
-        const said = await mustCall(server, server.adminKey, 'explain_access', { keyId, tool, arguments: input });
-        const answer = await callTool(server, secret, tool, input);
+        const said = await must('explain_access', { keyId, tool, arguments: input });
+        const answer = await call(tool, input, secret);
         const refused = 'error' in answer && answer.error.code === 'forbidden';
         const message = `${JSON.stringify(rights)} ${tool} ${JSON.stringify(input)}`;
         assert.equal(said.verdict, refused ? 'denied' : 'allowed', message);
@@ -105,24 +105,24 @@ describe('explain_access', () => {
   it('explains by which entry a capsule has a tool, and what keeps it from another', async () => {
     const lists = { allowedTools: ['get_*', 'list_agents', 'update_settings'], deniedTools: ['get_skill'] };
     const constraints = { list_agents: { status: 'active' } };
-    const capsule = await mustCall(server, server.adminKey, 'create_capsule', { name: 'c', ...lists, constraints });
+    const capsule = await must('create_capsule', { name: 'c', ...lists, constraints });
     const ask = async (tool: string, input?: object) => {
       const asked = { capsuleId: capsule.id, tool, ...(input && { arguments: input }) };
-      const { verdict, checks } = await mustCall(server, server.adminKey, 'explain_access', asked);
+      const { verdict, checks } = await must('explain_access', asked);
       return `${verdict}: ${checks.at(-1).rule}`;
     };
-    const draft = await mustCall(server, server.adminKey, 'explain_access', {
+    const draft = await must('explain_access', {
       capsuleId: capsule.id,
       tool: 'get_agent',
     });
     assert.match(draft.checks[0].rule, /draft/);
-    await mustCall(server, server.adminKey, 'update_capsule', { id: capsule.id, status: 'live' });
+    await must('update_capsule', { id: capsule.id, status: 'live' });
     assert.equal(await ask('get_report'), 'allowed: get_report, by the entry get_*: allowed by a glob.');
     const narrowed = 'get_agent is limited to the records that the arguments fixed for list_agents (status) leave.';
     assert.equal(await ask('get_agent'), `depends: ${narrowed}`);
-    const { id } = await mustCall(server, server.adminKey, 'create_agent', { name: 'held', displayName: 'Held' });
+    const { id } = await must('create_agent', { name: 'held', displayName: 'Held' });
     assert.equal(await ask('get_agent', { id }), `allowed: ${narrowed}`);
-    await mustCall(server, server.adminKey, 'update_agent', { id, status: 'paused' });
+    await must('update_agent', { id, status: 'paused' });
     assert.equal(await ask('get_agent', { id }), `denied: ${narrowed}`);
     assert.match(await ask('get_skill'), /^denied: get_skill, by the entry get_\*: denied by get_skill/);
     assert.equal(await ask('create_agent'), 'denied: No entry matches create_agent.');
@@ -132,16 +132,15 @@ describe('explain_access', () => {
 
   it('takes one of keyId and capsuleId', async () => {
     for (const input of [{}, { keyId: 'key_x', capsuleId: 'cap_x' }]) {
-      const answer = await callTool(server, server.adminKey, 'explain_access', { ...input, tool: 'get_agent' });
+      const answer = await call('explain_access', { ...input, tool: 'get_agent' });
       assert.match('error' in answer ? answer.error.error : '', /either keyId or capsuleId/);
     }
   });
 
   it('refuses a key and a tool that do not exist, the tool with similar names', async () => {
-    const noKey = await callTool(server, server.adminKey, 'explain_access', { keyId: 'key_none', tool: 'get_agent' });
-    assert.equal('error' in noKey && noKey.error.code, 'not_found');
+    assert.equal(await codeOf('explain_access', { keyId: 'key_none', tool: 'get_agent' }), 'not_found');
     const { id: keyId } = await makeKey({ scopes: ['read'] });
-    const noTool = await callTool(server, server.adminKey, 'explain_access', { keyId, tool: 'get_agnt' });
+    const noTool = await call('explain_access', { keyId, tool: 'get_agnt' });
     assert.match('error' in noTool ? noTool.error.error : '', /get_agent/);
   });
 });

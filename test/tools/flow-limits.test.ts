@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { setImmediate as round } from 'node:timers/promises';
 import type { FlowStep } from '../../resources/flow.ts';
 import { withHistory } from '../../tools/core/history/history.ts';
@@ -22,12 +22,10 @@ describe('the texts of a flow', () => {
   before(async () => {
     world = await FlowWorld.open();
   });
-  after(() => world.close());
 
   async function refusal(tool: string, input: object): Promise<string> {
-    const answer = await world.call(tool, input);
-    assert.ok('error' in answer, 'it was not refused');
-    return `${answer.error.code} ${answer.error.error}`;
+    const answer = await world.refused(tool, input);
+    return `${answer.code} ${answer.error}`;
   }
   const refusedFlow = (steps: object[]) => refusal('create_flow', { name: 'heavy', steps });
 

@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { mustCall, rest } from '../support/calls.ts';
+import { describe, it } from 'node:test';
+import { callsOf, rest } from '../support/calls.ts';
 import { loseTransaction } from '../support/lost-answer.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
-let server: TestServer;
-let flowId = '';
-before(async () => {
-  server = await startTestServer();
-  const steps = [{ id: 'look', tool: 'list_skills', arguments: {} }];
-  flowId = (await mustCall(server, server.adminKey, 'create_flow', { name: 'Looks', steps })).id;
-});
-after(() => server.close());
+const server = await startTestServer();
+const { must } = callsOf(server);
+const steps = [{ id: 'look', tool: 'list_skills', arguments: {} }];
+const flowId = (await must('create_flow', { name: 'Looks', steps })).id;
 
 const post = (path: string, key: string, body: object) =>
   rest(server, 'POST', path, { key: server.adminKey, body, headers: { 'Idempotency-Key': key } });

@@ -8,6 +8,7 @@ import { RunSlots } from '../../tools/flows/run/run-slots.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { rounds } from '../support/full.ts';
+import { pluck } from '../support/pluck.ts';
 import { testTool } from '../support/test-tool.ts';
 import { until } from '../support/until.ts';
 
@@ -128,10 +129,7 @@ describe('a run that waits for another', () => {
     await clock.pass(2 * HOUR);
     await until(async () => (await world.must('get_flow_run', { id })).status === 'succeeded');
     const runs = await world.runs(inner.id);
-    assert.deepEqual(
-      runs.map(({ status }) => status),
-      ['failed'],
-    );
+    assert.deepEqual(pluck(runs, 'status'), ['failed']);
     const { steps } = await world.must('get_flow_run', { id });
     assert.deepEqual([steps[0].output.id, steps[0].output.status, steps[0].attempts], [runs[0]?.id, 'failed', 1]);
     assert.equal(tries, 2);
@@ -207,10 +205,9 @@ describe('runs of one owner', () => {
       }
     });
     const { id } = await world.flow({ steps: [quick], trigger: { kind: 'cron', expression: '0 1 * * *' } }, owner);
-    const answer = await world.call('trigger_flow', { id }, owner);
-    assert.ok('error' in answer);
-    assert.equal(answer.error.code, 'conflict');
-    assert.match(answer.error.error, /1000 runs of flows of the same owner .*cancel_flow_run/);
+    const answer = await world.refused('trigger_flow', { id }, owner);
+    assert.equal(answer.code, 'conflict');
+    assert.match(answer.error, /1000 runs of flows of the same owner .*cancel_flow_run/);
     await clock.pass(2 * HOUR);
     await until(async () => (await world.runs(id)).length === 1);
     const [run] = await world.runs(id);

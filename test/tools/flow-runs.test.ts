@@ -5,6 +5,7 @@ import { actingFor } from '../../tools/core/access/agent-principal.ts';
 import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
 import { CREATES, defineTool, READS } from '../../tools/core/registry/define-tool.ts';
 import { FlowWorld } from '../support/flow-world.ts';
+import { pluck } from '../support/pluck.ts';
 import { until } from '../support/until.ts';
 
 const failing = { left: 0, code: 'unavailable' as 'unavailable' | 'not_found' };
@@ -125,10 +126,7 @@ describe('a run of a flow', () => {
     });
     const run = await world.run(id, { who: 'Ada', limit: 3 });
     assert.equal(run.status, 'succeeded');
-    assert.deepEqual(
-      run.steps.map(({ status }) => status),
-      ['succeeded', 'succeeded', 'succeeded'],
-    );
+    assert.deepEqual(pluck(run.steps, 'status'), ['succeeded', 'succeeded', 'succeeded']);
     assert.equal(run.steps[1]?.output?.name, 'of Ada');
     assert.deepEqual(run.steps[2]?.input, { limit: 3 });
     assert.ok(run.startedAt && run.finishedAt && run.steps[0]?.startedAt && run.steps[0].finishedAt);
@@ -145,10 +143,7 @@ describe('a run of a flow', () => {
       ],
     });
     const run = await world.run(id, { go: false });
-    assert.deepEqual(
-      run.steps.map(({ status }) => status),
-      ['skipped', 'succeeded'],
-    );
+    assert.deepEqual(pluck(run.steps, 'status'), ['skipped', 'succeeded']);
     assert.equal((await skillNamed('never made')).length, 0);
     assert.equal((await skillNamed('after null')).length, 1);
   });
@@ -207,8 +202,7 @@ describe('a run of a flow', () => {
     const answer = await world.call('trigger_flow', { id: draft.id });
     assert.match('error' in answer ? answer.error.error : '', /draft/);
     const off = await world.flow({ enabled: false, steps: [skillStep('a', 'off')] });
-    const refused = await world.call('trigger_flow', { id: off.id });
-    assert.equal('error' in refused && refused.error.code, 'conflict');
+    assert.equal(await world.codeOf('trigger_flow', { id: off.id }), 'conflict');
   });
 
   it('waits for the one before it, unless the flow lets them run side by side', async () => {
@@ -260,8 +254,7 @@ describe('a run of a flow', () => {
     await until(async () => (await world.must('get_flow_run', { id: first.id })).status === 'cancelled');
     assert.equal((await skillNamed('after the cancelling')).length, 0);
     const done = await world.run((await world.flow({ steps: [skillStep('a', 'done')] })).id);
-    const late = await world.call('cancel_flow_run', { id: done.id });
-    assert.equal('error' in late && late.error.code, 'conflict');
+    assert.equal(await world.codeOf('cancel_flow_run', { id: done.id }), 'conflict');
   });
 
   it('repeats the answer for one idempotency key', async () => {
@@ -300,8 +293,7 @@ describe('the rights of a run', () => {
     const trigger = await world.key([], [`flow:trigger:${id}`]);
     assert.equal((await world.run(id, {}, trigger)).status, 'succeeded');
     assert.equal((await skillNamed('by the writer')).length, 1);
-    const other = await world.call('trigger_flow', { id: 'flw_other' }, trigger);
-    assert.equal('error' in other && other.error.code, 'forbidden');
+    assert.equal(await world.codeOf('trigger_flow', { id: 'flw_other' }, trigger), 'forbidden');
   });
 
   it('end with those of runAs', async () => {
@@ -329,8 +321,7 @@ describe('the rights of a run', () => {
 
   it('are nobody’s to give who acts for somebody', async () => {
     const agent = actingFor(world.admin, { id: 'agt_x', name: 'x', tools: ['*'] }, world.registry.server.catalog);
-    const answer = await world.call('create_flow', { name: 'x', steps: [skillStep('a', 'x')] }, agent);
-    assert.equal('error' in answer && answer.error.code, 'forbidden');
+    assert.equal(await world.codeOf('create_flow', { name: 'x', steps: [skillStep('a', 'x')] }, agent), 'forbidden');
     assert.equal('output' in (await world.call('create_flow', { name: 'draft' }, agent)), true);
   });
 
@@ -355,8 +346,7 @@ describe('the rights of a run', () => {
       assert.deepEqual(whole.input, { token: 'secret input' });
     }
     const stranger = await world.key([], ['flow:read:flw_other']);
-    const refused = await world.call('get_flow_run', { id: run.id }, stranger);
-    assert.equal('error' in refused && refused.error.code, 'forbidden');
+    assert.equal(await world.codeOf('get_flow_run', { id: run.id }, stranger), 'forbidden');
   });
 
   it('show nothing to runAs that names a thread which it may not see any more', async () => {

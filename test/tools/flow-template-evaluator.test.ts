@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { EvaluationTimeUsedUp, TemplateEvaluator } from '../../tools/flows/template-evaluator.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 
@@ -83,7 +83,6 @@ describe('a flow whose templates take too long in all', () => {
   before(async () => {
     world = await FlowWorld.open();
   });
-  after(() => world.close());
 
   it('fails and says so, whatever its steps make of errors', async () => {
     const steps = Array.from({ length: 40 }, (_, at) => ({

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
+const { must, call } = callsOf(server);
 
 const ask = (method: string, path: string, body?: unknown, key = server.adminKey) =>
   rest(server, method, `/api/v1${path}`, { key, body });
@@ -23,7 +25,7 @@ async function problems(body: object): Promise<[string, string][]> {
   return answer.body.issues.map(({ path, message }: { path: string; message: string }) => [path, message]);
 }
 
-const agentOf = (name: string) => mustCall(server, server.adminKey, 'create_agent', { name, displayName: name });
+const agentOf = (name: string) => must('create_agent', { name, displayName: name });
 const step = (
   id: string,
   more: { tool?: string; arguments?: Record<string, unknown>; [member: string]: unknown } = {},
@@ -31,7 +33,7 @@ const step = (
 
 /** A key of the rights, and how `runAs` names it. */
 async function keyOf(rights: { scopes?: string[]; grants?: string[] }) {
-  const made = await mustCall(server, server.adminKey, 'create_api_key', { name: 'writer', scopes: [], ...rights });
+  const made = await must('create_api_key', { name: 'writer', scopes: [], ...rights });
   return { secret: made.secret as string, ref: { type: 'api-key', id: made.id, name: 'writer' } };
 }
 
@@ -69,10 +71,7 @@ describe('flows', () => {
   it('are found by their words, as far as rights go', async () => {
     const flow = await flowOf({ name: 'Quarterly xylophone audit' });
     const found = async (key?: string) => (await ask('GET', '/search?q=xylophone', undefined, key)).body.data;
-    assert.deepEqual(
-      (await found()).map(({ type, id }: { type: string; id: string }) => [type, id]),
-      [['flow', flow.id]],
-    );
+    assert.deepEqual(pluck(await found(), 'type', 'id'), [['flow', flow.id]]);
     assert.deepEqual(await found(await makeKey(server, { grants: ['search:read', 'flow:read:flw_other'] })), []);
   });
 
@@ -330,8 +329,8 @@ describe('the definition of a flow', () => {
   });
 
   it('refuses records that its steps name and that are not there, also where the writer may not see them', async () => {
-    const { id } = await mustCall(server, server.adminKey, 'create_skill', { name: 'kept', instructions: 'x' });
-    const thread = await mustCall(server, server.adminKey, 'create_thread', {
+    const { id } = await must('create_skill', { name: 'kept', instructions: 'x' });
+    const thread = await must('create_thread', {
       title: 'Hidden',
       visibility: 'restricted',
     });
@@ -472,7 +471,7 @@ describe('the history of a flow', () => {
     const key = await makeKey(server, { scopes: ['agents:read'] });
     const { body } = await ask('GET', `/versions/flow/${flow.id}`, undefined, key);
     assert.deepEqual(body.required, { scope: 'flows:read', grant: `flow:read:${flow.id}` });
-    const answer = await callTool(server, server.adminKey, 'list_versions', { entityType: 'flow', entityId: flow.id });
+    const answer = await call('list_versions', { entityType: 'flow', entityId: flow.id });
     assert.ok('output' in answer);
   });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { callsOf, credential, makeKey, rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 import { idTokenFor, signIn } from '../support/sign-in.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
 const { must, refused } = callsOf(server);
 const TEN_MINUTES = 10 * 60 * 1000;
 let made = 0;

@@ -1,28 +1,24 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { inEra, post } from '../facade/mcp-requests.ts';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 
-let server: TestServer;
 /** Keys of one who has an entry in the restricted thread, and of one who has none. */
 const keys = { insider: '', outsider: '' };
 let insider: { id: string };
 
-before(async () => {
-  server = await startTestServer();
-  const made = await mustCall(server, server.adminKey, 'create_api_key', { name: 'insider', scopes: ['write'] });
-  insider = { id: made.id };
-  keys.insider = made.secret;
-  keys.outsider = await makeKey(server, { scopes: ['write'] });
-});
-after(() => server.close());
+const server = await startTestServer();
+const { must, call } = callsOf(server);
+const made = await must('create_api_key', { name: 'insider', scopes: ['write'] });
+insider = { id: made.id };
+keys.insider = made.secret;
+keys.outsider = await makeKey(server, { scopes: ['write'] });
 
-const must = (tool: string, input: object = {}, key = server.adminKey) => mustCall(server, key, tool, input);
 const ids = (page: { data: { id: string }[] }) => page.data.map(({ id }) => id);
 
 async function refused(tool: string, input: object, key = keys.outsider) {
-  const answer = await callTool(server, key, tool, input);
+  const answer = await call(tool, input, key);
   assert.ok('error' in answer, `${tool} ${JSON.stringify(input)} was answered`);
   const { requestId: _, ...error } = answer.error;
   return error;
@@ -140,7 +136,7 @@ for (const { kind, list, absent, make, change, filters } of kinds) {
         const none = JSON.stringify(await refused(tool, { ...input, entityId: absent }));
         assert.match(hidden, /"not_found"/, tool);
         assert.equal(hidden.replaceAll(record.id, 'ID'), none.replaceAll(absent, 'ID'), tool);
-        assert.ok('output' in (await callTool(server, keys.insider, tool, { ...input, entityId: record.id })), tool);
+        assert.ok('output' in (await call(tool, { ...input, entityId: record.id }, keys.insider)), tool);
       }
       const path = `/api/v1/versions/${kind}/${record.id}`;
       assert.equal((await rest(server, 'GET', path, { key: keys.outsider })).status, 404);
@@ -159,7 +155,7 @@ for (const { kind, list, absent, make, change, filters } of kinds) {
       const record = await create(threadId);
       const seen = async (key: string) => {
         const ways = waysTo(record.id, await found(threadId, key)) > 0;
-        const answer = await callTool(server, key, `get_${kind}`, { id: record.id });
+        const answer = await call(`get_${kind}`, { id: record.id }, key);
         assert.equal('output' in answer, ways);
         return ways;
       };

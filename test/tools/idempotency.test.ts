@@ -4,9 +4,9 @@ import { describe, it } from 'node:test';
 import { canonicalize } from 'json-canonicalize';
 import { callTool, makeCapsule, makeKey, mustCall, rest } from '../support/calls.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
-import { serverForTests } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
 
 const post = (key: string, idempotencyKey: string, body: object, path = '/api/v1/agents') =>
   rest(server, 'POST', path, { key, body, headers: { 'Idempotency-Key': idempotencyKey } });

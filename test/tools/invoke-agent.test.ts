@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
-import { callTool, mustCall } from '../support/calls.ts';
-import { type ModelServer, startModelServer } from '../support/model-server.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { afterEach, describe, it } from 'node:test';
+import { callsOf } from '../support/calls.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { pluck } from '../support/pluck.ts';
+import { startTestServer } from '../support/server.ts';
 
-let provider: ModelServer;
-let server: TestServer;
-before(async () => {
-  provider = await startModelServer();
-  server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
-  await ask('create_agent', { name: 'ada', displayName: 'Ada', tools: ['list_skills'] });
-});
-after(async () => {
-  await server.close();
-  await provider.close();
-});
+const provider = await startModelServer();
+const server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
+const { must, call } = callsOf(server);
+await must('create_agent', { name: 'ada', displayName: 'Ada', tools: ['list_skills'] });
 afterEach(() => provider.play(() => ({ text: 'Hello.' })));
 
-const ask = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
 const form = {
   type: 'object',
   properties: { total: { type: 'integer', minimum: 1 }, note: { type: 'string' } },
@@ -28,7 +21,7 @@ const form = {
 describe('invoke_agent', () => {
   it('gives the answer, without a thread', async () => {
     const threads = await server.store.threads.count({});
-    const answer = await ask('invoke_agent', { agent: 'ada', input: 'Say hello' });
+    const answer = await must('invoke_agent', { agent: 'ada', input: 'Say hello' });
     assert.deepEqual([answer.text, answer.output, answer.stopReason], ['Hello.', undefined, 'end']);
     assert.equal(await server.store.threads.count({}), threads);
     const run = await server.store.agentRuns.get(answer.runId);
@@ -41,7 +34,7 @@ describe('invoke_agent', () => {
 
   it('gives it in the form asked for, whatever the model puts around it', async () => {
     provider.play(() => ({ text: 'Sure!\n```json\n{"total": 3, "note": "ok"}\n```' }));
-    const { output } = await ask('invoke_agent', { agent: 'ada', input: 'Count', outputSchema: form });
+    const { output } = await must('invoke_agent', { agent: 'ada', input: 'Count', outputSchema: form });
     assert.deepEqual(output, { total: 3, note: 'ok' });
     assert.match(
       provider.requests.at(-1)?.messages[0]?.content ?? '',
@@ -52,20 +45,17 @@ describe('invoke_agent', () => {
   it('shows the model what does not fit and asks again, adding up what that took', async () => {
     const asked = provider.requests.length;
     provider.play((_, at) => ({ text: at === asked + 1 ? '{"total": 0, "extra": 1}' : '{"total": 2}' }));
-    const { output, usage } = await ask('invoke_agent', { agent: 'ada', input: 'Count', outputSchema: form });
+    const { output, usage } = await must('invoke_agent', { agent: 'ada', input: 'Count', outputSchema: form });
     assert.deepEqual([output, usage], [{ total: 2 }, { inputTokens: 20, outputTokens: 10 }]);
     const { messages } = provider.requests.at(-1) ?? assert.fail();
-    assert.deepEqual(
-      messages.slice(-2).map(({ role }) => role),
-      ['assistant', 'user'],
-    );
+    assert.deepEqual(pluck(messages.slice(-2), 'role'), ['assistant', 'user']);
     assert.match(messages.at(-1)?.content ?? '', /does not fit the JSON Schema: total: Is too small/);
   });
 
   it('fails where no answer comes to fit, and the run says so', async () => {
     const asked = provider.requests.length;
     provider.play(() => ({ text: 'No JSON from me.' }));
-    const answer = await callTool(server, server.adminKey, 'invoke_agent', {
+    const answer = await call('invoke_agent', {
       agent: 'ada',
       input: 'x',
       outputSchema: form,
@@ -83,7 +73,7 @@ describe('invoke_agent', () => {
         ? { calls: Array.from({ length: 30 }, (_, at) => ({ name: 'list_skills', arguments: { limit: at + 1 } })) }
         : { text: 'Done.' },
     );
-    const { toolCalls } = await ask('invoke_agent', { agent: 'ada', input: 'x' });
+    const { toolCalls } = await must('invoke_agent', { agent: 'ada', input: 'x' });
     assert.deepEqual(
       toolCalls.map(({ arguments: args, ok }: { arguments: { limit: number }; ok: boolean }) => [args.limit, ok]),
       Array.from({ length: 30 }, (_, at) => [at + 1, at < 20]),
@@ -93,8 +83,8 @@ describe('invoke_agent', () => {
   });
 
   it('gets the first tools if there are too many, and finds the others by search_tools', async () => {
-    await ask('create_agent', { name: 'all', displayName: 'All', tools: ['*'] });
-    await ask('invoke_agent', { agent: 'all', input: 'x' });
+    await must('create_agent', { name: 'all', displayName: 'All', tools: ['*'] });
+    await must('invoke_agent', { agent: 'all', input: 'x' });
     const { tools } = provider.requests.at(-1) ?? assert.fail();
     assert.ok(tools.length <= 128);
     assert.equal(new Set(tools).size, tools.length);

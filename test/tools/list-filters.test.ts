@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
+const { must, codeOf } = callsOf(server);
 
 interface Listing {
   /** Of its list over REST, where it has one. */
@@ -57,11 +58,11 @@ describe('a list by the exact value of a member', () => {
       const values = member === 'email' ? ['Ada+1@example.com', 'ada@example.com'] : ['Ada & Eve', 'Ada'];
       const made: string[] = [];
       for (const value of values) {
-        const { id } = await mustCall(server, server.adminKey, create, { [member]: value, ...more });
+        const { id } = await must(create, { [member]: value, ...more });
         made.push(id);
       }
       const seen = async (key: string, value: string) => {
-        const page = await mustCall(server, key, list, { [member]: value, includeTotal: true });
+        const page = await must(list, { [member]: value, includeTotal: true }, key);
         const query = `${member}=${encodeURIComponent(value)}&includeTotal=true`;
         const { body } = path ? await rest(server, 'GET', `${path}?${query}`, { key }) : { body: page };
         assert.deepEqual(body, page);
@@ -108,12 +109,12 @@ describe('a list by a part of the name', () => {
     it(`list_${kind}s {q} ignores case, counts exactly, and shows only what the caller may see`, async () => {
       const made: string[] = [];
       for (const [at, name] of ['Überfahrt Nord', 'ÜBERFAHRT Süd', 'Abfahrt 100%'].entries()) {
-        made.unshift((await mustCall(server, server.adminKey, `create_${kind}`, create(name, at))).id);
+        made.unshift((await must(`create_${kind}`, create(name, at))).id);
       }
       const [, south = '', north = ''] = made;
       const seen = async (key: string, q: string, more: object = {}) => {
         const input = { q, includeTotal: true, ...more };
-        const page = await mustCall(server, key, `list_${kind}s`, input);
+        const page = await must(`list_${kind}s`, input, key);
         const query = new URLSearchParams(
           Object.entries(input).map(([name, value]): [string, string] => [name, String(value)]),
         );
@@ -131,8 +132,7 @@ describe('a list by a part of the name', () => {
       const second = await seen(server.adminKey, 'überfahrt', { limit: 1, cursor: first.next });
       assert.deepEqual(second, { ids: [north], total: 2, next: null });
       const other = { q: 'fahrt', limit: 1, cursor: first.next };
-      const refused = await callTool(server, server.adminKey, `list_${kind}s`, other);
-      assert.ok('error' in refused && refused.error.code === 'invalid_input');
+      assert.equal(await codeOf(`list_${kind}s`, other), 'invalid_input');
 
       const limited = await makeKey(server, { grants: [`${resource}:read:${north}`] });
       assert.deepEqual(await seen(limited, 'fahrt'), { ids: [north], total: 1, next: null });

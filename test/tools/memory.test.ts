@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
-const { must: call } = callsOf(server);
-const refused = async (tool: string, input: object) => {
-  const answer = await callTool(server, server.adminKey, tool, input);
-  assert.ok('error' in answer, `${tool} was not refused`);
-  return answer.error;
-};
+const server = await startTestServer();
+const { must, refused, codeOf } = callsOf(server);
 const get = (query: string, key = server.adminKey) => rest(server, 'GET', `/api/v1/agents/memory${query}`, { key });
 const ids = (page: { data: { id: string }[] }) => page.data.map(({ id }) => id);
 const soon = (milliseconds: number) => server.clock.in(milliseconds);
@@ -37,8 +32,8 @@ describe('create_memory', () => {
   });
 
   it('wants the agent it names, and the id that its scope needs', async () => {
-    const agent = await call('create_agent', { name: 'gone', displayName: 'Gone' });
-    await call('delete_agent', { id: agent.id });
+    const agent = await must('create_agent', { name: 'gone', displayName: 'Gone' });
+    await must('delete_agent', { id: agent.id });
     for (const [input, path] of [
       [{ agentId: 'agt_none' }, 'agentId'],
       [{ agentId: agent.id }, 'agentId'],
@@ -56,19 +51,19 @@ describe('create_memory', () => {
       const error = await refused('create_memory', { content: 'x', ...input });
       assert.deepEqual([error.code, error.issues?.[0]?.path], ['invalid_input', path], JSON.stringify(input));
     }
-    assert.deepEqual(ids(await call('list_memories', { agentId: agent.id })), []);
+    assert.deepEqual(ids(await must('list_memories', { agentId: agent.id })), []);
   });
 
   it('replaces the memory it supersedes, which deleting it brings back', async () => {
-    const old = await call('create_memory', { content: 'Prefers marmalade.' });
-    const now = await call('create_memory', { content: 'Prefers honey to marmalade.', supersedes: old.id });
-    assert.deepEqual(ids(await call('list_memories', { q: 'marmalade' })), [now.id]);
-    assert.deepEqual(ids(await call('search_memories', { q: 'marmalade' })), [now.id]);
-    assert.deepEqual(ids(await call('list_memories', { superseded: true })), [old.id]);
-    const kept = await call('get_memory', { id: old.id });
+    const old = await must('create_memory', { content: 'Prefers marmalade.' });
+    const now = await must('create_memory', { content: 'Prefers honey to marmalade.', supersedes: old.id });
+    assert.deepEqual(ids(await must('list_memories', { q: 'marmalade' })), [now.id]);
+    assert.deepEqual(ids(await must('search_memories', { q: 'marmalade' })), [now.id]);
+    assert.deepEqual(ids(await must('list_memories', { superseded: true })), [old.id]);
+    const kept = await must('get_memory', { id: old.id });
     assert.deepEqual([kept.superseded, kept.revision], [true, 1]);
-    await call('delete_memory', { id: now.id });
-    assert.deepEqual(ids(await call('list_memories', { q: 'marmalade' })), [old.id]);
+    await must('delete_memory', { id: now.id });
+    assert.deepEqual(ids(await must('list_memories', { q: 'marmalade' })), [old.id]);
     const path = `/api/v1/versions/memory/${now.id}`;
     const { body } = await rest(server, 'GET', path, { key: server.adminKey });
     const restored = await rest(server, 'POST', `${path}/${body.data[0].id}/restore`, {
@@ -76,16 +71,16 @@ describe('create_memory', () => {
       body: {},
     });
     assert.equal(restored.status, 200);
-    assert.deepEqual(ids(await call('list_memories', { q: 'marmalade' })), [now.id]);
+    assert.deepEqual(ids(await must('list_memories', { q: 'marmalade' })), [now.id]);
   });
 });
 
 describe('tags of memories', () => {
   it('are the same however their accents are written', async () => {
     const [composed, apart] = ['café'.normalize('NFC'), 'café'.normalize('NFD')];
-    const memory = await call('create_memory', { content: 'espresso', tags: [apart, composed] });
+    const memory = await must('create_memory', { content: 'espresso', tags: [apart, composed] });
     assert.deepEqual(memory.tags, [composed]);
-    for (const tag of [composed, apart]) assert.deepEqual(ids(await call('list_memories', { tag })), [memory.id]);
+    for (const tag of [composed, apart]) assert.deepEqual(ids(await must('list_memories', { tag })), [memory.id]);
   });
 });
 
@@ -94,15 +89,15 @@ describe('search_memories', () => {
     const made: string[] = [];
     for (let at = 0; at < 7; at += 1) {
       const content = `pomegranate ${'and more '.repeat(at)}`;
-      made.push((await call('create_memory', { content, kind: at < 5 ? 'fact' : 'episode' })).id);
+      made.push((await must('create_memory', { content, kind: at < 5 ? 'fact' : 'episode' })).id);
     }
     const input = { q: 'pomegranate', kind: 'fact' };
-    const whole = await call('search_memories', { ...input, includeTotal: true });
+    const whole = await must('search_memories', { ...input, includeTotal: true });
     assert.deepEqual([whole.total, whole.nextCursor, ids(whole).sort()], [5, null, made.slice(0, 5).sort()]);
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await call('search_memories', { ...input, limit: 2, ...(cursor && { cursor }) });
+      const page = await must('search_memories', { ...input, limit: 2, ...(cursor && { cursor }) });
       seen.push(...ids(page));
       cursor = page.nextCursor ?? undefined;
       const foreign = await refused('search_memories', { q: 'quince', cursor: cursor ?? 'x' });
@@ -114,8 +109,8 @@ describe('search_memories', () => {
 
 describe('list_memories', () => {
   it('filters by every member, and by all together', async () => {
-    const agent = await call('create_agent', { name: 'filters', displayName: 'F' });
-    const one = await call('create_memory', {
+    const agent = await must('create_agent', { name: 'filters', displayName: 'F' });
+    const one = await must('create_memory', {
       content: 'The harbour closes at nine.',
       kind: 'episode',
       scope: 'agent',
@@ -124,7 +119,7 @@ describe('list_memories', () => {
       tags: ['port', 'time'],
       pinned: true,
     });
-    await call('create_memory', { content: 'The harbour is deep.', agentId: agent.id, tags: ['port'] });
+    await must('create_memory', { content: 'The harbour is deep.', agentId: agent.id, tags: ['port'] });
     for (const filter of [
       { kind: 'episode' },
       { scope: 'agent' },
@@ -147,7 +142,7 @@ describe('list_memories', () => {
 
   it('ranks with q, and pages through all of it', async () => {
     for (let at = 0; at < 7; at += 1) {
-      await call('create_memory', {
+      await must('create_memory', {
         content: `Lanterns ${at % 2 === 0 ? 'lanterns' : 'are bright'} ${at}`,
         tags: ['l'],
       });
@@ -179,26 +174,25 @@ describe('list_memories', () => {
   });
 
   it('shows a key that is limited to some memories only those, in lists, totals and searches', async () => {
-    const mine = await call('create_memory', { content: 'obsidian one' });
-    const other = await call('create_memory', { content: 'obsidian two' });
+    const mine = await must('create_memory', { content: 'obsidian one' });
+    const other = await must('create_memory', { content: 'obsidian two' });
     const key = await makeKey(server, { grants: [`memory:read:${mine.id}`] });
     for (const query of ['?includeTotal=true', '?q=obsidian&includeTotal=true']) {
       const { body } = await get(query, key);
       assert.deepEqual([ids(body), body.total], [[mine.id], 1], query);
     }
-    assert.deepEqual(ids(await mustCall(server, key, 'search_memories', { q: 'obsidian' })), [mine.id]);
-    const answer = await callTool(server, key, 'get_memory', { id: other.id });
-    assert.equal('error' in answer && answer.error.code, 'forbidden');
+    assert.deepEqual(ids(await must('search_memories', { q: 'obsidian' }, key)), [mine.id]);
+    assert.equal(await codeOf('get_memory', { id: other.id }, key), 'forbidden');
   });
 });
 
 describe('a memory that expires', () => {
   it('is nowhere afterwards, and comes back by a restore', async () => {
-    const agent = await call('create_agent', { name: 'forgetful', displayName: 'F' });
-    const memory = await call('create_memory', { content: 'mayfly', agentId: agent.id, expiresAt: soon(60_000) });
+    const agent = await must('create_agent', { name: 'forgetful', displayName: 'F' });
+    const memory = await must('create_memory', { content: 'mayfly', agentId: agent.id, expiresAt: soon(60_000) });
     const seen = async () => {
       const { body } = await get(`?agentId=${agent.id}&includeTotal=true`);
-      const found = await call('search', { q: 'mayfly' });
+      const found = await must('search', { q: 'mayfly' });
       const ranked = (await get('?q=mayfly')).body;
       return [body.total, body.data.length, ranked.data.length, found.data.length, found.facets.memory ?? 0];
     };
@@ -215,14 +209,14 @@ describe('a memory that expires', () => {
       body: {},
     });
     assert.equal(status, 200);
-    const back = await call('get_memory', { id: memory.id });
+    const back = await must('get_memory', { id: memory.id });
     assert.deepEqual([back.expiresAt, back.revision, back.content], [undefined, 2, 'mayfly']);
   });
 });
 
 describe('update_memory', () => {
   it('changes members, clears optional ones and keeps a history', async () => {
-    const memory = await call('create_memory', { content: 'a', source: 's', expiresAt: '2999-01-01T00:00:00Z' });
+    const memory = await must('create_memory', { content: 'a', source: 's', expiresAt: '2999-01-01T00:00:00Z' });
     assert.equal(memory.expiresAt, '2999-01-01T00:00:00.000Z');
     const change = {
       id: memory.id,
@@ -232,7 +226,7 @@ describe('update_memory', () => {
       tags: ['t', 't'],
       expectedRevision: 1,
     };
-    const updated = await call('update_memory', change);
+    const updated = await must('update_memory', change);
     assert.deepEqual(
       [updated.content, updated.source, updated.expiresAt, updated.tags, updated.revision],
       ['b', undefined, undefined, ['t'], 2],
@@ -240,7 +234,7 @@ describe('update_memory', () => {
     assert.equal((await refused('update_memory', change)).currentRevision, 2);
     assert.equal((await refused('update_memory', { id: memory.id, scope: 'agent' })).issues?.[0]?.path, 'agentId');
     assert.equal((await refused('update_memory', { id: memory.id, expiresAt: soon(-1) })).code, 'invalid_input');
-    const { data } = await call('list_versions', { entityType: 'memory', entityId: memory.id });
+    const { data } = await must('list_versions', { entityType: 'memory', entityId: memory.id });
     assert.deepEqual(
       data.map(({ payload }: { payload: { content: string } }) => payload.content),
       ['b', 'a'],
@@ -250,12 +244,12 @@ describe('update_memory', () => {
 
   it('is found by its new text at once, by concurrent callers too', async () => {
     const made = await Promise.all(
-      Array.from({ length: 20 }, (_, at) => call('create_memory', { content: `beacon${at} old` })),
+      Array.from({ length: 20 }, (_, at) => must('create_memory', { content: `beacon${at} old` })),
     );
-    await Promise.all(made.map(({ id }, at) => call('update_memory', { id, content: `beacon${at} kestrel` })));
+    await Promise.all(made.map(({ id }, at) => must('update_memory', { id, content: `beacon${at} kestrel` })));
     const { total, data } = (await get('?q=kestrel&limit=100&includeTotal=true')).body;
     assert.deepEqual([total, new Set(ids({ data })).size], [20, 20]);
-    await Promise.all(made.map(({ id }) => call('delete_memory', { id })));
+    await Promise.all(made.map(({ id }) => must('delete_memory', { id })));
     assert.deepEqual((await get('?q=kestrel')).body.data, []);
   });
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { createServer, type Server } from 'node:http';
-import { after, before, describe, it } from 'node:test';
+import { createServer } from 'node:http';
+import { after, describe, it } from 'node:test';
 import { createModels } from '../../tools/models/models.ts';
 import { onLoopback } from '../support/loopback.ts';
-import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 type Events = readonly ({ readonly type: string } & Readonly<Record<string, unknown>>)[];
 
@@ -44,28 +44,23 @@ const words: Events = [...unfinished, ...end('end_turn')];
 let script: Events[] = [];
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies freely
 const bodies: any[] = [];
-let vendor: Server;
-let registry: TestRegistry;
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
 
-before(async () => {
-  vendor = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
-    bodies.push(JSON.parse(body));
-    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-    for (const event of script.shift() ?? [])
-      response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-    response.end();
-  });
-  const baseUrl = `${(await onLoopback(vendor)).url}/v1`;
-  registry = await openTestRegistry(
-    undefined,
-    undefined,
-    createModels({ providers: [{ kind: 'anthropic', apiKey: 'sk-ant', baseUrl }] }),
-  );
-  await registry.call(admin, 'create_agent', { name: 'a', displayName: 'A', tools: ['list_skills'] });
+const vendor = createServer(async (request, response) => {
+  let body = '';
+  for await (const chunk of request) body += chunk;
+  bodies.push(JSON.parse(body));
+  response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+  for (const event of script.shift() ?? []) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  response.end();
 });
+const baseUrl = `${(await onLoopback(vendor)).url}/v1`;
+const registry = await openTestRegistry(
+  undefined,
+  undefined,
+  createModels({ providers: [{ kind: 'anthropic', apiKey: 'sk-ant', baseUrl }] }),
+);
+await registry.call(admin, 'create_agent', { name: 'a', displayName: 'A', tools: ['list_skills'] });
 after(async () => {
   await registry.close();
   vendor.close();

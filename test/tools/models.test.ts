@@ -4,9 +4,10 @@ import { describe, it } from 'node:test';
 import { generateText } from 'ai';
 import { readConfig } from '../../facade/config/config.ts';
 import { createModels } from '../../tools/models/models.ts';
-import { mustCall, rest } from '../support/calls.ts';
+import { callsOf, rest } from '../support/calls.ts';
 import { onLoopback } from '../support/loopback.ts';
 import { startModelServer } from '../support/model-server.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
 const provider = await startModelServer(['tiny', 'meta/large']);
@@ -16,29 +17,25 @@ const custom = (baseUrl: string) => ({ kind: 'custom' as const, baseUrl, apiKey:
 describe('list_models', () => {
   it('shows the built-in model alone where no provider is configured', async () => {
     const server = await startTestServer();
-    const { data } = await mustCall(server, server.adminKey, 'list_models');
-    assert.deepEqual(
-      data.map(({ id, available }: { id: string; available: boolean }) => [id, available]),
-      [['offline/rehearsal', true]],
-    );
+    const { must } = callsOf(server);
+    const { data } = await must('list_models');
+    assert.deepEqual(pluck(data, 'id', 'available'), [['offline/rehearsal', true]]);
     await server.close();
   });
 
   it('shows what the configured provider lists, and starts a new workspace on its model', async () => {
     const server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
+    const { must } = callsOf(server);
     const { body } = await rest(server, 'GET', '/api/v1/agents/models', { key: server.adminKey });
-    const ids = body.data.map(({ id, available }: { id: string; available: boolean }) => [id, available]);
-    assert.deepEqual(ids, [
+    assert.deepEqual(pluck(body.data, 'id', 'available'), [
       ['offline/rehearsal', true],
       ['custom/tiny', true],
       ['custom/meta/large', true],
     ]);
-    assert.equal((await mustCall(server, server.adminKey, 'get_bot_config')).defaultModel, 'custom/tiny');
-    const { defaultModel } = await mustCall(server, server.adminKey, 'update_bot_config', {
-      defaultModel: 'custom/meta/large',
-    });
+    assert.equal((await must('get_bot_config')).defaultModel, 'custom/tiny');
+    const { defaultModel } = await must('update_bot_config', { defaultModel: 'custom/meta/large' });
     assert.equal(defaultModel, 'custom/meta/large');
-    const { integrations } = await mustCall(server, server.adminKey, 'get_system_health');
+    const { integrations } = await must('get_system_health');
     assert.deepEqual(integrations[1].name, 'custom');
     await server.close();
   });
@@ -46,13 +43,10 @@ describe('list_models', () => {
   it('keeps the configured model of a provider that is down, as not available, and says so in health', async () => {
     const models = createModels({ providers: [custom('http://127.0.0.1:1/v1')] });
     const list = await models.list();
-    assert.deepEqual(
-      list.map(({ id, available }) => [id, available]),
-      [
-        ['offline/rehearsal', true],
-        ['custom/tiny', false],
-      ],
-    );
+    assert.deepEqual(pluck(list, 'id', 'available'), [
+      ['offline/rehearsal', true],
+      ['custom/tiny', false],
+    ]);
     const [health] = await models.health();
     assert.deepEqual([health?.status, health?.lastError], ['down', 'it could not be reached']);
     assert.ok(!JSON.stringify([list, health]).includes('sk-secret'));
@@ -114,10 +108,7 @@ describe('models', () => {
       await assert.rejects(generateText({ model, prompt: 'x', maxOutputTokens: 50, maxRetries: 0 }));
     }
     vendor.close();
-    assert.deepEqual(
-      seen.map(({ url }) => url),
-      ['/v1/messages', '/v1/chat/completions'],
-    );
+    assert.deepEqual(pluck(seen, 'url'), ['/v1/messages', '/v1/chat/completions']);
     assert.equal(seen[0]?.headers['x-api-key'], 'sk-ant');
     assert.equal(seen[1]?.headers.authorization, 'Bearer sk-oai');
     assert.deepEqual(

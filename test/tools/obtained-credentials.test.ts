@@ -11,15 +11,16 @@ import { reaches, reachesFully, reachOf } from '../../tools/core/access/reach.ts
 import { roleIn } from '../../tools/core/access/visibility.ts';
 import { findRunAs } from '../../tools/flows/run-as.ts';
 import { holderOf } from '../../tools/integrations/accounts/holder.ts';
-import { callsOf, callTool } from '../support/calls.ts';
+import { callsOf } from '../support/calls.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
-import { serverForTests } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 import { forgetCounts } from '../support/store.ts';
+import { writing } from '../support/writing.ts';
 
-const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '100000' });
-const { must } = callsOf(server);
+const server = await startTestServer({ RATE_LIMIT_PER_MINUTE: '100000' });
+const { must, call } = callsOf(server);
 
 /** The rights to manage everything that acts, and to do little else. */
 const MANAGES = ['key', 'capsule', 'admin-user', 'session', 'app', 'webhook', 'flow', 'thread', 'agent'];
@@ -69,7 +70,7 @@ async function newWorld(): Promise<World> {
   const key = async (userId: string, rights: object) => {
     const { id, secret } = await must('create_api_key', { name: 'k', scopes: [], ...rights });
     // As if its person had made it: only the owner is signed in here.
-    await server.store.transaction((tx) => tx.apiKeys.update(id, { ownerId: userId }));
+    await writing(server.store).apiKeys.update(id, { ownerId: userId });
     return { id, secret };
   };
   const keys = [await key(ownerId, { scopes: ['admin'] }), await key(member.id, { scopes: ['admin'] })];
@@ -311,7 +312,7 @@ describe('whatever is called, in whatever order', () => {
           const done: string[] = [];
           for (const { way, at, more, as } of sequence) {
             const [tool, input] = await (WAYS[way] ?? assert.fail())(world, at, more);
-            const answer = await callTool(server, pick(callers, as), tool, input).catch(() => undefined);
+            const answer = await call(tool, input, pick(callers, as)).catch(() => undefined);
             done.push(`${tool} ${JSON.stringify(input)}: ${answer && 'output' in answer ? 'ok' : 'refused'}`);
             if (!answer || !('output' in answer)) continue;
             if (tool === 'create_sign_in_link') held.push({ personId: pick(world.people, at) });

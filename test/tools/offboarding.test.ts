@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf, makeKey } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
-import { serverForTests } from '../support/server.ts';
+import { pluck } from '../support/pluck.ts';
+import { startTestServer } from '../support/server.ts';
 import { signIn, statusWith } from '../support/sign-in.ts';
+import { writing } from '../support/writing.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
 const { must, refused } = callsOf(server);
 const { call, ask } = capsuleClients(() => server);
 
@@ -25,15 +27,13 @@ async function leaver() {
   const keyFlow = await must('create_flow', { name: 'by key', steps }, byKey.secret);
   const hook = { name: 'hook', target: { email: 'ops@example.com' }, alerts: ['flow.failed'] };
   const webhook = await must('create_webhook', hook, byKey.secret);
-  const app = await server.store.transaction((tx) =>
-    tx.connectedApps.insert({
-      clientId: 'https://client.example.com/id',
-      client: { name: 'Client', host: 'client.example.com', verified: true },
-      resource: `${server.baseUrl}/api/v1/mcp`,
-      scopes: ['read'],
-      userId: id,
-    }),
-  );
+  const app = await writing(server.store).connectedApps.insert({
+    clientId: 'https://client.example.com/id',
+    client: { name: 'Client', host: 'client.example.com', verified: true },
+    resource: `${server.baseUrl}/api/v1/mcp`,
+    scopes: ['read'],
+    userId: id,
+  });
   return { id, email, session, key, byKey, capsule, flow, keyFlow, webhook, app };
 }
 
@@ -83,10 +83,7 @@ describe('list_holdings', () => {
     const { id, capsule } = await leaver();
     const some = await makeKey(server, { grants: ['admin-user:read', `capsule:read:${capsule.id}`] });
     const { data } = await must('list_holdings', { userId: id }, some);
-    assert.deepEqual(
-      data.map(({ type }: Held) => type),
-      ['capsule'],
-    );
+    assert.deepEqual(pluck(data, 'type'), ['capsule']);
   });
 });
 
@@ -123,10 +120,7 @@ describe('take_over', () => {
     const run = await must('trigger_flow', { id: flow.id, wait: true });
     assert.equal(run.status, 'succeeded');
     const { data } = await must('list_versions', { entityType: 'flow', entityId: flow.id });
-    assert.deepEqual(
-      data.map(({ revision }: { revision: number }) => revision),
-      [2, 1],
-    );
+    assert.deepEqual(pluck(data, 'revision'), [2, 1]);
   });
 
   it('gives a key a new secret always, and ends what was made with the old one', async () => {

@@ -1,33 +1,25 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { LABEL } from '../../tools/models/offline-model.ts';
 import { bestPassages } from '../../tools/models/passages.ts';
 import { fence, readFences } from '../../tools/models/prompt-sections.ts';
 import { faultsOf } from '../contract/plain-words.ts';
-import { callTool, mustCall } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { callsOf } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 
-let server: TestServer;
-const ask = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
-
-let handbook = '';
-let tone = '';
-let tea = '';
-before(async () => {
-  server = await startTestServer();
-  const content = '# Support\n\nFirst answer within four hours.\n\n## Refunds\n\nWithin 14 days, without a question.\n';
-  handbook = (await ask('create_document', { title: 'Handbook', content })).id;
-  const instructions = '# Tone\n\n- Answer the question first, then explain.\n- Never promise a date.';
-  tone = (await ask('create_skill', { name: 'tone', displayName: 'Tone', instructions })).id;
-  const tools = ['search', 'get_document', 'list_skills', 'create_skill'];
-  await ask('create_agent', { name: 'mira', displayName: 'Mira', tools, skillIds: [tone] });
-  await ask('create_agent', { name: 'bare', displayName: 'Bare' });
-  tea = (await ask('create_memory', { content: 'Our customer Ann drinks green tea.' })).id;
-});
-after(() => server.close());
+const server = await startTestServer();
+const { must, refused } = callsOf(server);
+const content = '# Support\n\nFirst answer within four hours.\n\n## Refunds\n\nWithin 14 days, without a question.\n';
+const handbook = (await must('create_document', { title: 'Handbook', content })).id;
+const instructions = '# Tone\n\n- Answer the question first, then explain.\n- Never promise a date.';
+const tone = (await must('create_skill', { name: 'tone', displayName: 'Tone', instructions })).id;
+const tools = ['search', 'get_document', 'list_skills', 'create_skill'];
+await must('create_agent', { name: 'mira', displayName: 'Mira', tools, skillIds: [tone] });
+await must('create_agent', { name: 'bare', displayName: 'Bare' });
+const tea = (await must('create_memory', { content: 'Our customer Ann drinks green tea.' })).id;
 
 const say = async (message: string, agentId = 'mira') =>
-  (await ask('send_chat_message', { message, agentId, model: 'offline/rehearsal' })).message.content as string;
+  (await must('send_chat_message', { message, agentId, model: 'offline/rehearsal' })).message.content as string;
 
 describe('offline/rehearsal', () => {
   it('answers from documents, skills and memories, citing them, and says what it is', async () => {
@@ -41,9 +33,9 @@ describe('offline/rehearsal', () => {
   });
 
   it('finds short words too', async () => {
-    await ask('create_memory', { content: 'The tax id of the company is DE 811.' });
-    await ask('create_memory', { content: 'Above the roof the sky is open.' });
-    await ask('create_document', { title: 'Signals', content: 'The VPN runs on port 4.\n\nThe gym opens at six.' });
+    await must('create_memory', { content: 'The tax id of the company is DE 811.' });
+    await must('create_memory', { content: 'Above the roof the sky is open.' });
+    await must('create_document', { title: 'Signals', content: 'The VPN runs on port 4.\n\nThe gym opens at six.' });
     for (const [question, answer] of [
       ['What is our tax id?', /DE 811/],
       ['tax id', /DE 811/],
@@ -98,7 +90,7 @@ describe('offline/rehearsal', () => {
         count: { type: 'integer', minimum: 3 },
       },
     };
-    const { output } = await ask('invoke_agent', { agent: 'mira', input: 'How long do refunds take?', outputSchema });
+    const { output } = await must('invoke_agent', { agent: 'mira', input: 'How long do refunds take?', outputSchema });
     assert.equal(output.answer, 'This is what I found:\n\n- Within 14 days,');
     assert.deepEqual([output.sure, output.tags.length, output.kind, output.count], [false, 2, 'bug', 3]);
   });
@@ -125,14 +117,13 @@ describe('invoke_agent', () => {
       [{ type: 'object', description: 'x'.repeat(30_000) }, 'outputSchema'],
     ];
     for (const [outputSchema, path] of wrong) {
-      const answer = await callTool(server, server.adminKey, 'invoke_agent', {
+      const answer = await refused('invoke_agent', {
         agent: 'mira',
         input: 'x',
         outputSchema,
       });
-      assert.ok('error' in answer, JSON.stringify(outputSchema));
-      assert.deepEqual([answer.error.code, answer.error.issues?.[0]?.path], ['invalid_input', path]);
-      assert.deepEqual(faultsOf(answer.error), []);
+      assert.deepEqual([answer.code, answer.issues?.[0]?.path], ['invalid_input', path]);
+      assert.deepEqual(faultsOf(answer), []);
     }
   });
 });

@@ -1,33 +1,31 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, makeKey, outcomeOf, rest } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
-const { must: admin } = callsOf(server);
+const server = await startTestServer();
+const { must, call } = callsOf(server);
 
 /** A key that may talk to agents and do nothing else, a thread that it began, and one that it did not. */
 let key = '';
 let own = '';
 let other = '';
 const say = async (secret: string, input: object = {}) =>
-  (await mustCall(server, secret, 'send_chat_message', { message: 'Hello', agentId: 'ada', ...input }))
-    .threadId as string;
+  (await must('send_chat_message', { message: 'Hello', agentId: 'ada', ...input }, secret)).threadId as string;
 const codeOf = async (tool: string, input: object, secret = key) => {
-  const answer = await callTool(server, secret, tool, input);
-  return 'error' in answer ? answer.error.code : 'ok';
+  return outcomeOf(await call(tool, input, secret));
 };
 const idsOf = async (tool: string, secret = key) =>
-  (await mustCall(server, secret, tool)).data.map(({ id }: { id: string }) => id);
+  (await must(tool, {}, secret)).data.map(({ id }: { id: string }) => id);
 
 describe('a key with agent:invoke alone', () => {
   before(async () => {
-    await admin('create_agent', { name: 'ada', displayName: 'Ada' });
-    await admin('create_agent', { name: 'bob', displayName: 'Bob' });
+    await must('create_agent', { name: 'ada', displayName: 'Ada' });
+    await must('create_agent', { name: 'bob', displayName: 'Bob' });
     key = await makeKey(server, { grants: ['agent:invoke:ada'] });
     own = await say(key);
     other = await say(await makeKey(server, { grants: ['agent:invoke'] }));
-    await admin('create_thread', { title: 'of the admin' });
+    await must('create_thread', { title: 'of the admin' });
   });
 
   it('goes on with the threads that it began, and with no others', async () => {
@@ -57,8 +55,8 @@ describe('a key with agent:invoke alone', () => {
 
   it('lists and counts exactly them', async () => {
     assert.deepEqual(await idsOf('list_threads'), [own]);
-    assert.equal((await mustCall(server, key, 'list_threads', { includeTotal: true })).total, 1);
-    assert.equal((await mustCall(server, key, 'get_thread_stats')).threads, 1);
+    assert.equal((await must('list_threads', { includeTotal: true }, key)).total, 1);
+    assert.equal((await must('get_thread_stats', {}, key)).threads, 1);
     assert.ok((await idsOf('list_threads', server.adminKey)).length >= 3);
   });
 

@@ -3,10 +3,11 @@ import { before, describe, it } from 'node:test';
 import type { PersonAccess } from '../../resources/admin-user.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { callsOf } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
+import { writing } from '../support/writing.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
 const { must, refused } = callsOf(server);
 
 let made = 0;
@@ -63,7 +64,7 @@ const own: Readonly<Record<string, Own>> = {
         resource: server.baseUrl,
         scopes: ['read' as const],
       };
-      return (await server.store.transaction((tx) => tx.connectedApps.insert({ ...app, userId }))).id;
+      return (await writing(server.store).connectedApps.insert({ ...app, userId })).id;
     },
     list: 'list_connected_apps',
     end: 'disconnect_app',
@@ -74,7 +75,7 @@ const own: Readonly<Record<string, Own>> = {
       const key = { name: 'Phone', publicKey: 'b', counter: 1, transports: ['hybrid'], isSynced: true };
       const lastUsedAt = '2026-01-01T00:00:00.000Z';
       const passkey = { ...key, credentialId: `of ${userId}`, lastUsedAt, userId };
-      return (await server.store.transaction((tx) => tx.passkeys.insert(passkey))).id;
+      return (await writing(server.store).passkeys.insert(passkey)).id;
     },
     list: 'list_passkeys',
     end: 'delete_passkey',
@@ -86,7 +87,7 @@ const own: Readonly<Record<string, Own>> = {
       const { id: integrationId } = await must('create_integration', { name: `Of ${userId}`, ...auth });
       const account = { integrationId, userId, key: `${integrationId} ${userId}`, scopes: [], sealed: '' };
       const connected = { status: 'connected' as const, connectedAt: new Date().toISOString() };
-      await server.store.transaction((tx) => tx.integrationAccounts.insert({ ...account, ...connected }));
+      await writing(server.store).integrationAccounts.insert({ ...account, ...connected });
       return integrationId;
     },
     list: 'list_integration_accounts',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callsOf, callTool, makeKey } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, makeKey } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
-const { must, refused } = callsOf(server);
+const server = await startTestServer();
+const { must, refused, call } = callsOf(server);
 
 describe('projects', () => {
   it('live from create to delete', async () => {
@@ -66,8 +66,8 @@ describe('projects', () => {
     for (let round = 0; round < 10; round += 1) {
       const { id } = await must('create_project', { name: `race ${round}` });
       const [deleted, created] = await Promise.all([
-        callTool(server, server.adminKey, 'delete_project', { id }),
-        callTool(server, server.adminKey, 'create_goal', { title: 'late', projectId: id }),
+        call('delete_project', { id }),
+        call('create_goal', { title: 'late', projectId: id }),
       ]);
       assert.notEqual('error' in deleted, 'error' in created, 'exactly one of the two succeeds');
     }

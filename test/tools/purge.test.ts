@@ -7,22 +7,17 @@ import { isVersioned } from '../../tools/core/kind.ts';
 import { kinds as kindsOfRecords } from '../../tools/kinds.ts';
 import { purgeableUser } from '../../tools/users/users.ts';
 import { purgeableAmong } from '../../tools/versions/purge.ts';
-import { callTool, makeKey, mustCall } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, callTool, makeKey, } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
+import { startTestServer } from '../support/server.ts';
 import { onPostgres } from '../support/store.ts';
 import { until } from '../support/until.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
+const { must, codeOf, call } = callsOf(server);
 
 type Input = Record<string, unknown>;
-const must = (tool: string, input: Input = {}) => mustCall(server, server.adminKey, tool, input);
-const purge = (entityType: string, id: string, key = server.adminKey) =>
-  callTool(server, key, 'purge_record', { entityType, id });
-async function codeOf(tool: string, input: Input): Promise<string> {
-  const answer = await callTool(server, server.adminKey, tool, input);
-  return 'error' in answer ? answer.error.code : 'ok';
-}
-
+const purge = (entityType: string, id: string, key = server.adminKey) => call('purge_record', { entityType, id }, key);
 /** The files of the data folder that hold the text. */
 async function filesWith(text: string): Promise<string[]> {
   const names = await readdir(server.folder, { recursive: true, withFileTypes: true });
@@ -238,7 +233,7 @@ describe('purge_record', () => {
     const other = await must('create_skill', { name: `other ${marker.length}`, instructions: 'stays' });
     const { id } = await must('create_skill', { name: marker, instructions: 'x'.repeat(9000) });
     await must('update_skill', { instructions: `${marker}${'x'.repeat(9000)}`, id });
-    await callTool(server, server.adminKey, 'update_skill', { id, description: marker, expectedRevision: 1 });
+    await call('update_skill', { id, description: marker, expectedRevision: 1 });
     await purge('skill', id);
     await eventuallyNowhere(marker);
     const { data } = await must('list_audit_entries', { limit: 5 });
@@ -252,10 +247,7 @@ describe('purge_record', () => {
         ['create_skill', { name: `other ${marker.length}`, instructions: 'stays' }, 'ok'],
       ],
     );
-    assert.deepEqual(
-      data.slice(2).map(({ recordIds }: Record<string, unknown>) => recordIds),
-      [[id], [id], [other.id]],
-    );
+    assert.deepEqual(pluck(data.slice(2), 'recordIds'), [[id], [id], [other.id]]);
   });
 
   it('frees the name', async () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callsOf, callTool } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
-const { must } = callsOf(server);
+const server = await startTestServer();
+const { must, call, refused } = callsOf(server);
 
 /** How each kind of record that others can name is made. */
 const made: Readonly<Record<string, object>> = {
@@ -53,7 +53,7 @@ describe('a record that others name', () => {
       const { id } = await must(`create_${named}`, { ...made[named], ...unique });
       const input = by(id);
       const namer = await must(tool, input);
-      const answer = await callTool(server, server.adminKey, `delete_${named}`, { id });
+      const answer = await call(`delete_${named}`, { id });
       if (keeps) {
         assert.ok('error' in answer);
         assert.equal(answer.error.code, 'conflict');
@@ -64,7 +64,7 @@ describe('a record that others name', () => {
       const [member = ''] = Object.keys(input).filter((name) => /Ids?$|supersedes/.test(name));
       const again = await must(tool.replace('create', 'get'), { id: namer.id });
       assert.deepEqual(again[member], input[member]);
-      const { error } = (await callTool(server, server.adminKey, tool, input)) as { error: { code: string } };
+      const { error } = (await call(tool, input)) as { error: { code: string } };
       assert.equal(error?.code, 'invalid_input', 'what is gone is not named anew');
     });
   }
@@ -72,8 +72,7 @@ describe('a record that others name', () => {
   it('can be deleted once the settings name another agent, or none', async () => {
     const { id } = await must('create_agent', { name: 'default', displayName: 'D' });
     await must('update_settings', { defaultAgentId: id });
-    const answer = await callTool(server, server.adminKey, 'delete_agent', { id });
-    assert.ok('error' in answer);
+    await refused('delete_agent', { id });
     await must('update_settings', { defaultAgentId: null });
     for (let at = 0; at < 2; at += 1) assert.equal((await must('delete_agent', { id })).status, 'deleted');
   });
@@ -81,10 +80,7 @@ describe('a record that others name', () => {
   it('is either refused or not named, when both come at once', async () => {
     for (let at = 0; at < 20; at += 1) {
       const { id } = await must('create_agent', { name: `raced ${at}`, displayName: 'R' });
-      await Promise.all([
-        callTool(server, server.adminKey, 'update_settings', { defaultAgentId: id }),
-        callTool(server, server.adminKey, 'delete_agent', { id }),
-      ]);
+      await Promise.all([call('update_settings', { defaultAgentId: id }), call('delete_agent', { id })]);
       const { defaultAgentId } = await must('get_settings');
       const { status } = await must('get_agent', { id });
       assert.equal(defaultAgentId === id, status === 'active');

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
+import { startTestServer } from '../support/server.ts';
+import { writing } from '../support/writing.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
+const { must, call } = callsOf(server);
 
 const ask = (method: string, path: string, body?: unknown, key = server.adminKey, requestId = 'r-1') =>
   rest(server, method, `/api/v1/reports${path}`, { key, body, headers: { 'X-Request-Id': requestId } });
@@ -47,7 +50,7 @@ describe('reports', () => {
   });
 
   it('hold no more arguments than a list can show, and titles that can be seen', async () => {
-    const database = await mustCall(server, server.adminKey, 'create_database', {
+    const database = await must('create_database', {
       name: 'd',
       columns: [{ name: 'T', type: 'string' }],
     });
@@ -116,7 +119,7 @@ describe('the query of a report', () => {
   });
 
   it('is a tool that its writer may call, with these arguments', async () => {
-    const agent = await mustCall(server, server.adminKey, 'create_agent', { name: 'shown', displayName: 's' });
+    const agent = await must('create_agent', { name: 'shown', displayName: 's' });
     const key = await makeKey(server, { grants: ['report:write', `agent:read:${agent.id}`] });
     const mine = { title: 't', query: { tool: 'get_agent', arguments: { id: agent.id } } };
     assert.equal((await ask('POST', '', mine, key)).status, 201);
@@ -135,21 +138,15 @@ describe('get_report with render', () => {
   it('runs the query under the rights of whoever reads', async () => {
     const agents = [];
     for (const name of ['r1', 'r2']) {
-      agents.push(await mustCall(server, server.adminKey, 'create_agent', { name, displayName: name }));
+      agents.push(await must('create_agent', { name, displayName: name }));
     }
     const report = await reportOf({ tool: 'list_agents', arguments: { limit: 2 } });
     const { status, body } = await render(report.id);
     assert.equal(status, 200);
-    assert.deepEqual(
-      body.result.data.map(({ id }: { id: string }) => id),
-      [agents[1].id, agents[0].id],
-    );
+    assert.deepEqual(pluck(body.result.data, 'id'), [agents[1].id, agents[0].id]);
     assert.ok(Date.parse(body.asOf) <= Date.now());
     const narrow = await makeKey(server, { grants: ['report:read', `agent:read:${agents[0].id}`] });
-    assert.deepEqual(
-      (await render(report.id, narrow)).body.result.data.map(({ id }: { id: string }) => id),
-      [agents[0].id],
-    );
+    assert.deepEqual(pluck((await render(report.id, narrow)).body.result.data, 'id'), [agents[0].id]);
     assert.equal('result' in (await ask('GET', `/${report.id}`)).body, false);
   });
 
@@ -196,32 +193,30 @@ describe('get_report with render', () => {
   });
 
   it('says what is wrong where the query does not run any more', async () => {
-    const agent = await mustCall(server, server.adminKey, 'create_skill', { name: 'gone soon' });
+    const agent = await must('create_skill', { name: 'gone soon' });
     const report = await reportOf({ tool: 'get_skill', arguments: { id: agent.id } });
-    await mustCall(server, server.adminKey, 'delete_skill', { id: agent.id });
+    await must('delete_skill', { id: agent.id });
     const { status, body } = await render(report.id);
     assert.deepEqual([status, body.code, body.issues[0].path], [409, 'conflict', 'query']);
     assert.match(body.issues[0].message, /There is no skill/);
-    await server.store.transaction((tx) =>
-      tx.reports.update(report.id, { query: { tool: 'delete_report', arguments: { id: report.id } } }),
-    );
+    await writing(server.store).reports.update(report.id, {
+      query: { tool: 'delete_report', arguments: { id: report.id } },
+    });
     const written = await render(report.id);
     assert.deepEqual([written.status, written.body.code], [403, 'forbidden'], 'a tool that writes is never run');
     assert.equal((await ask('GET', `/${report.id}`)).status, 200);
-    await server.store.transaction((tx) =>
-      tx.reports.update(report.id, { query: { tool: 'get_mcp_status', arguments: {} } }),
-    );
+    await writing(server.store).reports.update(report.id, { query: { tool: 'get_mcp_status', arguments: {} } });
     assert.equal((await render(report.id)).status, 409, 'nor one that belongs to another door');
-    await server.store.transaction((tx) =>
-      tx.reports.update(report.id, { query: { tool: 'get_report', arguments: { id: report.id, render: true } } }),
-    );
+    await writing(server.store).reports.update(report.id, {
+      query: { tool: 'get_report', arguments: { id: report.id, render: true } },
+    });
     assert.equal((await render(report.id)).status, 409, 'nor itself without end');
   });
 
   it('works over MCP too', async () => {
     const report = await reportOf({ tool: 'list_models' });
-    const answer = await callTool(server, server.adminKey, 'get_report', { id: report.id, render: true });
+    const answer = await call('get_report', { id: report.id, render: true });
     assert.ok('output' in answer);
-    assert.deepEqual(answer.output.result, await mustCall(server, server.adminKey, 'list_models'));
+    assert.deepEqual(answer.output.result, await must('list_models'));
   });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callsOf, callTool } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
-const { must } = callsOf(server);
+const server = await startTestServer();
+const { must, call } = callsOf(server);
 
 interface Life {
   readonly entityType: string;
@@ -77,7 +77,7 @@ for (const { entityType, kind, create, change, first } of lives) {
   describe(`versions of a ${entityType}`, () => {
     const history = async (entityId: string) => (await must('list_versions', { entityType, entityId })).data;
     const restore = (entityId: string, versionId: string, more: object = {}) =>
-      callTool(server, server.adminKey, 'restore_version', { entityType, entityId, versionId, ...more });
+      call('restore_version', { entityType, entityId, versionId, ...more });
     const current = (place: object) => must(`get_${kind}`, place);
 
     function assertFirst(record: object): void {

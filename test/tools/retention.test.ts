@@ -10,6 +10,7 @@ import { openTestRegistry, principalOf } from '../support/registry.ts';
 import { startTestServer } from '../support/server.ts';
 import { dataFolder, openStoreIn, removeFolder } from '../support/store.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 
 const AGENT_RUN = {
   kind: 'invoke' as const,
@@ -96,7 +97,7 @@ describe('audit entries', () => {
     const retention = startRetention(store, (cause) => failures.push(cause), 50);
     await until(async () => (await ids(store)).length === 2);
     assert.deepEqual(await ids(store), ['aud_0_days_ago', 'aud_30_days_ago']);
-    await store.transaction((tx) => tx.settings.update('settings', { retentionDays: { audit: 7 } }));
+    await writing(store).settings.update('settings', { retentionDays: { audit: 7 } });
     await until(async () => (await ids(store)).length === 1);
     await retention.close();
     store.audit.append(entry(60));
@@ -109,7 +110,7 @@ describe('audit entries', () => {
 
   it('are kept for ever where the settings say so', async (test) => {
     const store = await storeWith(test, 4000);
-    await store.transaction((tx) => tx.settings.update('settings', { retentionDays: { audit: null } }));
+    await writing(store).settings.update('settings', { retentionDays: { audit: null } });
     const failures: unknown[] = [];
     const looks = looksAtSettings(store);
     const retention = startRetention(store, (cause) => failures.push(cause), 20);

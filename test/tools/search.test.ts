@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { describe, it } from 'node:test';
+import { callsOf, callTool, makeKey, rest } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 
-let server: TestServer;
 const agents: Record<string, string> = {};
-before(async () => {
-  server = await startTestServer({ ADMIN_EMAIL: 'grace@example.com' });
-  for (const name of ['falcon', 'falconer', 'heron']) {
-    const description =
-      name === 'heron' ? `Watches the falcon. ${'Rivers and lakes. '.repeat(40)}Zanzibar at last.` : '';
-    agents[name] = (await call('create_agent', { name, displayName: `The ${name}`, description })).id;
-  }
-  await call('create_skill', { name: 'falconry', instructions: 'How to keep a falcon.' });
-  await call('create_memory', { content: 'The falcon likes rabbit.' });
-});
-after(() => server.close());
+const server = await startTestServer({ ADMIN_EMAIL: 'grace@example.com' });
+const { must } = callsOf(server);
+for (const name of ['falcon', 'falconer', 'heron']) {
+  const description = name === 'heron' ? `Watches the falcon. ${'Rivers and lakes. '.repeat(40)}Zanzibar at last.` : '';
+  agents[name] = (await must('create_agent', { name, displayName: `The ${name}`, description })).id;
+}
+await must('create_skill', { name: 'falconry', instructions: 'How to keep a falcon.' });
+await must('create_memory', { content: 'The falcon likes rabbit.' });
 
-const call = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
 const search = (query: string, key = server.adminKey) => rest(server, 'GET', `/api/v1/search?${query}`, { key });
 const found = (body: { data: { type: string; title: string }[] }) =>
   body.data.map(({ type, title }) => `${type} ${title}`);
@@ -112,20 +107,20 @@ describe('search', () => {
   });
 
   it('hides deleted agents until they are revived', async () => {
-    const { id } = await call('create_agent', { name: 'osprey', displayName: 'Osprey' });
-    await call('delete_agent', { id });
+    const { id } = await must('create_agent', { name: 'osprey', displayName: 'Osprey' });
+    await must('delete_agent', { id });
     assert.deepEqual((await search('q=osprey')).body, { data: [], nextCursor: null, facets: {} });
-    await call('update_agent', { id, status: 'active' });
+    await must('update_agent', { id, status: 'active' });
     assert.equal((await search('q=osprey')).body.data.length, 1);
   });
 
   it('never finds what answers mask or hold back', async () => {
-    const { id } = await call('create_agent', {
+    const { id } = await must('create_agent', {
       name: 'merlin',
       displayName: 'Merlin',
       identity: { phone: { enabled: true }, card: { enabled: true } },
     });
-    await call('provision_agent_identity', { id, phone: { number: '+1555017342' }, card: { cardRef: 'cardref8816' } });
+    await must('provision_agent_identity', { id, phone: { number: '+1555017342' }, card: { cardRef: 'cardref8816' } });
     const key = await makeKey(server, { scopes: ['admin'] });
     const { records } = await server.store.apiKeys.find({ limit: 1 });
     for (const text of ['1555017342', 'cardref8816', '•••', key, key.slice(3, 11), records[0]?.hash ?? '', 'api-key']) {
@@ -138,7 +133,7 @@ describe('search', () => {
     const owner = await makeKey(server, { scopes: ['write'] });
     const stranger = await makeKey(server, { scopes: ['write'] });
     const messages = [{ role: 'user', content: 'Where is the albatross?' }];
-    const thread = await mustCall(server, owner, 'create_thread', { title: 'Albatross hunt', messages });
+    const thread = await must('create_thread', { title: 'Albatross hunt', messages }, owner);
     const seen = async (key: string) => (await search('q=albatross', key)).body;
     const { data, facets } = await seen(stranger);
     assert.deepEqual(facets, { thread: 1, message: 1 });
@@ -146,7 +141,7 @@ describe('search', () => {
     assert.deepEqual([hit.title, hit.parent], ['Albatross hunt', { type: 'thread', id: thread.id }]);
 
     const entries = { id: thread.id, visibility: 'restricted' };
-    await mustCall(server, owner, 'update_thread_access', entries);
+    await must('update_thread_access', entries, owner);
     assert.deepEqual(await seen(stranger), { data: [], nextCursor: null, facets: {} });
     for (const query of [`q=${thread.id}`, `q=${hit.id}`]) {
       assert.deepEqual((await search(query, stranger)).body.data, [], query);
@@ -156,23 +151,23 @@ describe('search', () => {
 
     const limited = await makeKey(server, { grants: ['search:read', 'thread:read:thr_other'] });
     assert.deepEqual((await seen(limited)).facets, {});
-    await mustCall(server, owner, 'delete_thread', { id: thread.id });
+    await must('delete_thread', { id: thread.id }, owner);
     assert.deepEqual((await seen(server.adminKey)).facets, {});
   });
 
   it('finds what belongs to projects, a task and its document on pages of one', async () => {
-    const project = await call('create_project', { name: 'Kookaburra project' });
-    const task = await call('create_task', { title: 'Feed the kookaburra' });
-    await call('update_task_document', { id: task.id, content: 'Kookaburras eat mice.' });
-    await call('create_goal', { title: 'Kookaburra goal', projectId: project.id });
-    await call('create_document', { title: 'Birds', content: 'On the kookaburra.', tags: [] });
-    await call('create_artifact', { name: 'list', mimeType: 'text/plain', content: 'kookaburra' });
-    await call('create_artifact', { name: 'bytes', mimeType: 'image/png', data: 'a29va2FidXJyYQ==' });
-    const database = await call('create_database', {
+    const project = await must('create_project', { name: 'Kookaburra project' });
+    const task = await must('create_task', { title: 'Feed the kookaburra' });
+    await must('update_task_document', { id: task.id, content: 'Kookaburras eat mice.' });
+    await must('create_goal', { title: 'Kookaburra goal', projectId: project.id });
+    await must('create_document', { title: 'Birds', content: 'On the kookaburra.', tags: [] });
+    await must('create_artifact', { name: 'list', mimeType: 'text/plain', content: 'kookaburra' });
+    await must('create_artifact', { name: 'bytes', mimeType: 'image/png', data: 'a29va2FidXJyYQ==' });
+    const database = await must('create_database', {
       name: 'Sightings',
       columns: [{ name: 'bird', type: 'string' }],
     });
-    const record = await call('create_record', { databaseId: database.id, values: { bird: 'Kookaburra' } });
+    const record = await must('create_record', { databaseId: database.id, values: { bird: 'Kookaburra' } });
     const { body } = await search('q=kookaburra&limit=100');
     const kinds = ['project', 'task', 'task-document', 'goal', 'document', 'artifact', 'database-record'];
     assert.deepEqual(Object.keys(body.facets).sort(), [...kinds].sort());
@@ -200,7 +195,7 @@ describe('search', () => {
       status: 'FREE',
       createdAt: '2026-01-01',
     }));
-    await call('import_records', { type: 'users', records });
+    await must('import_records', { type: 'users', records });
     const { body } = await search('q=KEA@birds.example&types=user');
     assert.deepEqual(found(body), ['user Person 0', 'user Person 1']);
     assert.deepEqual([body.data[0].score, body.data[1].score < 1, body.facets], [1, true, { user: 2 }]);

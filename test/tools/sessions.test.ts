@@ -5,22 +5,25 @@ import { catalog } from '../../tools/catalog.ts';
 import { actingFor } from '../../tools/core/access/agent-principal.ts';
 import { isSession } from '../../tools/core/access/principal.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
-import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { callTool, makeKey, outcomesOf, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { cookieOf, idTokenFor, postIdToken, signIn, statusWith } from '../support/sign-in.ts';
 import { openStream } from '../support/stream.ts';
 import { until } from '../support/until.ts';
 
 let server: TestServer;
+const { must, call, codeOf } = outcomesOf((tool, input, key: string = server.adminKey) =>
+  callTool(server, key, tool, input),
+);
 /** One for each test: attempts to sign in are counted. */
 beforeEach(async () => {
   server = await startTestServer();
 });
 afterEach(() => server.close());
 
-const admin = (name: string, input: object = {}) => mustCall(server, server.adminKey, name, input);
-const person = (email: string, role?: string) => admin('create_admin_user', { email, ...(role && { role }) });
-const listed = async (key: string, input: object = {}) => (await mustCall(server, key, 'list_sessions', input)).data;
+const person = (email: string, role?: string) => must('create_admin_user', { email, ...(role && { role }) });
+const listed = async (key: string, input: object = {}) => (await must('list_sessions', input, key)).data;
 const toolNames = async (key: string) => {
   const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
   const answer = await rest(server, 'POST', '/api/v1/mcp', { key, body });
@@ -28,7 +31,7 @@ const toolNames = async (key: string) => {
 };
 
 async function auditOf(tool: string) {
-  return (await admin('list_audit_entries', { tool, limit: 1 })).data[0];
+  return (await must('list_audit_entries', { tool, limit: 1 })).data[0];
 }
 
 describe('a session', () => {
@@ -42,13 +45,11 @@ describe('a session', () => {
       body: { tools: ['*'] },
     });
     assert.equal(patched.status, 200);
-    assert.equal((await mustCall(server, cookie, 'get_agent', { id: made.body.id })).displayName, 'A');
-    await mustCall(server, cookie, 'update_settings', { workspaceName: 'By a session' });
-    await mustCall(server, cookie, 'create_admin_user', { email: 'by-session@example.com' });
-    await mustCall(server, cookie, 'provision_agent_identity', { id: made.body.id, card: { cardRef: 'x' } });
-    const { author } = (
-      await mustCall(server, cookie, 'list_versions', { entityType: 'agent', entityId: made.body.id })
-    ).data[0];
+    assert.equal((await must('get_agent', { id: made.body.id }, cookie)).displayName, 'A');
+    await must('update_settings', { workspaceName: 'By a session' }, cookie);
+    await must('create_admin_user', { email: 'by-session@example.com' }, cookie);
+    await must('provision_agent_identity', { id: made.body.id, card: { cardRef: 'x' } }, cookie);
+    const { author } = (await must('list_versions', { entityType: 'agent', entityId: made.body.id }, cookie)).data[0];
     const { user } = (await rest(server, 'GET', '/api/v1/auth/session', { key: cookie })).body;
     assert.deepEqual(author, { type: 'session', id: user.id, name: 'admin@localhost' });
     assert.deepEqual((await auditOf('provision_agent_identity')).principal, author);
@@ -68,7 +69,7 @@ describe('a session', () => {
 
   it('makes keys that outlive it, within its own rights, for its user', async () => {
     const cookie = await signIn(server);
-    const key = await mustCall(server, cookie, 'create_api_key', { name: 'mine', scopes: ['admin'] });
+    const key = await must('create_api_key', { name: 'mine', scopes: ['admin'] }, cookie);
     const { user } = (await rest(server, 'GET', '/api/v1/auth/session', { key: cookie })).body;
     assert.deepEqual([key.ownerId, key.createdBy, key.expiresAt], [user.id, user.id, undefined]);
     await rest(server, 'DELETE', '/api/v1/auth/session', { key: cookie });
@@ -78,8 +79,8 @@ describe('a session', () => {
   it('is matched by the thread access of its user', async () => {
     const user = await person('threads@example.com');
     const cookie = await signIn(server, user.email);
-    const thread = await mustCall(server, cookie, 'create_thread', { title: 'Mine' });
-    const { entries } = await mustCall(server, cookie, 'get_thread_access', { id: thread.id });
+    const thread = await must('create_thread', { title: 'Mine' }, cookie);
+    const { entries } = await must('get_thread_access', { id: thread.id }, cookie);
     assert.deepEqual(entries[0].principal, { type: 'user', id: user.id });
   });
 
@@ -94,7 +95,7 @@ describe('a session', () => {
     assert.deepEqual([gone.status, gone.body], [204, undefined]);
     assert.match(gone.headers.getSetCookie()[0] ?? '', /^admin-session=; Max-Age=0; Path=\/; HttpOnly; SameSite=Lax$/);
     const current = (await listed(ended)).find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
-    assert.equal((await admin('end_session', { id: current.id })).id, current.id);
+    assert.equal((await must('end_session', { id: current.id })).id, current.id);
     const { id } = (await listed(expired)).find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
     const expiresAt = server.clock.in(60_000);
     await server.store.transaction((tx) => tx.sessions.touch(id, { expiresAt }));
@@ -103,8 +104,7 @@ describe('a session', () => {
     for (const cookie of [out, ended, expired]) assert.equal(await statusWith(server, cookie), 401);
     assert.equal(await statusWith(server, kept), 200);
     assert.equal((await rest(server, 'DELETE', '/api/v1/auth/session', { key: out })).status, 401);
-    const again = await callTool(server, server.adminKey, 'end_session', { id: current.id });
-    assert.equal('error' in again && again.error.code, 'not_found');
+    assert.equal(await codeOf('end_session', { id: current.id }), 'not_found');
   });
 
   it('ends its open streams with it', async () => {
@@ -149,7 +149,7 @@ describe('deactivating an admin user', () => {
     const user = await person('leaves@example.com');
     const cookies = [await signIn(server, user.email), await signIn(server, user.email)];
     const other = await signIn(server);
-    const { secret } = await mustCall(server, cookies[0] ?? '', 'create_api_key', { name: 'k', scopes: ['read'] });
+    const { secret } = await must('create_api_key', { name: 'k', scopes: ['read'] }, cookies[0] ?? '');
     const unused = await idTokenFor(server, user.email);
     const path = `/api/v1/platform-users/${user.id}`;
     assert.equal((await rest(server, 'POST', `${path}/deactivate`, { key: other })).status, 200);
@@ -165,9 +165,9 @@ describe('deactivating an admin user', () => {
   it('ends the links that they made for others', async () => {
     const [maker, other] = [await person('maker@example.com'), await person('other@example.com')];
     const cookie = await signIn(server, maker.email);
-    const link = await mustCall(server, cookie, 'create_sign_in_link', { email: other.email });
-    await admin('deactivate_admin_user', { id: maker.id });
-    await admin('reactivate_admin_user', { id: maker.id });
+    const link = await must('create_sign_in_link', { email: other.email }, cookie);
+    await must('deactivate_admin_user', { id: maker.id });
+    await must('reactivate_admin_user', { id: maker.id });
     assert.equal((await postIdToken(server, link.idToken)).status, 401);
     assert.equal((await postIdToken(server, await idTokenFor(server, other.email))).status, 201);
   });
@@ -175,7 +175,7 @@ describe('deactivating an admin user', () => {
   it('leaves no session to a sign-in at the same time', async () => {
     const user = await person('races@example.com');
     const idToken = await idTokenFor(server, user.email);
-    const [answer] = await Promise.all([postIdToken(server, idToken), admin('deactivate_admin_user', { id: user.id })]);
+    const [answer] = await Promise.all([postIdToken(server, idToken), must('deactivate_admin_user', { id: user.id })]);
     if (answer.status === 201) assert.equal(await statusWith(server, cookieOf(answer)), 401);
     assert.equal(await server.store.sessions.count({ where: { userId: user.id } }), 0);
   });
@@ -188,7 +188,7 @@ describe('deactivating an admin user', () => {
         await tx.sessions.insert({ userId: user.id, email: user.email, expiresAt });
       }
     });
-    await admin('deactivate_admin_user', { id: user.id });
+    await must('deactivate_admin_user', { id: user.id });
     assert.equal(await server.store.sessions.count({ where: { userId: user.id } }), 0);
   });
 });
@@ -248,10 +248,7 @@ describe('list_sessions', () => {
     const [again] = await listed(server.adminKey, { userId: user.id });
     assert.equal(again.isCurrent, false);
     await signIn(server);
-    assert.deepEqual(
-      (await listed(server.adminKey)).map(({ email }: { email: string }) => email),
-      ['admin@localhost', user.email],
-    );
+    assert.deepEqual(pluck(await listed(server.adminKey), 'email'), ['admin@localhost', user.email]);
   });
 
   it('is narrowed to the sessions that a key is limited to', async () => {
@@ -262,16 +259,15 @@ describe('list_sessions', () => {
       (await listed(key)).map((session: { id: string }) => session.id),
       [id],
     );
-    await mustCall(server, key, 'end_session', { id });
-    const none = await callTool(server, key, 'end_session', { id: 'ses_other' });
-    assert.equal('error' in none && none.error.code, 'forbidden');
+    await must('end_session', { id }, key);
+    assert.equal(await codeOf('end_session', { id: 'ses_other' }, key), 'forbidden');
   });
 });
 
 describe('create_sign_in_link', () => {
   it('gives a link and an ID token for an active admin user, and is not kept', async () => {
     const user = await person('link@example.com');
-    const link = await admin('create_sign_in_link', { email: 'LINK@example.com' });
+    const link = await must('create_sign_in_link', { email: 'LINK@example.com' });
     assert.match(link.url, new RegExp(`^${server.baseUrl}/sign-in/link\\?token=[\\w-]{43}$`));
     assert.ok(Math.abs(Date.parse(link.expiresAt) - Date.now() - 600_000) < 5000);
     assert.equal((await postIdToken(server, link.idToken)).body.user.id, user.id);
@@ -280,18 +276,17 @@ describe('create_sign_in_link', () => {
     assert.ok('output' in (await ask()));
     const repeat = await ask();
     assert.equal('error' in repeat && repeat.error.code, 'conflict');
-    assert.ok(!JSON.stringify(await admin('list_audit_entries', { limit: 100 })).includes(link.idToken));
+    assert.ok(!JSON.stringify(await must('list_audit_entries', { limit: 100 })).includes(link.idToken));
   });
 
   it('is for callers with full access, and for people who may sign in', async () => {
     const user = await person('inactive@example.com');
-    await admin('deactivate_admin_user', { id: user.id });
+    await must('deactivate_admin_user', { id: user.id });
     for (const email of [user.email, 'nobody@example.com']) {
-      const answer = await callTool(server, server.adminKey, 'create_sign_in_link', { email });
-      assert.equal('error' in answer && answer.error.code, 'not_found');
+      assert.equal(await codeOf('create_sign_in_link', { email }), 'not_found');
     }
     const limited = await makeKey(server, { scopes: ['admin'], grants: ['admin-user', 'session', 'key'] });
-    const refused = await callTool(server, limited, 'create_sign_in_link', { email: 'admin@localhost' });
+    const refused = await call('create_sign_in_link', { email: 'admin@localhost' }, limited);
     assert.deepEqual('error' in refused && refused.error.required, { scope: 'admin', grant: '*' });
   });
 });

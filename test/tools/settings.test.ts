@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { mustCall, rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, rest } from '../support/calls.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
+const { must } = callsOf(server);
 
 const get = async () => (await rest(server, 'GET', '/api/v1/settings', { key: server.adminKey })).body;
 const patch = (body: unknown) => rest(server, 'PATCH', '/api/v1/settings', { key: server.adminKey, body });
@@ -113,10 +114,10 @@ describe('settings', () => {
   });
 
   it('name a default agent that there is, and null clears it', async () => {
-    const agent = await mustCall(server, server.adminKey, 'create_agent', { name: 'default', displayName: 'D' });
+    const agent = await must('create_agent', { name: 'default', displayName: 'D' });
     assert.equal((await patch({ defaultAgentId: agent.id })).body.defaultAgentId, agent.id);
     assert.equal('defaultAgentId' in (await patch({ defaultAgentId: null })).body, false);
-    await mustCall(server, server.adminKey, 'delete_agent', { id: agent.id });
+    await must('delete_agent', { id: agent.id });
     for (const defaultAgentId of [agent.id, 'agt_none']) {
       assert.deepEqual(await refused({ defaultAgentId }), ['defaultAgentId']);
     }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { rest } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
 
 const ask = (method: string, path: string, body?: unknown) =>
   rest(server, method, `/api/v1/agents${path}`, { key: server.adminKey, body });

@@ -1,28 +1,21 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { promptOf } from '../../tools/agents/run/prompt.ts';
-import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { outcomesOf } from '../support/calls.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
 type Output = any;
 type Caller = ReturnType<typeof principalOf>;
 
-let world: TestRegistry;
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
 const WRITES = ['agent', 'skill', 'memory', 'settings', 'record:purge'];
 const weak = principalOf({ type: 'api-key', id: 'key_weak', grants: WRITES });
 const strong = principalOf({ type: 'api-key', id: 'key_strong', grants: [...WRITES, 'document:delete'] });
 
-before(async () => {
-  world = await openTestRegistry();
-});
-after(() => world.close());
+const world = await openTestRegistry();
 
-async function must(tool: string, input: object, caller: Caller = admin): Promise<Output> {
-  const answer = await world.call(caller, tool, input);
-  if ('error' in answer) throw new Error(`${tool}: ${JSON.stringify(answer.error)}`);
-  return answer.output;
-}
+const { must } = outcomesOf((tool, input, caller: Caller = admin) => world.call(caller, tool, input as object));
 const firstVersion = async (entityType: string, entityId: string): Promise<string> =>
   (await must('list_versions', { entityType, entityId, limit: 100 })).data.at(-1).id;
 
@@ -146,9 +139,8 @@ describe('a key without a right that an agent has', () => {
   for (const [what, prepare] of Object.entries(steering)) {
     it(`does not change ${what}`, async () => {
       const [tool, input] = await prepare();
-      const answer = await world.call(weak, tool, input);
-      assert.ok('error' in answer, JSON.stringify(answer));
-      const { code, required, issues } = answer.error;
+      const answer = await world.refused(weak, tool, input);
+      const { code, required, issues } = answer;
       assert.deepEqual([code, required], ['forbidden', { scope: 'documents:write', grant: 'document:delete:{id}' }]);
       assert.match(issues?.[0]?.message ?? '', /may use the tool delete_document|hand out the tool delete_document/);
       await must(tool, input, strong);
@@ -181,9 +173,8 @@ describe('a key without a right that an agent has', () => {
 
   it('learns no name of an agent that it may not read', async () => {
     const key = principalOf({ type: 'api-key', id: 'key_blind', grants: ['memory'] });
-    const answer = await world.call(key, 'create_memory', { content: 'x', kind: 'instruction' });
-    assert.ok('error' in answer);
-    assert.match(answer.error.issues?.[0]?.message ?? '', /^This steers an agent, which may use/);
+    const answer = await world.refused(key, 'create_memory', { content: 'x', kind: 'instruction' });
+    assert.match(answer.issues?.[0]?.message ?? '', /^This steers an agent, which may use/);
   });
 });
 

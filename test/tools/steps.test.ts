@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { z } from 'zod';
 import { catalog } from '../../tools/catalog.ts';
 import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { indexCatalog } from '../../tools/core/registry/catalog-index.ts';
 import { CREATES, defineTool, READS } from '../../tools/core/registry/define-tool.ts';
+import { pluck } from '../support/pluck.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 
 const gates = new Map<string, Promise<void>>();
@@ -92,7 +93,6 @@ describe('tools that run in steps', () => {
     const own = [makePair, createAsReader, countSkills].map((tool) => ({ group: 'Test', tool }));
     test = await openTestRegistry(undefined, indexCatalog([...catalog.entries, ...own]));
   });
-  after(() => test.close());
 
   it('keep what earlier steps wrote where a later one fails, with its versions and one audit entry', async () => {
     const answer = await call('make_pair', { first: 'kept', second: 'bad' });
@@ -101,10 +101,7 @@ describe('tools that run in steps', () => {
     assert.equal(records.length, 1);
     const versions = await test.store.versions.find({ where: { entityId: records[0]?.id ?? '' }, limit: 2 });
     assert.equal(versions.records.length, 1);
-    assert.deepEqual(
-      (await entriesOf('make_pair')).map(({ outcome }) => outcome),
-      ['failed'],
-    );
+    assert.deepEqual(pluck(await entriesOf('make_pair'), 'outcome'), ['failed']);
   });
 
   it('hold up nobody between two steps', async () => {

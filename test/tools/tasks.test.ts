@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callsOf, callTool, makeKey } from '../support/calls.ts';
-import { serverForTests } from '../support/server.ts';
+import { callsOf, makeKey } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
-const { must, refused } = callsOf(server);
+const server = await startTestServer();
+const { must, refused, call } = callsOf(server);
 
 describe('tasks', () => {
   it('live from create to delete', async () => {
@@ -61,13 +62,10 @@ describe('task documents', () => {
     assert.equal(second.revision, 2);
     assert.equal((await must('get_task', { id: task.id })).revision, 1);
     const { data } = await must('list_versions', { entityType: 'task-document', entityId: task.id });
-    assert.deepEqual(
-      data.map(({ revision, content }: { revision: number; content: string }) => [revision, content]),
-      [
-        [2, '# Brief\nDone\n'],
-        [1, '# Brief\n'],
-      ],
-    );
+    assert.deepEqual(pluck(data, 'revision', 'content'), [
+      [2, '# Brief\nDone\n'],
+      [1, '# Brief\n'],
+    ]);
     const diff = { entityType: 'task-document', entityId: task.id, versionId: data[0].id };
     assert.deepEqual((await must('diff_version', diff)).lines, [
       { op: 'equal', value: '# Brief' },
@@ -78,9 +76,7 @@ describe('task documents', () => {
   it('let one of two writers at the same time through', async () => {
     const { id } = await must('create_task', { title: 'race' });
     const answers = await Promise.all(
-      ['a', 'b', 'c'].map((content) =>
-        callTool(server, server.adminKey, 'update_task_document', { id, content, expectedRevision: 1 }),
-      ),
+      ['a', 'b', 'c'].map((content) => call('update_task_document', { id, content, expectedRevision: 1 })),
     );
     assert.equal(answers.filter((answer) => 'output' in answer).length, 1);
     assert.equal((await must('get_task_document', { id })).revision, 2);

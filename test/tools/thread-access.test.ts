@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import type { ToolAnswer } from '../support/calls.ts';
+import { outcomeOf, } from '../support/calls.ts';
 import { rounds } from '../support/full.ts';
+import { pluck } from '../support/pluck.ts';
 import { fc } from '../support/property.ts';
-import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 /**
  * Every kind of caller x visibility x role x operation. What is expected is written down here once more from the rules
@@ -13,54 +14,49 @@ import { openTestRegistry, principalOf, type TestRegistry } from '../support/reg
 type Role = 'none' | 'viewer' | 'editor' | 'owner';
 type Visibility = 'workspace' | 'restricted';
 
-let registry: TestRegistry;
-let other: { readonly id: string };
-let callers: Readonly<Record<string, Principal>>;
 const admin = principalOf({ type: 'session', id: 'ses_admin', ownerId: 'usr_root', scopes: ['*'] });
 
-before(async () => {
-  registry = await openTestRegistry();
-  const { user, key, agent } = await registry.store.transaction(async (tx) => ({
-    user: await tx.adminUsers.insert({ email: 'u@example.com', role: 'member', isActive: true }),
-    key: await tx.apiKeys.insert({
-      name: 'k',
-      prefix: '12345678',
-      hash: '0'.repeat(64),
-      scopes: [],
-      ownerId: 'usr_root',
-      createdBy: 'usr_root',
-    }),
-    agent: await tx.agents.insert({
-      name: 'a',
-      displayName: 'A',
-      status: 'active',
-      maxSteps: 1,
-      memoryPolicy: { remember: false, maxInjected: 0 },
-    }),
-  }));
-  const capsule = await must(admin, 'create_capsule', { name: 'one' });
-  other = await must(admin, 'create_capsule', { name: 'other' });
-  const scopes = ['write'];
-  callers = {
-    session: principalOf({ type: 'session', id: 'ses_1', ownerId: user.id, scopes }),
-    'session with full access': principalOf({ type: 'session', id: 'ses_2', ownerId: user.id, scopes: ['*'] }),
-    'api key': principalOf({ type: 'api-key', id: key.id, ownerId: user.id, scopes }),
-    'api key with grants': principalOf({ type: 'api-key', id: key.id, ownerId: user.id, grants: ['thread'] }),
-    'api key with scope admin': principalOf({ type: 'api-key', id: key.id, ownerId: user.id, scopes: ['admin'] }),
-    'api key with grant *': principalOf({ type: 'api-key', id: key.id, ownerId: user.id, grants: ['*'] }),
-    'api key with grants and scope admin': principalOf({
-      type: 'api-key',
-      id: key.id,
-      ownerId: user.id,
-      scopes: ['admin'],
-      grants: ['thread'],
-    }),
-    capsule: principalOf({ type: 'capsule', id: capsule.id, ownerId: user.id, scopes }),
-    agent: principalOf({ type: 'agent', id: agent.id, ownerId: user.id, scopes }),
-    flow: principalOf({ type: 'flow', id: 'flw_1', ownerId: user.id, scopes }),
-  };
-});
-after(() => registry.close());
+const registry = await openTestRegistry();
+const { must } = registry;
+const { user, key, agent } = await registry.store.transaction(async (tx) => ({
+  user: await tx.adminUsers.insert({ email: 'u@example.com', role: 'member', isActive: true }),
+  key: await tx.apiKeys.insert({
+    name: 'k',
+    prefix: '12345678',
+    hash: '0'.repeat(64),
+    scopes: [],
+    ownerId: 'usr_root',
+    createdBy: 'usr_root',
+  }),
+  agent: await tx.agents.insert({
+    name: 'a',
+    displayName: 'A',
+    status: 'active',
+    maxSteps: 1,
+    memoryPolicy: { remember: false, maxInjected: 0 },
+  }),
+}));
+const capsule = await must(admin, 'create_capsule', { name: 'one' });
+const other = await must(admin, 'create_capsule', { name: 'other' });
+const scopes = ['write'];
+const callers: Readonly<Record<string, Principal>> = {
+  session: principalOf({ type: 'session', id: 'ses_1', ownerId: user.id, scopes }),
+  'session with full access': principalOf({ type: 'session', id: 'ses_2', ownerId: user.id, scopes: ['*'] }),
+  'api key': principalOf({ type: 'api-key', id: key.id, ownerId: user.id, scopes }),
+  'api key with grants': principalOf({ type: 'api-key', id: key.id, ownerId: user.id, grants: ['thread'] }),
+  'api key with scope admin': principalOf({ type: 'api-key', id: key.id, ownerId: user.id, scopes: ['admin'] }),
+  'api key with grant *': principalOf({ type: 'api-key', id: key.id, ownerId: user.id, grants: ['*'] }),
+  'api key with grants and scope admin': principalOf({
+    type: 'api-key',
+    id: key.id,
+    ownerId: user.id,
+    scopes: ['admin'],
+    grants: ['thread'],
+  }),
+  capsule: principalOf({ type: 'capsule', id: capsule.id, ownerId: user.id, scopes }),
+  agent: principalOf({ type: 'agent', id: agent.id, ownerId: user.id, scopes }),
+  flow: principalOf({ type: 'flow', id: 'flw_1', ownerId: user.id, scopes }),
+};
 
 const names = [
   'session',
@@ -116,17 +112,6 @@ interface Context {
   readonly visibility: Visibility;
 }
 
-async function must(principal: Principal, tool: string, input: object = {}) {
-  const answer = await registry.call(principal, tool, input);
-  assert.ok('output' in answer, `${tool}: ${JSON.stringify(answer)}`);
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
-  return answer.output as any;
-}
-
-function codeOf(answer: ToolAnswer): string {
-  return 'error' in answer ? answer.error.code : 'ok';
-}
-
 /** Every id the caller finds by walking the pages. */
 async function listed(principal: Principal): Promise<string[]> {
   const ids: string[] = [];
@@ -164,7 +149,7 @@ describe('thread access', () => {
           for (const { tool, roles, input } of operations) {
             const answer = await registry.call(caller, tool, { id, ...input?.({ visibility }) });
             const expected = own === 'none' ? 'not_found' : roles.includes(own) ? 'ok' : 'forbidden';
-            assert.equal(codeOf(answer), expected, tool);
+            assert.equal(outcomeOf(answer), expected, tool);
           }
         });
       }
@@ -188,11 +173,10 @@ describe('thread access', () => {
 
   it('names the role that is missing', async () => {
     const { id } = await must(admin, 'create_thread', { title: 'shared' });
-    const answer = await registry.call(callers['api key'] ?? assert.fail(), 'delete_thread', { id });
-    assert.ok('error' in answer);
-    assert.equal(answer.error.error, 'Insufficient permissions');
-    assert.deepEqual(answer.error.required, { role: 'owner' });
-    assert.match(answer.error.issues?.[0]?.message ?? '', /You are editor of this thread/);
+    const answer = await registry.refused(callers['api key'] ?? assert.fail(), 'delete_thread', { id });
+    assert.equal(answer.error, 'Insufficient permissions');
+    assert.deepEqual(answer.required, { role: 'owner' });
+    assert.match(answer.issues?.[0]?.message ?? '', /You are editor of this thread/);
   });
 
   it('is narrowed further by grants for single threads', async () => {
@@ -210,9 +194,9 @@ describe('thread access', () => {
     assert.deepEqual(await listed(caller), [one.id]);
     const stats = await must(caller, 'get_thread_stats');
     assert.deepEqual([stats.threads, stats.messages], [1, 1]);
-    assert.equal(codeOf(await registry.call(caller, 'get_thread', { id: two.id })), 'forbidden');
-    assert.equal(codeOf(await registry.call(caller, 'get_thread', { id: hidden.id })), 'not_found');
-    assert.equal(codeOf(await registry.call(caller, 'update_thread', { id: one.id, title: 'x' })), 'forbidden');
+    assert.equal(outcomeOf(await registry.call(caller, 'get_thread', { id: two.id })), 'forbidden');
+    assert.equal(outcomeOf(await registry.call(caller, 'get_thread', { id: hidden.id })), 'not_found');
+    assert.equal(outcomeOf(await registry.call(caller, 'update_thread', { id: one.id, title: 'x' })), 'forbidden');
   });
 
   it('lets a cursor show nothing that was hidden since', async () => {
@@ -229,10 +213,7 @@ describe('thread access', () => {
       const cursor = 'output' in first && first.output.nextCursor;
       const rest = await own.call(caller, 'list_threads', { limit: 5, cursor });
       const data = 'output' in rest ? (rest.output.data as { id: string }[]) : assert.fail(); // a page of threads
-      assert.deepEqual(
-        data.map(({ id }) => id),
-        [oldest],
-      );
+      assert.deepEqual(pluck(data, 'id'), [oldest]);
     } finally {
       await own.close();
     }
@@ -309,7 +290,7 @@ describe('any sequence of access changes', () => {
             id: model.id,
             ...(input as object),
           });
-          assert.equal(codeOf(answer), follow(model, { by, change }), `${by} ${JSON.stringify(change)}`);
+          assert.equal(outcomeOf(answer), follow(model, { by, change }), `${by} ${JSON.stringify(change)}`);
         }
         for (const name of people) {
           const caller = callers[name] ?? assert.fail();
@@ -319,7 +300,7 @@ describe('any sequence of access changes', () => {
             assert.equal(ids.has(model.id), seen, `${name} in the list`);
             for (const tool of ['get_thread', 'list_messages', 'get_thread_access']) {
               assert.equal(
-                codeOf(await registry.call(caller, tool, { id: model.id })),
+                outcomeOf(await registry.call(caller, tool, { id: model.id })),
                 seen ? 'ok' : 'not_found',
                 tool,
               );

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { makeCapsule, makeKey, mustCall, rest } from '../support/calls.ts';
+import { callsOf, makeCapsule, makeKey, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
+const { must } = callsOf(server);
 const writer = await makeKey(server, { scopes: ['write'] });
 
 const path = (end = '') => `/api/v1/threads${end}`;
@@ -44,7 +46,7 @@ describe('create_thread', () => {
 
   it('says by which door a thread came, unless its maker says where it is from', async () => {
     const input = { title: 'made somewhere' };
-    const made = (tool: string, more: object, key = server.adminKey) => mustCall(server, key, tool, more);
+    const made = (tool: string, more: object, key = server.adminKey) => must(tool, more, key);
     assert.equal((await made('create_thread', input)).source, 'mcp');
     assert.equal((await made('create_thread', { ...input, source: 'import' })).source, 'import');
     assert.equal((await made('call_tool', { name: 'create_thread', arguments: input })).source, 'mcp');
@@ -75,10 +77,7 @@ describe('create_thread', () => {
     const { threadId } = (await rest(server, 'POST', '/api/v1/chat', { key: server.adminKey, body: chat })).body;
     assert.equal((await made('get_thread', { id: threadId })).source, 'chat');
     const { data } = await made('list_threads', { source: 'agent' });
-    assert.deepEqual(
-      data.map(({ title }: { title: string }) => title),
-      [input.title],
-    );
+    assert.deepEqual(pluck(data, 'title'), [input.title]);
   });
 
   it('takes first messages, in order, and counts them', async () => {
@@ -98,12 +97,10 @@ describe('create_thread', () => {
 
   it('refuses agents that do not exist or were deleted, naming each, and makes nothing', async () => {
     const agents = await Promise.all(
-      ['thread-a', 'thread-b'].map((name) =>
-        mustCall(server, server.adminKey, 'create_agent', { name, displayName: name }),
-      ),
+      ['thread-a', 'thread-b'].map((name) => must('create_agent', { name, displayName: name })),
     );
     const [kept, gone] = agents.map(({ id }) => id);
-    await mustCall(server, server.adminKey, 'delete_agent', { id: gone });
+    await must('delete_agent', { id: gone });
     const { status, body } = await asAdmin('POST', '', { title: 'nobody', agentIds: [kept, gone, 'agt_none'] });
     assert.equal(status, 400);
     assert.deepEqual(
@@ -113,11 +110,8 @@ describe('create_thread', () => {
     const thread = await create({ agentIds: [kept, kept] });
     assert.deepEqual(thread.agentIds, [kept]);
     const { body: page } = await asAdmin('GET', `?agentId=${kept}`);
-    assert.deepEqual(
-      page.data.map(({ id }: { id: string }) => id),
-      [thread.id],
-    );
-    await mustCall(server, server.adminKey, 'delete_agent', { id: kept });
+    assert.deepEqual(pluck(page.data, 'id'), [thread.id]);
+    await must('delete_agent', { id: kept });
     assert.equal((await asAdmin('PATCH', `/${thread.id}`, { agentIds: [kept] })).status, 200);
   });
 
@@ -167,7 +161,7 @@ describe('update_thread', () => {
     assert.equal(same.body.revision, 2);
     assert.equal((await asAdmin('PATCH', `/${id}`, { status: 'active' })).body.status, 'active');
     assert.equal((await asAdmin('PATCH', `/${id}`, { title: null })).status, 400);
-    const agent = await mustCall(server, server.adminKey, 'create_agent', { name: 'named twice', displayName: 'x' });
+    const agent = await must('create_agent', { name: 'named twice', displayName: 'x' });
     const twice = await asAdmin('PATCH', `/${id}`, { agentIds: [agent.id, agent.id] });
     assert.deepEqual(twice.body.agentIds, [agent.id]);
     assert.equal((await asAdmin('PATCH', `/${id}`, { visibility: 'restricted' })).status, 400);
@@ -198,7 +192,7 @@ describe('delete_thread', () => {
 describe('thread access', () => {
   it('is shared, changed and taken away; a repeat changes nothing', async () => {
     const { id } = await create();
-    const { id: keyId } = await mustCall(server, server.adminKey, 'create_api_key', { name: 'k', scopes: ['read'] });
+    const { id: keyId } = await must('create_api_key', { name: 'k', scopes: ['read'] });
     const principal = { type: 'api-key', id: keyId };
     const share = (role: string) => asAdmin('POST', `/${id}/access`, { entries: [{ principal, role }] });
     const added = await share('viewer');

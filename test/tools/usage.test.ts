@@ -4,8 +4,10 @@ import { usageIn } from '../../tools/usage/figures.ts';
 import { Histogram } from '../../tools/usage/histogram.ts';
 import { rollUp } from '../../tools/usage/roll-ups.ts';
 import { rounds } from '../support/full.ts';
+import { pluck } from '../support/pluck.ts';
 import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { writing } from '../support/writing.ts';
 import { enter, figuresOf, type Happened, HOUR_MS, happened, START, tally } from './usage-events.ts';
 
 const admin = principalOf({ type: 'session', id: 'usr_ann', scopes: ['*'] });
@@ -151,9 +153,9 @@ describe('get_usage', () => {
     assert.deepEqual(await keptAt(11.9), [], 'a call that began in it can still end');
     await enter(store, [{ ...some, at: START + 10.9 * HOUR_MS }]);
     const [run = assert.fail()] = (await store.agentRuns.find({ limit: 1 })).records;
-    await store.transaction((tx) => tx.agentRuns.update(run.id, { status: 'running' }));
+    await writing(store).agentRuns.update(run.id, { status: 'running' });
     assert.deepEqual(await keptAt(12.1), ['calls 10 2'], 'a run of it goes on');
-    await store.transaction((tx) => tx.agentRuns.update(run.id, { status: 'succeeded' }));
+    await writing(store).agentRuns.update(run.id, { status: 'succeeded' });
     assert.deepEqual(await keptAt(12.1), ['calls 10 2', 'runs 10 2']);
     await world.close();
   });
@@ -239,19 +241,18 @@ describe('get_usage', () => {
       to: '2026-03-02T05:00:00.000Z',
       timezone: 'America/New_York',
     });
-    assert.deepEqual(
-      first.series.map(({ from, calls }: { from: string; calls: number }) => [from, calls]),
-      [
-        ['2026-02-28T00:00:00.000Z', 0],
-        ['2026-02-28T05:00:00.000Z', 1],
-        ['2026-03-01T05:00:00.000Z', 2],
-      ],
-    );
+    assert.deepEqual(pluck(first.series, 'from', 'calls'), [
+      ['2026-02-28T00:00:00.000Z', 0],
+      ['2026-02-28T05:00:00.000Z', 1],
+      ['2026-03-01T05:00:00.000Z', 2],
+    ]);
     assert.deepEqual([first.rows[0].key, first.rows[0].name, first.rows[0].calls], [id, 'robot', 2]);
     const second = await usageOf(world, { ...asked, cursor: first.nextCursor });
     assert.deepEqual([second.rows[0].key, second.rows[0].name, second.nextCursor], ['key_gone', undefined, null]);
-    const foreign = await world.call(admin, 'get_usage', { ...asked, by: 'tool', cursor: first.nextCursor });
-    assert.equal('error' in foreign && foreign.error.code, 'invalid_input');
+    assert.equal(
+      await world.codeOf(admin, 'get_usage', { ...asked, by: 'tool', cursor: first.nextCursor }),
+      'invalid_input',
+    );
     await world.close();
   });
 

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts';
+import { before, describe, it } from 'node:test';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
 import { rounds } from '../support/full.ts';
+import { pluck } from '../support/pluck.ts';
 import { fc } from '../support/property.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 
-let server: TestServer;
-const ask = (tool: string, input: object = {}) => mustCall(server, server.adminKey, tool, input);
-const put = (type: string, records: readonly object[]) => ask('import_records', { type, records });
-before(async () => {
-  server = await startTestServer();
-  await ask('update_settings', { currency: 'EUR' });
-});
-after(() => server.close());
+const put = (type: string, records: readonly object[]) => must('import_records', { type, records });
+const server = await startTestServer();
+const { must, codeOf, refused } = callsOf(server);
+await must('update_settings', { currency: 'EUR' });
 
 const people = Array.from({ length: 60 }, (_, at) => ({
   uid: `user-${at}`,
@@ -67,7 +64,7 @@ describe('list_users', () => {
           const found: string[] = [];
           let cursor: string | null = null;
           do {
-            const page: { data: { uid: string }[]; nextCursor: string | null; total: number } = await ask(
+            const page: { data: { uid: string }[]; nextCursor: string | null; total: number } = await must(
               'list_users',
               {
                 ...filters,
@@ -95,34 +92,33 @@ describe('list_users', () => {
     await put('users', [changed]);
     const answer = await put('users', [{ ...changed, email: 'afterwards@example.com', status: 'PRO' }]);
     assert.deepEqual([answer.created, answer.updated, answer.unchanged], [0, 1, 0]);
-    assert.deepEqual((await ask('list_users', { search: 'before@' })).data, []);
-    assert.equal((await ask('list_users', { search: 'afterwards@', status: 'PRO' })).data.length, 1);
-    assert.equal((await ask('list_users', { search: 'mover', status: 'FREE' })).data.length, 0);
+    assert.deepEqual((await must('list_users', { search: 'before@' })).data, []);
+    assert.equal((await must('list_users', { search: 'afterwards@', status: 'PRO' })).data.length, 1);
+    assert.equal((await must('list_users', { search: 'mover', status: 'FREE' })).data.length, 0);
   });
 
   it('leaves out the deleted unless asked for them, as search does; they can be read', async () => {
     const gone = { uid: 'gone-1', email: 'gone@example.com', status: 'PRO', createdAt: '2026-02-02' };
     await put('users', [gone]);
-    const { total } = await ask('list_users', { includeTotal: true, limit: 1 });
+    const { total } = await must('list_users', { includeTotal: true, limit: 1 });
     await put('users', [{ ...gone, deletedAt: '2026-02-03' }]);
-    assert.equal((await ask('list_users', { includeTotal: true, limit: 1 })).total, total - 1);
+    assert.equal((await must('list_users', { includeTotal: true, limit: 1 })).total, total - 1);
     const query = async (text: string) =>
       (await rest(server, 'GET', `/api/v1/users?search=gone-1${text}`, { key: server.adminKey })).body.data;
     assert.deepEqual([(await query('')).length, (await query('&includeDeleted=true')).length], [0, 1]);
-    assert.deepEqual((await ask('search', { q: 'gone-1', types: ['user'] })).data, []);
-    assert.equal((await ask('get_user', { userId: 'gone-1' })).uid, 'gone-1');
+    assert.deepEqual((await must('search', { q: 'gone-1', types: ['user'] })).data, []);
+    assert.equal((await must('get_user', { userId: 'gone-1' })).uid, 'gone-1');
   });
 
   it('is narrowed to the users a key is limited to, whose records alone it reads', async () => {
     const key = await makeKey(server, { grants: ['user:read:user-3', 'user:read:user-4'] });
-    const { data, total } = await mustCall(server, key, 'list_users', { includeTotal: true });
+    const { data, total } = await must('list_users', { includeTotal: true }, key);
     assert.deepEqual([data.map(({ uid }: { uid: string }) => uid), total], [['user-4', 'user-3'], 2]);
-    const other = await callTool(server, key, 'get_user', { userId: 'user-5' });
-    assert.ok('error' in other && other.error.code === 'forbidden');
+    assert.equal(await codeOf('get_user', { userId: 'user-5' }, key), 'forbidden');
   });
 
   it('refuses a cursor of other filters and an unknown status', async () => {
-    const { nextCursor } = await ask('list_users', { limit: 1 });
+    const { nextCursor } = await must('list_users', { limit: 1 });
     const query = `?limit=1&search=a&cursor=${nextCursor}`;
     assert.equal((await rest(server, 'GET', `/api/v1/users${query}`, { key: server.adminKey })).status, 400);
     assert.equal((await rest(server, 'GET', '/api/v1/users?status=pro', { key: server.adminKey })).status, 400);
@@ -134,21 +130,18 @@ describe('import_records', () => {
   it('names every bad row and imports none of the call', async () => {
     const good = { id: 'i1', uid: 'u', total: 100, tax: 0, currency: 'EUR', status: 'paid', issuedAt: '2026-01-01' };
     const records = [good, { ...good, id: 'i2', total: 1.5, curency: 'EUR' }, { ...good, id: '', status: 'done' }];
-    const answer = await callTool(server, server.adminKey, 'import_records', { type: 'invoices', records });
-    assert.ok('error' in answer);
-    const paths = answer.error.issues?.map(({ path }) => path).sort();
+    const answer = await refused('import_records', { type: 'invoices', records });
+    const paths = answer.issues?.map(({ path }) => path).sort();
     assert.deepEqual(paths, ['records[1].curency', 'records[1].total', 'records[2].id', 'records[2].status']);
     assert.equal((await put('invoices', [good])).created, 1);
     const wild = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`member${at}`, at]));
-    const many = await callTool(server, server.adminKey, 'import_records', { type: 'invoices', records: [wild, wild] });
-    assert.ok('error' in many);
-    assert.equal(many.error.issues?.length, 20, 'ten of each row');
+    const many = await refused('import_records', { type: 'invoices', records: [wild, wild] });
+    assert.equal(many.issues?.length, 20, 'ten of each row');
   });
 
   it('is refused to a key without its right, and counts concurrent repeats once', async () => {
     const reader = await makeKey(server, { scopes: ['write'] });
-    const refused = await callTool(server, reader, 'import_records', { type: 'users', records: [{}] });
-    assert.ok('error' in refused && refused.error.code === 'forbidden');
+    assert.equal(await codeOf('import_records', { type: 'users', records: [{}] }, reader), 'forbidden');
     const records = Array.from({ length: 50 }, (_, at) => ({
       id: `same-${at}`,
       uid: 'u',
@@ -176,7 +169,7 @@ describe('a name whose accents are written in two ways', () => {
       [composed, apart].map((name, at) => ({ ...row, uid: `zoe${at}`, name })),
     );
     for (const search of [composed, apart]) {
-      const { data } = await ask('list_users', { search });
+      const { data } = await must('list_users', { search });
       assert.deepEqual(data.map(({ uid }: { uid: string }) => uid).sort(), ['zoe0', 'zoe1']);
     }
   });
@@ -221,20 +214,17 @@ describe('one user', () => {
   });
 
   it('pays what its subscriptions and invoices say', async () => {
-    const billing = await ask('get_user_billing', { userId: 'p' });
+    const billing = await must('get_user_billing', { userId: 'p' });
     const { plan, status, mrr, lifetimeValue, interval, cancelAt, trialEndsAt, invoices, currentPeriodEnd } = billing;
     assert.deepEqual(
       [plan, status, mrr, lifetimeValue, interval, cancelAt, trialEndsAt],
       ['pro', 'active', 20, 10, 'month', null, null],
     );
-    assert.deepEqual(
-      invoices.map(({ id, total, tax }: Record<string, unknown>) => [id, total, tax]),
-      [
-        ['p3', 500, 0],
-        ['p2', 11.9, 1.9],
-        ['p1', 11.9, 1.9],
-      ],
-    );
+    assert.deepEqual(pluck(invoices, 'id', 'total', 'tax'), [
+      ['p3', 500, 0],
+      ['p2', 11.9, 1.9],
+      ['p1', 11.9, 1.9],
+    ]);
     const end = new Date(currentPeriodEnd);
     const lastDay = new Date(Date.UTC(end.getUTCFullYear(), end.getUTCMonth() + 1, 0)).getUTCDate();
     assert.equal(end.getUTCDate(), Math.min(31, lastDay));
@@ -243,16 +233,16 @@ describe('one user', () => {
 
   it('pays in the way that its latest import says: both parts of it, and of a number only the last digits', async () => {
     const row = { uid: 'payer', email: 'payer@example.com', status: 'PRO', createdAt: '2026-01-31' };
-    const method = async () => (await ask('get_user_billing', { userId: 'payer' })).paymentMethod;
+    const method = async () => (await must('get_user_billing', { userId: 'payer' })).paymentMethod;
     await put('users', [row]);
     assert.equal(await method(), null);
     const paying = { ...row, paymentBrand: 'Visa', paymentLast4: '0042' };
     assert.equal((await put('users', [paying])).updated, 1);
     assert.deepEqual(await method(), { brand: 'Visa', last4: '0042' });
     assert.equal((await put('users', [paying])).unchanged, 1);
-    assert.ok(!('paymentLast4' in (await ask('get_user', { userId: 'payer' }))));
+    assert.ok(!('paymentLast4' in (await must('get_user', { userId: 'payer' }))));
     await put('users', [{ ...paying, plan: 'Team yearly' }]);
-    const { status, plan } = await ask('get_user', { userId: 'payer' });
+    const { status, plan } = await must('get_user', { userId: 'payer' });
     assert.deepEqual([status, plan], ['PRO', 'Team yearly']);
     const wrong = [
       { ...paying, paymentLast4: '4242424242424242' },
@@ -262,10 +252,7 @@ describe('one user', () => {
     ];
     for (const record of wrong) {
       const { issues = [] } = await callsOf(server).refused('import_records', { type: 'users', records: [record] });
-      assert.deepEqual(
-        issues.map(({ path }) => path),
-        ['records[0].paymentLast4'],
-      );
+      assert.deepEqual(pluck(issues, 'path'), ['records[0].paymentLast4']);
     }
     assert.deepEqual(await method(), { brand: 'Visa', last4: '0042' });
     await put('users', [row]);
@@ -273,8 +260,8 @@ describe('one user', () => {
   });
 
   it('has the same amounts in its timeline and in its billing, in major units of each currency', async () => {
-    const { invoices } = await ask('get_user_billing', { userId: 'p' });
-    const { data } = await ask('get_user_timeline', { userId: 'p', limit: 100 });
+    const { invoices } = await must('get_user_billing', { userId: 'p' });
+    const { data } = await must('get_user_timeline', { userId: 'p', limit: 100 });
     const amounts = (type: string, member: string) =>
       data
         .filter((entry: { type: string }) => entry.type === type)
@@ -305,7 +292,7 @@ describe('one user', () => {
     let cursor: string | null = null;
     do {
       const asked = { userId: 'large', limit: 100, ...(cursor && { cursor }) };
-      const page: { data: { id: string }[]; nextCursor: string | null } = await ask('get_user_timeline', asked);
+      const page: { data: { id: string }[]; nextCursor: string | null } = await must('get_user_timeline', asked);
       assert.ok(JSON.stringify(page).length < 1_100_000);
       seen.push(...page.data.map(({ id }) => id));
       cursor = page.nextCursor;
@@ -314,13 +301,13 @@ describe('one user', () => {
   });
 
   it('is found by its e-mail, in any case, where one user has it', async () => {
-    const { uid, email } = await ask('get_user', { userId: 'p' });
+    const { uid, email } = await must('get_user', { userId: 'p' });
     for (const tool of ['get_user', 'get_user_billing'])
-      assert.deepEqual(await ask(tool, { userId: email.toUpperCase() }), await ask(tool, { userId: uid }));
+      assert.deepEqual(await must(tool, { userId: email.toUpperCase() }), await must(tool, { userId: uid }));
     const path = `/api/v1/users/${encodeURIComponent(email)}/timeline`;
     const { status, body } = await rest(server, 'GET', path, { key: server.adminKey });
-    assert.deepEqual([status, body.data], [200, (await ask('get_user_timeline', { userId: uid })).data]);
-    const { data } = await ask('list_user_websites', { userId: email });
+    assert.deepEqual([status, body.data], [200, (await must('get_user_timeline', { userId: uid })).data]);
+    const { data } = await must('list_user_websites', { userId: email });
     assert.equal(data.length, 1);
     const twin = { email: 'twin@example.com', status: 'FREE', createdAt: '2026-01-31' };
     await put('users', [
@@ -331,12 +318,11 @@ describe('one user', () => {
     assert.deepEqual([code, /twin-1/.test(error) && /twin-2/.test(error)], ['invalid_input', true]);
     assert.equal((await callsOf(server).refused('get_user', { userId: 'none@example.com' })).code, 'not_found');
     const limited = await makeKey(server, { grants: ['user:read:twin-1'] });
-    const other = await callTool(server, limited, 'get_user', { userId: email });
-    assert.ok('error' in other && other.error.code === 'forbidden');
+    assert.equal(await codeOf('get_user', { userId: email }, limited), 'forbidden');
   });
 
   it('has a timeline that is filtered by type and time, with totals and pages to match', async () => {
-    const all = (await ask('get_user_timeline', { userId: 'p', limit: 100 })).data as { type: string; at: string }[];
+    const all = (await must('get_user_timeline', { userId: 'p', limit: 100 })).data as { type: string; at: string }[];
     const [from, to] = ['2026-02-01T00:00:00Z', '2026-02-05T00:00:00Z'];
     for (const type of [undefined, 'event', 'invoice.issued', 'user.deleted']) {
       for (const [since, until] of [
@@ -353,7 +339,7 @@ describe('one user', () => {
         const found: object[] = [];
         let cursor: string | null = null;
         do {
-          const page: { data: object[]; nextCursor: string | null; total: number } = await ask('get_user_timeline', {
+          const page: { data: object[]; nextCursor: string | null; total: number } = await must('get_user_timeline', {
             ...{ userId: 'p', limit: 9, includeTotal: true },
             ...(type && { type }),
             ...(since && { from: since }),
@@ -373,7 +359,7 @@ describe('one user', () => {
     const all: { id: string; at: string; type: string; properties?: { at?: number } }[] = [];
     let cursor: string | null = null;
     do {
-      const page: { data: typeof all; nextCursor: string | null } = await ask('get_user_timeline', {
+      const page: { data: typeof all; nextCursor: string | null } = await must('get_user_timeline', {
         userId: 'p',
         limit: 7,
         ...(cursor && { cursor }),
@@ -382,9 +368,9 @@ describe('one user', () => {
       cursor = page.nextCursor;
     } while (cursor);
     assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
-    assert.equal((await ask('get_user_timeline', { userId: 'p', limit: 1, includeTotal: true })).total, all.length);
+    assert.equal((await must('get_user_timeline', { userId: 'p', limit: 1, includeTotal: true })).total, all.length);
     assert.deepEqual(
-      all.map(({ at }) => at),
+      pluck(all, 'at'),
       all
         .map(({ at }) => at)
         .sort()
@@ -414,7 +400,7 @@ describe('one user', () => {
   });
 
   it('has its websites and when it was last active', async () => {
-    const { data } = await ask('list_user_websites', { userId: 'p' });
+    const { data } = await must('list_user_websites', { userId: 'p' });
     assert.deepEqual(data, [
       {
         id: 'w',
@@ -425,6 +411,6 @@ describe('one user', () => {
         publishedAt: '2026-02-03T00:00:00.000Z',
       },
     ]);
-    assert.equal((await ask('get_user', { userId: 'p' })).lastActiveAt, '2026-02-05T00:00:00.000Z');
+    assert.equal((await must('get_user', { userId: 'p' })).lastActiveAt, '2026-02-05T00:00:00.000Z');
   });
 });

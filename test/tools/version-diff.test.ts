@@ -5,9 +5,9 @@ import { diffStates } from '../../tools/versions/diff.ts';
 import { callsOf } from '../support/calls.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
-import { serverForTests } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
 const { must } = callsOf(server);
 
 type Json = fc.JsonValue;

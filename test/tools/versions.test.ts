@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { canonicalize } from 'json-canonicalize';
-import { makeKey, mustCall, rest } from '../support/calls.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
-import { serverForTests } from '../support/server.ts';
+import { startTestServer } from '../support/server.ts';
 
-const server = serverForTests();
+const server = await startTestServer();
+const { must } = callsOf(server);
 
 const ask = (method: string, path: string, body?: unknown) =>
   rest(server, method, `/api/v1${path}`, { key: server.adminKey, body });
@@ -22,10 +24,7 @@ async function agentWith(name: string, ...changes: object[]) {
 describe('versions of an agent', () => {
   it('count 1, 2, 3 with author, canonical content and its hash', async () => {
     const { versions } = await agentWith('counted', { description: 'a' }, { description: 'b' });
-    assert.deepEqual(
-      versions.map(({ revision }: { revision: number }) => revision),
-      [1, 2, 3],
-    );
+    assert.deepEqual(pluck(versions, 'revision'), [1, 2, 3]);
     for (const { content, contentHash, payload, author, kind } of versions) {
       assert.equal(content, canonicalize(payload));
       assert.equal(contentHash, sha256(content));
@@ -102,7 +101,7 @@ describe('versions of an agent', () => {
   it('keep what the server manages as it is now', async () => {
     const { id, path, versions } = await agentWith('managed');
     const phone = { number: '+15550177', a2pStatus: 'pending' };
-    await mustCall(server, server.adminKey, 'provision_agent_identity', { id, phone, card: { cardRef: 'c' } });
+    await must('provision_agent_identity', { id, phone, card: { cardRef: 'c' } });
     await ask('POST', `${path}/${versions[0].id}/restore`);
     const { body } = await ask('GET', `/agents/${id}`);
     assert.deepEqual(body.identity, {
@@ -127,10 +126,7 @@ describe('versions of a skill', () => {
     const { body: skill } = await ask('POST', '/agents/skills', { name: 'text', instructions: 'one\ntwo\n' });
     await ask('PATCH', `/agents/skills/${skill.id}`, { instructions: 'one\n2\n', description: 'new' });
     const { body } = await ask('GET', `/versions/skill/${skill.id}`);
-    assert.deepEqual(
-      body.data.map(({ content }: { content: string }) => content),
-      ['one\n2\n', 'one\ntwo\n'],
-    );
+    assert.deepEqual(pluck(body.data, 'content'), ['one\n2\n', 'one\ntwo\n']);
     const { body: diff } = await ask('GET', `/versions/skill/${skill.id}/${body.data[0].id}/diff`);
     assert.deepEqual(diff, {
       kind: 'text',
@@ -147,13 +143,10 @@ describe('versions of a skill', () => {
     const { body: skill } = await ask('POST', '/agents/skills', { name: 'lazarus', instructions: 'x' });
     await ask('DELETE', `/agents/skills/${skill.id}`);
     const { body } = await ask('GET', `/versions/skill/${skill.id}`);
-    assert.deepEqual(
-      body.data.map(({ kind, revision }: { kind: string; revision: number }) => [kind, revision]),
-      [
-        ['delete', 2],
-        ['snapshot', 1],
-      ],
-    );
+    assert.deepEqual(pluck(body.data, 'kind', 'revision'), [
+      ['delete', 2],
+      ['snapshot', 1],
+    ]);
     const restored = await ask('POST', `/versions/skill/${skill.id}/${body.data[1].id}/restore`, {
       expectedRevision: 2,
     });
@@ -205,10 +198,7 @@ describe('history while the clock goes back', () => {
     await call('update_skill', { id, name: 'two' });
     const entity = { entityType: 'skill', entityId: id };
     const { data } = await call('list_versions', entity);
-    assert.deepEqual(
-      data.map(({ revision }: { revision: number }) => revision),
-      [2, 1],
-    );
+    assert.deepEqual(pluck(data, 'revision'), [2, 1]);
     const restored = await call('restore_version', { ...entity, versionId: data[1].id, expectedRevision: 2 });
     assert.deepEqual([restored.kind, restored.revision], ['restore', 3]);
     await registry.close();

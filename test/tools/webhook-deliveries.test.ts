@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { FlowRun } from '../../resources/flow-run.ts';
 import { type InboundRequest, WebhookReceiver } from '../../tools/flows/inbound/receiver.ts';
 import { systemClock } from '../../tools/flows/run/clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
+import { pluck } from '../support/pluck.ts';
 import { until } from '../support/until.ts';
 import {
   generic,
@@ -16,11 +17,11 @@ import {
   stripe,
   triggerFor,
 } from '../support/webhook-senders.ts';
+import { writing } from '../support/writing.ts';
 
 const DAY = 24 * 3_600_000;
 const MINUTES_5 = 300_000;
 
-let world: FlowWorld;
 let receiver: WebhookReceiver;
 let now: number;
 
@@ -32,15 +33,9 @@ const open = () => {
     onFailure: (cause) => assert.fail(String(cause)),
   });
 };
-before(async () => {
-  now = Date.now();
-  world = await FlowWorld.open({ clock: { ...systemClock, now: () => new Date(now) } });
-  open();
-});
-after(async () => {
-  await receiver.close();
-  await world.close();
-});
+now = Date.now();
+const world = await FlowWorld.open({ clock: { ...systemClock, now: () => new Date(now) } });
+open();
 
 const STEPS = [{ id: 'a', tool: 'list_agents', arguments: {} }];
 const flowFor = (sender: Pick<Sender, 'scheme' | 'secret'>, members: object = { steps: STEPS }) =>
@@ -302,7 +297,7 @@ describe('the sender of a delivery', () => {
     const owner = await world.key(['flows:write', 'agents:read']);
     const { id } = await world.flow({ trigger: triggerFor(stripe), steps: STEPS }, owner);
     const sent = (n: number) => stripe.sign(`{"id": "evt_${n}"}`, seconds());
-    await world.store.transaction((tx) => tx.adminUsers.update(owner.ownerId, { isActive: false }));
+    await writing(world.store).adminUsers.update(owner.ownerId, { isActive: false });
     const reply = await receiver.receive(came(id, sent(1)));
     assert.ok(reply && 'error' in reply && reply.error.code === 'conflict', JSON.stringify(reply));
     assert.ok(!JSON.stringify(reply).includes(owner.name) && !JSON.stringify(reply).includes('deactivated'));
@@ -365,17 +360,11 @@ describe('an acknowledged delivery', () => {
     Object.assign(flows, { wake() {} }); // it ends here
     assert.equal(await send(id, github.sign('{"n": 1}', 0)), 202);
     Object.assign(flows, { wake });
-    assert.deepEqual(
-      (await world.runs(id)).map(({ status }) => status),
-      ['queued'],
-    );
+    assert.deepEqual(pluck(await world.runs(id), 'status'), ['queued']);
     await receiver.close();
     await world.restart();
     open();
-    assert.deepEqual(
-      (await ended(id)).map(({ status, input }) => [status, input]),
-      [['succeeded', { n: 1 }]],
-    );
+    assert.deepEqual(pluck(await ended(id), 'status', 'input'), [['succeeded', { n: 1 }]]);
     assert.equal(await send(id, github.sign('{"n": 1}', 0)), 200);
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { reencryptSecrets } from '../../facade/launch/reencrypt-secrets.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { createSecretBox } from '../../tools/core/sealing/secrets.ts';
@@ -9,16 +9,9 @@ import { SECRETS_KEY } from '../support/registry.ts';
 const SECRET = 'the secret of a sender';
 const MASK = '•••';
 
-let world: FlowWorld;
-let owner: Principal;
-let other: Principal;
-
-before(async () => {
-  world = await FlowWorld.open();
-  const scopes = ['flows:write', 'flows:read', 'agents:read', 'skills:read'];
-  [owner, other] = [await world.key(scopes), await world.key(scopes)];
-});
-after(() => world.close());
+const world = await FlowWorld.open();
+const scopes = ['flows:write', 'flows:read', 'agents:read', 'skills:read'];
+const [owner, other] = [await world.key(scopes), await world.key(scopes)];
 
 const steps = (tool = 'list_agents') => [{ id: 'a', tool, arguments: {} }];
 const trigger = (secret = SECRET, scheme = 'github') => ({ kind: 'webhook', signature: { scheme, secret } });

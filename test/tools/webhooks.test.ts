@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { trimWaiting } from '../../tools/webhooks/trim-deliveries.ts';
+import { pluck } from '../support/pluck.ts';
 import { until } from '../support/until.ts';
 import { type Received, startReceiver, WebhookWorld } from '../support/webhook-world.ts';
 
@@ -260,10 +261,7 @@ describe('a webhook', () => {
     await world.send();
     for (const step of [24 * HOUR, -48 * HOUR]) await world.pass(step);
     assert.equal(receiver.received.length, 3);
-    assert.deepEqual(
-      (await world.deliveries(id)).map(({ status }) => status),
-      ['waiting'],
-    );
+    assert.deepEqual(pluck(await world.deliveries(id), 'status'), ['waiting']);
     receiver.answer = 200;
     await world.pass(MINUTE);
     await world.sent(id);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import type { RowStore } from '../../../store/rows-port.ts';
 import { catalog } from '../../../tools/catalog.ts';
 import { createRegistry, type Registry } from '../../../tools/core/registry/registry.ts';
-import { openTestRegistry, principalOf, type TestRegistry, testFacts } from '../../support/registry.ts';
+import { openTestRegistry, principalOf, testFacts } from '../../support/registry.ts';
 import { until } from '../../support/until.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
@@ -41,13 +41,9 @@ function memberOf(target: object, name: string | symbol): unknown {
   return typeof member === 'function' ? member.bind(target) : member;
 }
 
-let under: TestRegistry;
 let held: Held;
 let registry: Registry;
-before(async () => {
-  under = await openTestRegistry();
-});
-after(() => under.close());
+const under = await openTestRegistry();
 beforeEach(() => {
   held = new Held(under.store.rows);
   const server = testFacts(under.store, { now: () => new Date('2026-06-10T10:00:00Z'), catalog, rows: held.rows });

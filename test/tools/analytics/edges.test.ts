@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { channelOf } from '../../../store/rows/channel.ts';
+import { pluck } from '../../support/pluck.ts';
 import { openWorlds, type World } from './worlds.ts';
 
 const desk = await openWorlds('2026-06-10T10:00:00Z', {
@@ -29,17 +30,11 @@ describe('foreign currencies', () => {
       subscription('late', { amount: 9000, currency: 'USD', startedAt: '2026-02-01' }),
     ]);
     const { series, warnings } = await desk.ask('get_mrr', year);
-    assert.deepEqual(
-      series.map(({ mrr }: { mrr: number }) => mrr),
-      [15, 15, 26, 26, 26],
-    );
-    assert.deepEqual(
-      warnings.map(({ type, currency, rows }: Record<string, unknown>) => [type, currency, rows]),
-      [
-        ['subscriptions', 'CHF', 1],
-        ['subscriptions', 'USD', 1],
-      ],
-    );
+    assert.deepEqual(pluck(series, 'mrr'), [15, 15, 26, 26, 26]);
+    assert.deepEqual(pluck(warnings, 'type', 'currency', 'rows'), [
+      ['subscriptions', 'CHF', 1],
+      ['subscriptions', 'USD', 1],
+    ]);
   });
 });
 
@@ -71,10 +66,7 @@ describe('an end that is learnt late', () => {
       subscription('a', { amount: 1500, effectiveAt: '2026-05-02' }),
     ]);
     const { series } = await desk.ask('get_mrr', year);
-    assert.deepEqual(
-      series.map(({ mrr }: { mrr: number }) => mrr),
-      [10, 0, 0, 0, 15],
-    );
+    assert.deepEqual(pluck(series, 'mrr'), [10, 0, 0, 0, 15]);
     assert.deepEqual([series[1].churn, series[4].reactivation, series[4].new], [10, 15, 0]);
   });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { analyticsTools } from '../../../tools/analytics/tools.ts';
 import { events, FUNNEL, NOW as NOW_MS, subscriptions, users, visits, websites } from '../../bench/analytics-rows.ts';
 import { rounds } from '../../support/full.ts';
@@ -52,7 +52,6 @@ describe('questions on PostgreSQL', { skip: withoutPostgres }, () => {
     embedded = await openWorlds(NOW, settings, memoryTables());
     postgres = await openWorlds(NOW, settings, await postgresTables());
   });
-  after(() => Promise.all([embedded.close(), postgres.close()]));
   const areAlike = async (tool: string, input: object) => {
     const [own, other] = await Promise.all([embedded.ask(tool, input), postgres.ask(tool, input)]);
     assert.deepEqual(other, own, `${tool} ${JSON.stringify(input)}`);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { routes } from '../../../facade/routes.ts';
 import { rangeBefore } from '../../../tools/analytics/calendar.ts';
-import { callTool, mustCall, rest } from '../../support/calls.ts';
+import { callsOf, mustCall, rest } from '../../support/calls.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { askable } from './worlds.ts';
 
@@ -38,14 +38,11 @@ const subscriptions = [
 ];
 const range = { from: '2026-01-01', to: '2026-06-01', interval: 'month', timezone: 'UTC' };
 
-let server: TestServer;
-const ask = (tool: string, input: object = range) => mustCall(server, server.adminKey, tool, askable(tool, input));
-before(async () => {
-  server = await startTestServer();
-  await ask('update_settings', { currency: 'EUR' });
-  await ask('import_records', { type: 'subscriptions', records: subscriptions });
-});
-after(() => server.close());
+const ask = (tool: string, input: object = range) => must(tool, askable(tool, input));
+const server = await startTestServer();
+const { must, call, codeOf } = callsOf(server);
+await ask('update_settings', { currency: 'EUR' });
+await ask('import_records', { type: 'subscriptions', records: subscriptions });
 
 describe('the worked example', () => {
   const bridges = [
@@ -137,8 +134,7 @@ describe('rebuild_metrics', () => {
       equal: true,
     });
     assert.deepEqual((await ask('get_mrr')).series, before.series);
-    const wrong = await callTool(server, server.adminKey, 'rebuild_metrics', { tables: ['users'] });
-    assert.ok('error' in wrong && wrong.error.code === 'invalid_input');
+    assert.equal(await codeOf('rebuild_metrics', { tables: ['users'] }), 'invalid_input');
   });
 });
 
@@ -150,7 +146,7 @@ const SPLITS = new Set(['get_traffic_channels', 'get_traffic_geography', 'get_tr
 describe('metrics of a whole range', () => {
   it('refuse an interval over MCP and REST, and are not bound by the length of one', async () => {
     for (const tool of WHOLE) {
-      const answer = await callTool(server, server.adminKey, tool, { interval: 'week' });
+      const answer = await call(tool, { interval: 'week' });
       assert.ok('error' in answer && answer.error.issues?.[0]?.path === 'interval', tool);
       const { path } = routes.find((route) => route.tool === tool) ?? assert.fail(tool);
       const { status, body } = await rest(server, 'GET', `${path}?interval=week`, { key: server.adminKey });

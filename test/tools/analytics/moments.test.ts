@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { pluck } from '../../support/pluck.ts';
 import { openWorlds, type World } from './worlds.ts';
 
 const desk = await openWorlds('2026-06-10T10:00:00Z', {});
@@ -47,10 +48,7 @@ describe('local midnight', () => {
     const last = [at(midnight, 86_400_000 - 1), at(midnight, 86_400_000)];
     desk.enter([...moments, ...last].map((time, index) => visit(`${index}`, time, { visitorId: `v${index}` })));
     const { series } = await traffic();
-    assert.deepEqual(
-      series.map(({ visitors }: { visitors: number }) => visitors),
-      [2, 3],
-    );
+    assert.deepEqual(pluck(series, 'visitors'), [2, 3]);
   });
 });
 

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { addDays, floorTo } from '../../../tools/analytics/calendar.ts';
 import { isFaithful } from '../../../tools/analytics/wording.ts';
-import { mustCall } from '../../support/calls.ts';
-import { type ModelServer, startModelServer } from '../../support/model-server.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { callsOf } from '../../support/calls.ts';
+import { startModelServer } from '../../support/model-server.ts';
+import { pluck } from '../../support/pluck.ts';
+import { startTestServer } from '../../support/server.ts';
+
+const provider = await startModelServer();
+const server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
+const { must } = callsOf(server);
 
 const found = {
   title: 'Visitors fell by 80 % in the week from 2026-06-01',
@@ -38,31 +43,23 @@ describe('words for a finding', () => {
 });
 
 describe('get_insights with a provider', () => {
-  let provider: ModelServer;
-  let server: TestServer;
   before(async () => {
-    provider = await startModelServer();
-    server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
     const monday = floorTo(new Date().toISOString().slice(0, 10), 'week');
     const records = Array.from({ length: 60 }, (_, at) => {
       const date = addDays(monday, at < 50 ? -12 : -5);
       return { id: `v${at}`, visitorId: `x${at}`, page: '/', at: `${date}T10:00:00Z` };
     });
-    await mustCall(server, server.adminKey, 'import_records', { type: 'visits', records });
+    await must('import_records', { type: 'visits', records });
   });
-  after(async () => {
-    await server.close();
-    await provider.close();
-  });
-  const insights = async () => (await mustCall(server, server.adminKey, 'get_insights')).rows;
+  const insights = async () => (await must('get_insights')).rows;
   const ofVisitors = async () =>
     (await insights()).find(({ title }: { title: string }) => title.startsWith('Visitors fell'));
 
   it('keeps the words of the rule while the default model is the built-in one', async () => {
-    await mustCall(server, server.adminKey, 'update_bot_config', { defaultModel: 'offline/rehearsal' });
+    await must('update_bot_config', { defaultModel: 'offline/rehearsal' });
     assert.equal((await ofVisitors()).wordedBy, undefined);
     assert.equal(provider.requests.length, 0);
-    await mustCall(server, server.adminKey, 'update_bot_config', { defaultModel: 'custom/tiny' });
+    await must('update_bot_config', { defaultModel: 'custom/tiny' });
   });
 
   it('takes faithful words, once for all who ask, and leaves title, numbers and evidence as they are', async () => {
@@ -82,10 +79,7 @@ describe('get_insights with a provider', () => {
       [visitors.detail, visitors.wordedBy],
       ['Only 10 came after 50; look at the sources.', 'custom/tiny'],
     );
-    assert.deepEqual(
-      visitors.evidence.map(({ value }: { value: number }) => value),
-      [10, 50],
-    );
+    assert.deepEqual(pluck(visitors.evidence, 'value'), [10, 50]);
     assert.match(visitors.title, /^Visitors fell by 80 %/);
     for (const row of rows) if (row !== visitors) assert.equal(row.wordedBy, undefined);
     assert.deepEqual(answers[1], rows);
@@ -94,7 +88,7 @@ describe('get_insights with a provider', () => {
   });
 
   it('does without where the provider fails, and does not ask it again at once', async () => {
-    await mustCall(server, server.adminKey, 'update_bot_config', { defaultModel: 'custom/other' });
+    await must('update_bot_config', { defaultModel: 'custom/other' });
     provider.play(() => ({ status: 400 }));
     const asked = provider.requests.length;
     for (let at = 0; at < 3; at++) assert.equal((await ofVisitors()).wordedBy, undefined);

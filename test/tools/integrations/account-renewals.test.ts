@@ -11,18 +11,16 @@ import { stoppedAtEnd } from '../../support/at-end.ts';
 import { testDatabase, withoutPostgres } from '../../support/postgres.ts';
 import { dataFolder, openStoreIn, removeFolder } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
+import { writing } from '../../support/writing.ts';
 
 const secrets = createSecretBox([Buffer.alloc(32, 3).toString('base64')], '');
 const now = () => new Date();
 /** Answers of the provider that wait to be given. */
 const asked: ServerResponse[] = [];
-let provider = '';
 
-before(async () => {
-  const server = stoppedAtEnd(createServer((_, response) => void asked.push(response)));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  provider = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // listening on TCP
-});
+const server = stoppedAtEnd(createServer((_, response) => void asked.push(response)));
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+const provider = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // listening on TCP
 
 beforeEach(() => asked.splice(0));
 
@@ -44,9 +42,7 @@ function sealed(key: string, token: string): string {
 async function connected(store: Store, integrationId: string) {
   const key = accountKey(integrationId, undefined);
   const account = { key, integrationId, status: 'connected' as const, scopes: [], sealed: sealed(key, 'first') };
-  const { id } = await store.transaction((tx) =>
-    tx.integrationAccounts.insert({ ...account, connectedAt: now().toISOString() }),
-  );
+  const { id } = await writing(store).integrationAccounts.insert({ ...account, connectedAt: now().toISOString() });
   return { id, key };
 }
 
@@ -74,7 +70,7 @@ describe('a renewal that comes late', () => {
     const renewal = tokens.renewed(key, 'first');
     await until(() => asked.length === 1);
     const anew = sealed(key, 'anew');
-    await store.transaction((tx) => tx.integrationAccounts.update(id, { sealed: anew }));
+    await writing(store).integrationAccounts.update(id, { sealed: anew });
     answer('late');
     assert.equal(await renewal, 'anew');
     assert.equal((await store.integrationAccounts.get(id))?.sealed, anew);
@@ -85,7 +81,7 @@ describe('a renewal that comes late', () => {
     const tokens = new AccountTokens({ store, secrets, privateAddresses: true, now });
     const renewal = tokens.renewed(key, 'first').catch(() => 'refused');
     await until(() => asked.length === 1);
-    await store.transaction((tx) => tx.integrationAccounts.update(id, { sealed: sealed(key, 'anew') }));
+    await writing(store).integrationAccounts.update(id, { sealed: sealed(key, 'anew') });
     asked.shift()?.writeHead(400, { 'Content-Type': 'application/json' }).end('{"error":"invalid_grant"}');
     assert.equal(await renewal, 'refused');
     assert.equal((await store.integrationAccounts.get(id))?.status, 'connected');

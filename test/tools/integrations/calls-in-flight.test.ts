@@ -1,28 +1,24 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
-import { callsOf, callTool, makeCapsule, rest } from '../../support/calls.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { afterEach, describe, it } from 'node:test';
+import { callsOf, makeCapsule, rest } from '../../support/calls.ts';
+import { startTestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
-import { connectHttp, type FakeUpstream, startUpstream, toolCalled } from '../../support/upstream.ts';
+import { connectHttp, startUpstream, toolCalled } from '../../support/upstream.ts';
 
-let server: TestServer;
-let fake: FakeUpstream;
 let id: string;
 /** Calls that the upstream holds, and those of them whose connection was closed. */
 const held = { begun: 0, closed: 0 };
 
-before(async () => {
-  [server, fake] = await Promise.all([startTestServer(), startUpstream(toolCalled('look'), toolCalled('act'))]);
-  fake.intercept = (_, response, message) => {
-    if (message.method !== 'tools/call') return false;
-    held.begun += 1;
-    response.on('close', () => {
-      held.closed += 1;
-    });
-    return true;
-  };
-});
-after(() => Promise.all([server.close(), fake.close()]));
+const [server, fake] = await Promise.all([startTestServer(), startUpstream(toolCalled('look'), toolCalled('act'))]);
+const { call } = callsOf(server);
+fake.intercept = (_, response, message) => {
+  if (message.method !== 'tools/call') return false;
+  held.begun += 1;
+  response.on('close', () => {
+    held.closed += 1;
+  });
+  return true;
+};
 afterEach(async () => {
   await callsOf(server)
     .must('delete_integration', { id })
@@ -51,7 +47,7 @@ async function connect() {
 const withKey =
   (key: string): Calling =>
   async (tool) =>
-    callTool(server, key, tool) as ReturnType<Calling>;
+    call(tool, {}, key) as ReturnType<Calling>;
 
 describe('a call of an integration that is under way', () => {
   const { must } = { must: (tool: string, input: object) => callsOf(server).must(tool, input) };
@@ -62,7 +58,7 @@ describe('a call of an integration that is under way', () => {
       const byName =
         (key: string): Calling =>
         async (name) =>
-          callTool(server, key, 'call_tool', { name }) as ReturnType<Calling>;
+          call('call_tool', { name }, key) as ReturnType<Calling>;
       for (const calling of [withKey, byName]) {
         const key = await must('create_api_key', { name: 'k', scopes: ['write'] });
         const error = await endedBy(calling(key.secret), tool, () => must('revoke_api_key', { id: key.id }));

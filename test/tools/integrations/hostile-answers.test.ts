@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
-import { callsOf, callTool } from '../../support/calls.ts';
-import { serverForTests } from '../../support/server.ts';
+import { describe, it } from 'node:test';
+import { callsOf } from '../../support/calls.ts';
+import { startTestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 import {
   callRaw,
@@ -14,10 +14,9 @@ import {
 } from '../../support/upstream.ts';
 
 // alone: measures the memory of its process
-const server = serverForTests();
+const server = await startTestServer();
 const fake = await startUpstream();
-after(() => fake.close());
-const { must: admin } = callsOf(server);
+const { must, call } = callsOf(server);
 
 describe('what an upstream answers', () => {
   it('is refused at 100 MiB, unread, whether as JSON, as an event or as a line', async () => {
@@ -79,12 +78,12 @@ describe('what an upstream answers', () => {
         fake.intercept = (_, __, { method }) => method === 'tools/call';
         const started = Date.now();
         const slow = errorOfCall(server, 'fake__never');
-        assert.ok('output' in (await callTool(server, server.adminKey, 'list_agents')));
+        assert.ok('output' in (await call('list_agents')));
         const { code, error } = await slow;
         assert.equal(code, 'unavailable');
         assert.match(error, /did not answer in time/);
         assert.ok(Date.now() - started < 20_000);
-        await until(async () => (await admin('get_integration', { id })).status.state === 'connected');
+        await until(async () => (await must('get_integration', { id })).status.state === 'connected');
       },
       { timeoutMs: 1000 },
     );
@@ -153,7 +152,7 @@ describe('what an upstream answers', () => {
       assert.equal(status.state, 'unavailable');
       assert.match(status.lastError, /not followed/);
       assert.equal(other.requests.length, 0);
-      await admin('delete_integration', { id });
+      await must('delete_integration', { id });
     } finally {
       fake.intercept = () => false;
       await other.close();
@@ -167,7 +166,7 @@ describe('what an upstream answers', () => {
       const before = await calls();
       await until(async () => (await calls()) > before + 1); // the flood has begun: it is one of them
       for (let count = 0; count < 20; count += 1) {
-        assert.ok('output' in (await callTool(server, server.adminKey, 'list_agents', { limit: 1 })));
+        assert.ok('output' in (await call('list_agents', { limit: 1 })));
       }
       assert.equal((await callRaw(server, 'program__dam')).content[0].text, 'dammed');
       assert.equal((await flood).content[0].text, 'flooded');

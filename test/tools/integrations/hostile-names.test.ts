@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { callsOf } from '../../support/calls.ts';
 import { startModelServer } from '../../support/model-server.ts';
 import { startTestServer } from '../../support/server.ts';
@@ -7,7 +7,6 @@ import { callRaw, connectHttp, startUpstream, toolCalled } from '../../support/u
 
 const [fake, provider] = await Promise.all([startUpstream(), startModelServer()]);
 const server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
-after(() => Promise.all([server.close(), fake.close(), provider.close()]));
 
 /** An integration without a prefix that lists these, while the work goes on. */
 async function listing(tools: object[], work: (id: string) => Promise<void>): Promise<void> {

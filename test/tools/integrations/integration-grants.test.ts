@@ -1,27 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { callsOf, callTool, makeCapsule, makeKey, rest } from '../../support/calls.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
-import {
-  connectHttp,
-  errorOfCall,
-  type FakeUpstream,
-  guestNames,
-  startUpstream,
-  toolCalled,
-} from '../../support/upstream.ts';
+import { startTestServer } from '../../support/server.ts';
+import { connectHttp, errorOfCall, guestNames, startUpstream, toolCalled } from '../../support/upstream.ts';
 
 const WHOLE = 'tool:call:gh/*';
 
-let server: TestServer;
-let fake: FakeUpstream;
-
-before(async () => {
-  [server, fake] = await Promise.all([startTestServer(), startUpstream(toolCalled('find'), toolCalled('drop'))]);
-  await connectHttp(server, fake.url, { name: 'gh' });
-  await connectHttp(server, fake.url, { name: 'gl' });
-});
-after(() => Promise.all([server.close(), fake.close()]));
+const [server, fake] = await Promise.all([startTestServer(), startUpstream(toolCalled('find'), toolCalled('drop'))]);
+await connectHttp(server, fake.url, { name: 'gh' });
+await connectHttp(server, fake.url, { name: 'gl' });
 
 describe('a grant for one integration', () => {
   it('shows and allows the tools of that one at every door', async () => {

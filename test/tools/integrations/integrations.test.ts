@@ -1,46 +1,30 @@
 import assert from 'node:assert/strict';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { copySnapshot } from '../../../store/lowdb/backup.ts';
-import { callTool, makeKey, mustCall } from '../../support/calls.ts';
+import { callsOf, callTool, makeKey, mustCall } from '../../support/calls.ts';
 import { withFolder } from '../../support/child.ts';
+import { pluck } from '../../support/pluck.ts';
 import { openTestRegistry, principalOf } from '../../support/registry.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startTestServer } from '../../support/server.ts';
 import { onPostgres, placesWith } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
-import {
-  callRaw,
-  connectHttp,
-  type FakeUpstream,
-  guestNames,
-  startUpstream,
-  toolCalled,
-} from '../../support/upstream.ts';
+import { callRaw, connectHttp, guestNames, startUpstream, toolCalled } from '../../support/upstream.ts';
 
 const SECRET = 'sk-very-secret-0123456789';
 
-let server: TestServer;
-let fake: FakeUpstream;
-// biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
-const admin = (tool: string, input: object = {}): Promise<any> => mustCall(server, server.adminKey, tool, input);
-
-async function refusal(tool: string, input: object, key = server.adminKey) {
-  const answer = await callTool(server, key, tool, input);
-  assert.ok('error' in answer, `${tool} is refused`);
-  return answer.error;
-}
-
 async function paths(tool: string, input: object): Promise<string[]> {
-  const { code, issues = [] } = await refusal(tool, input);
+  const { code, issues = [] } = await refused(tool, input);
   assert.equal(code, 'invalid_input');
   return issues.map(({ path }) => path);
 }
 
-before(async () => {
-  [server, fake] = await Promise.all([startTestServer(), startUpstream(toolCalled('find'), toolCalled('drop.table'))]);
-});
-after(() => Promise.all([server.close(), fake.close()]));
+const [server, fake] = await Promise.all([
+  startTestServer(),
+  startUpstream(toolCalled('find'), toolCalled('drop.table')),
+]);
+const { must, refused, call } = callsOf(server);
 
 describe('create_integration', () => {
   it('offers the tools it accepted under its prefix, and calls them with its headers', async () => {
@@ -55,7 +39,7 @@ describe('create_integration', () => {
     const { content } = await callRaw(server, 'my-weather__drop_table', { a: 1 });
     assert.deepEqual(content, [{ type: 'text', text: '{"a":1}' }]);
     assert.equal(fake.requests.at(-1)?.headers.authorization, `Bearer ${SECRET}`);
-    await admin('delete_integration', { id: made.id });
+    await must('delete_integration', { id: made.id });
     assert.deepEqual(await guestNames(server), []);
   });
 
@@ -64,20 +48,20 @@ describe('create_integration', () => {
     assert.equal(made.status.state, 'unavailable');
     assert.match(made.status.lastError, /ECONNREFUSED/);
     assert.ok(made.status.retryAt);
-    const health = await admin('get_system_health');
+    const health = await must('get_system_health');
     assert.equal(health.overallStatus, 'degraded');
     const { name, kind, status, lastError } = health.integrations.find(
       (each: { name: string }) => each.name === 'Away',
     );
     assert.deepEqual([name, kind, status], ['Away', 'mcp', 'down']);
     assert.match(lastError, /ECONNREFUSED/);
-    const moved = await admin('update_integration', { id: made.id, url: fake.url });
-    await until(async () => (await admin('get_integration', { id: made.id })).status.state === 'connected');
+    const moved = await must('update_integration', { id: made.id, url: fake.url });
+    await until(async () => (await must('get_integration', { id: made.id })).status.state === 'connected');
     assert.equal(moved.toolPrefix, 'away');
     assert.deepEqual(await guestNames(server), []);
-    await admin('refresh_integration', { id: made.id, accept: true });
+    await must('refresh_integration', { id: made.id, accept: true });
     assert.deepEqual(await guestNames(server), ['away__find', 'away__drop_table']);
-    await admin('delete_integration', { id: made.id });
+    await must('delete_integration', { id: made.id });
   });
 
   it('refuses what does not belong together, and names and prefixes that are taken', async () => {
@@ -112,22 +96,22 @@ describe('create_integration', () => {
     for (const headers of [{ 'Bad Name': 'x' }, { Good: 'bad\r\nX: y' }, { Host: 'x' }, { 'mcp-session-id': 'x' }]) {
       assert.match((await paths('create_integration', { ...http, name: 'x', headers })).join(), /^headers/);
     }
-    const { id } = await admin('create_integration', { ...http, name: 'Taken' });
+    const { id } = await must('create_integration', { ...http, name: 'Taken' });
     assert.equal(
-      (await refusal('create_integration', { ...http, name: 'TAKEN', toolPrefix: 'other' })).code,
+      (await refused('create_integration', { ...http, name: 'TAKEN', toolPrefix: 'other' })).code,
       'conflict',
     );
     assert.equal(
-      (await refusal('create_integration', { ...http, name: 'Other', toolPrefix: 'taken' })).code,
+      (await refused('create_integration', { ...http, name: 'Other', toolPrefix: 'taken' })).code,
       'conflict',
     );
-    await admin('delete_integration', { id });
+    await must('delete_integration', { id });
   });
 
   it('is read and listed with its secrets masked, by whoever may read it', async () => {
     const headers = { Authorization: `Bearer ${SECRET}`, 'X-Tenant': 'tenant-0815-secret' };
     const http = await connectHttp(server, fake.url, { name: 'With headers', headers });
-    const program = await admin('create_integration', {
+    const program = await must('create_integration', {
       name: 'With env',
       transport: 'stdio',
       command: 'true',
@@ -138,41 +122,38 @@ describe('create_integration', () => {
     const readers = [server.adminKey, await makeKey(server, { grants: ['integration:read'] })];
     for (const key of readers) {
       for (const input of [{}, { limit: 1 }, { enabled: true }, { enabled: false }, { includeTotal: true }]) {
-        const page = await mustCall(server, key, 'list_integrations', input);
+        const page = await must('list_integrations', input, key);
         assert.ok(page.data.length > 0);
         assert.ok(!JSON.stringify(page).includes(SECRET) && !JSON.stringify(page).includes('tenant-0815'));
       }
-      const { data } = await mustCall(server, key, 'list_integrations');
+      const { data } = await must('list_integrations', {}, key);
       const one = data.find(({ id }: { id: string }) => id === http.id);
       assert.deepEqual(one.headers, { Authorization: '•••', 'X-Tenant': '•••' });
       assert.deepEqual([one.toolCount, one.heldCount, one.status.state], [2, 0, 'connected']);
       assert.equal('approved' in one, false);
       const other = data.find(({ id }: { id: string }) => id === program.id);
       assert.deepEqual([other.env, other.args, other.status.state], [{ TOKEN: '•••' }, ['--plain'], 'disabled']);
-      const shown = await mustCall(server, key, 'get_integration', { id: program.id });
+      const shown = await must('get_integration', { id: program.id }, key);
       assert.deepEqual(shown.env, { TOKEN: '•••' });
     }
-    for (const { id } of [http, program]) await admin('delete_integration', { id });
+    for (const { id } of [http, program]) await must('delete_integration', { id });
   });
 
   it('needs full access; reading needs a grant, which narrows the list', async () => {
     const input = { name: 'x', transport: 'http', url: fake.url, enabled: false };
     const opensNothing = { name: 'x', scopes: [], grants: ['integration:write'] };
-    assert.equal((await refusal('create_api_key', opensNothing)).code, 'invalid_input');
+    assert.equal((await refused('create_api_key', opensNothing)).code, 'invalid_input');
     const limited = await makeKey(server, { grants: ['integration:read'] });
-    assert.deepEqual((await refusal('create_integration', input, limited)).required, { scope: 'admin', grant: '*' });
+    assert.deepEqual((await refused('create_integration', input, limited)).required, { scope: 'admin', grant: '*' });
     const [one, other] = [
-      await admin('create_integration', input),
-      await admin('create_integration', { ...input, name: 'y' }),
+      await must('create_integration', input),
+      await must('create_integration', { ...input, name: 'y' }),
     ];
     const reader = await makeKey(server, { grants: [`integration:read:${one.id}`] });
-    const { data } = await mustCall(server, reader, 'list_integrations');
-    assert.deepEqual(
-      data.map(({ id }: { id: string }) => id),
-      [one.id],
-    );
-    assert.equal((await refusal('get_integration', { id: other.id }, reader)).code, 'forbidden');
-    for (const { id } of [one, other]) await admin('delete_integration', { id });
+    const { data } = await must('list_integrations', {}, reader);
+    assert.deepEqual(pluck(data, 'id'), [one.id]);
+    assert.equal((await refused('get_integration', { id: other.id }, reader)).code, 'forbidden');
+    for (const { id } of [one, other]) await must('delete_integration', { id });
   });
 });
 
@@ -189,8 +170,7 @@ describe('an integration', () => {
           ['refresh_integration', { id: 'int_1', accept: true }],
         ];
         for (const [tool, input] of calls) {
-          const answer = await registry.call(principal, tool, input);
-          assert.equal('error' in answer && answer.error.code, 'forbidden', `${type} ${tool}`);
+          assert.equal(await registry.codeOf(principal, tool, input), 'forbidden', `${type} ${tool}`);
         }
       }
     } finally {
@@ -202,9 +182,9 @@ describe('an integration', () => {
 describe('a program', () => {
   it('is set up by no credential that ends, since it would go on running', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
-    const { secret } = await admin('create_api_key', { name: 'short', scopes: ['admin'], expiresAt });
+    const { secret } = await must('create_api_key', { name: 'short', scopes: ['admin'], expiresAt });
     const program = { name: 'Lasting', transport: 'stdio', command: 'true', enabled: false };
-    const { id } = await admin('create_integration', program);
+    const { id } = await must('create_integration', program);
     const calls: [string, object][] = [
       ['create_integration', program],
       ['update_integration', { id, command: 'false' }],
@@ -212,12 +192,12 @@ describe('a program', () => {
       ['update_integration', { id, env: { A: 'b' } }],
     ];
     for (const [tool, input] of calls) {
-      const answer = await callTool(server, secret, tool, input);
+      const answer = await call(tool, input, secret);
       assert.ok('error' in answer && answer.error.code === 'forbidden', `${tool} ${JSON.stringify(input)}`);
       assert.match(answer.error.issues?.[0]?.message ?? '', /your own credential ends at/);
     }
-    assert.ok('output' in (await callTool(server, secret, 'update_integration', { id, name: 'Renamed' })));
-    await admin('delete_integration', { id });
+    assert.ok('output' in (await call('update_integration', { id, name: 'Renamed' }, secret)));
+    await must('delete_integration', { id });
   });
 });
 
@@ -226,26 +206,26 @@ describe('update_integration', () => {
     const { id } = await connectHttp(server, fake.url, { name: 'Change' });
     const reader = await makeKey(server, { scopes: ['read'] });
     assert.deepEqual(await guestNames(server, reader), []);
-    await admin('update_integration', { id, toolPrefix: 'other', readOnlyTools: ['fi*'] });
+    await must('update_integration', { id, toolPrefix: 'other', readOnlyTools: ['fi*'] });
     await until(async () => (await guestNames(server)).length === 2);
     assert.deepEqual(await guestNames(server), ['other__find', 'other__drop_table']);
     assert.deepEqual(await guestNames(server, reader), ['other__find']);
     assert.ok((await callRaw(server, 'other__find', {}, reader)).content);
-    await admin('update_integration', { id, enabled: false });
+    await must('update_integration', { id, enabled: false });
     assert.deepEqual(await guestNames(server), []);
-    assert.equal((await admin('get_integration', { id })).status.state, 'disabled');
-    assert.equal((await refusal('refresh_integration', { id })).code, 'conflict');
-    await admin('update_integration', { id, enabled: true });
-    await until(async () => (await admin('get_integration', { id })).status.state === 'connected');
+    assert.equal((await must('get_integration', { id })).status.state, 'disabled');
+    assert.equal((await refused('refresh_integration', { id })).code, 'conflict');
+    await must('update_integration', { id, enabled: true });
+    await until(async () => (await must('get_integration', { id })).status.state === 'connected');
     assert.deepEqual(await guestNames(server), ['other__find', 'other__drop_table']);
-    await admin('delete_integration', { id });
+    await must('delete_integration', { id });
   });
 
   it('keeps a secret that is given as its mask, and gives none to another target', async () => {
     const headers = { Authorization: `Bearer ${SECRET}`, 'X-Two': 'two' };
     const { id } = await connectHttp(server, fake.url, { name: 'Keep', headers });
-    await admin('update_integration', { id, headers: { Authorization: '•••', 'X-Three': 'three' } });
-    await until(async () => (await admin('get_integration', { id })).status.state === 'connected');
+    await must('update_integration', { id, headers: { Authorization: '•••', 'X-Three': 'three' } });
+    await until(async () => (await must('get_integration', { id })).status.state === 'connected');
     await callRaw(server, 'keep__find');
     const sent = fake.requests.at(-1)?.headers ?? {};
     assert.deepEqual([sent.authorization, sent['x-two'], sent['x-three']], [`Bearer ${SECRET}`, undefined, 'three']);
@@ -258,11 +238,11 @@ describe('update_integration', () => {
     assert.deepEqual(await paths('update_integration', { id, url: elsewhere, headers: { Authorization: '•••' } }), [
       'headers.Authorization',
     ]);
-    const same = await admin('update_integration', { id, url: `${fake.url}?x=1`, headers: null, expectedRevision: 3 });
+    const same = await must('update_integration', { id, url: `${fake.url}?x=1`, headers: null, expectedRevision: 3 });
     assert.equal(same.headers, undefined);
-    assert.equal((await refusal('update_integration', { id, name: 'x', expectedRevision: 3 })).code, 'conflict');
+    assert.equal((await refused('update_integration', { id, name: 'x', expectedRevision: 3 })).code, 'conflict');
     assert.deepEqual(await paths('update_integration', { id, command: 'x' }), ['command']);
-    await admin('delete_integration', { id });
+    await must('delete_integration', { id });
   });
 });
 
@@ -284,8 +264,7 @@ describe('secrets of integrations', () => {
     const tools = fake.tools;
     fake.tools = [toolCalled('leak', { description: `I know ${SECRET}.` })];
     const seen: unknown[] = [];
-    const tell = async (tool: string, input: object) =>
-      seen.push(await callTool(server, server.adminKey, tool, input).catch(String));
+    const tell = async (tool: string, input: object) => seen.push(await call(tool, input).catch(String));
     const made = await connectHttp(server, fake.url, { name: 'Leak', headers: { Authorization: `Bearer ${SECRET}` } });
     seen.push(made, await callRaw(server, 'leak__leak'), await callRaw(server, 'leak__leak', { fail: true }));
     await tell('create_integration', { name: 'Leak', transport: 'http', url: fake.url, headers: { A: SECRET } });
@@ -315,7 +294,7 @@ describe('secrets of integrations', () => {
     assert.deepEqual(await placesWith(server.folder, SECRET), []);
     if (!onPostgres) await backsUpNoSecret();
     [fake.tools, fake.intercept] = [tools, () => false];
-    await admin('delete_integration', { id: made.id });
+    await must('delete_integration', { id: made.id });
   });
 });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { callsOf } from '../../support/calls.ts';
 import { startTestServer } from '../../support/server.ts';
@@ -7,7 +7,6 @@ import { until } from '../../support/until.ts';
 import { connectHttp, guestNames, startUpstream, toolCalled } from '../../support/upstream.ts';
 
 const [server, fake] = await Promise.all([startTestServer(), startUpstream(toolCalled('look'))]);
-after(() => Promise.all([server.close(), fake.close()]));
 
 /** The upstream answers a list only when its session is ended, and the end of the session a moment later. */
 function listLate(): { readonly asked: () => boolean } {

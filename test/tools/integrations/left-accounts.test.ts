@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Store } from '../../../store/port.ts';
+import { pluck } from '../../support/pluck.ts';
 import { startTestServer } from '../../support/server.ts';
 
 describe('accounts at integrations', () => {
@@ -9,10 +10,9 @@ describe('accounts at integrations', () => {
     const server = await startTestServer({}, { fill });
     const left = (await server.store.integrationAccounts.find({ limit: 100 })).records;
     assert.deepEqual(left.map(({ userId }) => userId).sort(), ['usr_active', undefined]);
-    assert.deepEqual(
-      (await server.store.integrationLinks.find({ limit: 100 })).records.map(({ userId }) => userId),
-      ['usr_active'],
-    );
+    assert.deepEqual(pluck((await server.store.integrationLinks.find({ limit: 100 })).records, 'userId'), [
+      'usr_active',
+    ]);
     await server.close();
   });
 });

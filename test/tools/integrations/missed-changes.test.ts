@@ -10,6 +10,7 @@ import { Telemetry } from '../../../tools/core/telemetry/telemetry.ts';
 import { closedAtEnd } from '../../support/at-end.ts';
 import { dataFolder, openStoreIn, removeFolder } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
+import { writing } from '../../support/writing.ts';
 
 describe('integrations of which another process missed a change', () => {
   it('are followed again once the store answers', async () => {
@@ -62,7 +63,7 @@ describe('integrations of which another process missed a change', () => {
       enabled: true,
     } as const;
     const own = { readOnlyTools: [], timeoutMs: 1000, approved: [], createdBy: 'usr_1' };
-    await store.transaction((tx) => tx.integrations.insert({ ...record, ...own }));
+    await writing(store).integrations.insert({ ...record, ...own });
     isAway = true;
     miss();
     await until(() => failures.length > 0);

@@ -1,32 +1,25 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterEach, describe, it } from 'node:test';
 import { ToolError } from '../../../tools/core/errors.ts';
 import { createSecretBox } from '../../../tools/core/sealing/secrets.ts';
 import { IntegrationAccounts } from '../../../tools/integrations/accounts/accounts.ts';
 import { endOf } from '../../../tools/integrations/accounts/authorize-account.ts';
-import { callTool, makeKey, mustCall, rest } from '../../support/calls.ts';
+import { callsOf, callTool, makeKey, rest } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
-import { type OAuthUpstream, startOAuthUpstream } from '../../support/oauth-upstream.ts';
+import { startOAuthUpstream } from '../../support/oauth-upstream.ts';
 import { principalOf } from '../../support/registry.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startTestServer } from '../../support/server.ts';
 import { signIn } from '../../support/sign-in.ts';
 import { placesWith } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
 import { callRaw, errorOfCall } from '../../support/upstream.ts';
 import { WebClient, type WebPage } from '../../support/web-client.ts';
 
-let server: TestServer;
-let upstream: OAuthUpstream;
-// biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
-const admin = (tool: string, input: object = {}): Promise<any> => mustCall(server, server.adminKey, tool, input);
-
-before(async () => {
-  [server, upstream] = await Promise.all([startTestServer(), startOAuthUpstream()]);
-});
-after(() => Promise.all([server.close(), upstream.close()]));
+const [server, upstream] = await Promise.all([startTestServer(), startOAuthUpstream()]);
+const { must } = callsOf(server);
 afterEach(async () => {
   [upstream.needs, upstream.callback] = [undefined, undefined];
-  for (const { id } of (await admin('list_integrations')).data) await admin('delete_integration', { id });
+  for (const { id } of (await must('list_integrations')).data) await must('delete_integration', { id });
 });
 
 const people = new Map<string, Person>();
@@ -53,7 +46,7 @@ async function person(email: string): Promise<Person> {
 
 async function signedIn(email: string) {
   const { records } = await server.store.adminUsers.find({ where: { email }, limit: 1 });
-  const id: string = records[0]?.id ?? (await admin('create_admin_user', { email, role: 'admin' })).id;
+  const id: string = records[0]?.id ?? (await must('create_admin_user', { email, role: 'admin' })).id;
   const cookie = await signIn(server, email);
   const browser = new WebClient();
   const [name = '', value = ''] = cookie.split('=');
@@ -88,7 +81,7 @@ async function confirmed(): Promise<void> {
 
 async function linkOf(one: Pick<Person, 'cookie'>, id: string): Promise<string> {
   await confirmed();
-  return (await mustCall(server, one.cookie, 'connect_integration', { id })).url;
+  return (await must('connect_integration', { id }, one.cookie)).url;
 }
 
 async function connect(one: Person, id: string, account: string): Promise<void> {
@@ -97,14 +90,14 @@ async function connect(one: Person, id: string, account: string): Promise<void> 
 }
 
 const create = (auth: string, more: object = {}) =>
-  admin('create_integration', { name: 'Private', transport: 'http', url: upstream.url, auth, accept: true, ...more });
+  must('create_integration', { name: 'Private', transport: 'http', url: upstream.url, auth, accept: true, ...more });
 
 /** An integration with an account for each, whose tools, prompts and resources Ada accepted with hers. */
 async function perPerson(more: object = {}): Promise<{ id: string; ada: Person; bob: Person }> {
   const { id } = await create('oauth-per-person', more);
   const [ada, bob] = [await person('ada@example.com'), await person('bob@example.com')];
   await connect(ada, id, 'ada-there');
-  await mustCall(server, ada.cookie, 'refresh_integration', { id, accept: true });
+  await must('refresh_integration', { id, accept: true }, ada.cookie);
   return { id, ada, bob };
 }
 
@@ -139,14 +132,14 @@ describe('an integration with one account for all', () => {
       grant: `integration:write:${id}`,
     });
     await connect(ada, id, 'company');
-    await admin('refresh_integration', { id, accept: true });
+    await must('refresh_integration', { id, accept: true });
     assert.equal(await whoami(server.adminKey), 'you are company');
     assert.equal(await whoami(limited), 'you are company');
-    const { data } = await admin('list_integration_accounts');
+    const { data } = await must('list_integration_accounts');
     assert.equal(data.length, 1);
     assert.equal(data[0].status, 'connected');
     assert.ok(!('userId' in data[0]));
-    const ended = await admin('disconnect_integration', { id });
+    const ended = await must('disconnect_integration', { id });
     assert.deepEqual([ended.ended, ended.revoked], [true, true]);
     const { error } = await errorOfCall(server, 'private__whoami', {}, limited);
     assert.match(error, /not connected; an administrator/);
@@ -175,10 +168,10 @@ describe('an integration with an account for each person', () => {
       const { messages } = await ask(one.cookie, 'prompts/get', { name: 'private__greet' });
       assert.equal(messages[0].content.text, `Greet ${name}.`);
     }
-    const all = (await admin('list_integration_accounts', { integrationId: id })).data;
+    const all = (await must('list_integration_accounts', { integrationId: id })).data;
     assert.deepEqual(all.map(({ userId }: { userId: string }) => userId).sort(), [ada.id, bob.id].sort());
     const reader = await makeKey(server, { scopes: ['read'] });
-    assert.deepEqual((await mustCall(server, reader, 'list_integration_accounts')).data, []);
+    assert.deepEqual((await must('list_integration_accounts', {}, reader)).data, []);
   });
 
   it('gives a link that opens for its person, once, within 10 minutes', async () => {
@@ -265,7 +258,7 @@ describe('an integration with an account for each person', () => {
     upstream.refuseTokens();
     await upstream.endRefreshTokens();
     const link = await linkIn(ada.cookie);
-    const { data } = await mustCall(server, ada.cookie, 'list_integration_accounts', { integrationId: id });
+    const { data } = await must('list_integration_accounts', { integrationId: id }, ada.cookie);
     assert.equal(data[0].status, 'connect_again');
     const before = upstream.registrations;
     assert.match((await follow(ada, link, 'ada-there')).heading, /is connected/);
@@ -279,7 +272,7 @@ describe('an integration with an account for each person', () => {
     const page = await follow(ada, await linkIn(ada.cookie), 'ada-there');
     assert.match(page.heading, /is connected/);
     assert.equal(await whoami(ada.cookie), 'you are ada-there');
-    const { data } = await mustCall(server, ada.cookie, 'list_integration_accounts', { integrationId: id });
+    const { data } = await must('list_integration_accounts', { integrationId: id }, ada.cookie);
     assert.deepEqual(data[0].scopes.sort(), ['data', 'more']);
   });
 
@@ -296,7 +289,7 @@ describe('an integration with an account for each person', () => {
     await until(() =>
       upstream.requests.some(({ method, person: who }) => method === 'tools/call' && who === 'bob-there'),
     );
-    const ended = await mustCall(server, bob.cookie, 'disconnect_integration', { id });
+    const ended = await must('disconnect_integration', { id }, bob.cookie);
     assert.deepEqual([ended.account.userId, ended.ended, ended.revoked], [bob.id, true, true]);
     assert.match((await running).error, /lost the account/);
     release();
@@ -309,9 +302,9 @@ describe('an integration with an account for each person', () => {
     });
     assert.equal('error' in refused && refused.error.code, 'forbidden');
     await connect(bob, id, 'bob-there');
-    await admin('deactivate_admin_user', { id: bob.id });
-    await until(async () => (await admin('list_integration_accounts', { userId: bob.id })).data.length === 0);
-    await admin('reactivate_admin_user', { id: bob.id });
+    await must('deactivate_admin_user', { id: bob.id });
+    await until(async () => (await must('list_integration_accounts', { userId: bob.id })).data.length === 0);
+    await must('reactivate_admin_user', { id: bob.id });
     const again = await signedIn(bob.email);
     people.set(bob.email, again);
     await linkIn(again.cookie);
@@ -326,9 +319,9 @@ describe('an integration with an account for each person', () => {
     const secrets = [...upstream.tokens, link.split('link=')[1] ?? ''];
     assert.ok(secrets.length >= 3);
     const answers = [
-      await admin('get_integration', { id }),
-      await admin('list_integration_accounts'),
-      await admin('list_audit_entries', { limit: 100 }),
+      await must('get_integration', { id }),
+      await must('list_integration_accounts'),
+      await must('list_audit_entries', { limit: 100 }),
     ];
     for (const secret of secrets) assert.ok(!JSON.stringify(answers).includes(secret));
     for (const secret of secrets) assert.deepEqual(await placesWith(server.folder, secret), []);
@@ -337,39 +330,45 @@ describe('an integration with an account for each person', () => {
 
   it('gives links to nobody but people: agents and flows use the account of whom they act for, capsules nobody’s', async () => {
     const { ada, bob } = await perPerson();
-    const { id: agentId } = await admin('create_agent', {
+    const { id: agentId } = await must('create_agent', {
       name: 'helper',
       displayName: 'Helper',
       tools: ['private__whoami'],
     });
     const invoke = async (one: Person) =>
-      JSON.stringify(
-        await mustCall(server, one.cookie, 'invoke_agent', { agent: agentId, input: '/private__whoami {}' }),
-      );
+      JSON.stringify(await must('invoke_agent', { agent: agentId, input: '/private__whoami {}' }, one.cookie));
     assert.match(await invoke(ada), /you are ada-there/);
     const without = await invoke(bob);
     assert.match(without, /connect_integration/);
     assert.ok(!without.includes('link='));
-    const flow = await mustCall(server, ada.cookie, 'create_flow', {
-      name: 'asks',
-      steps: [{ id: 'a', tool: 'private__whoami', arguments: {} }],
-    });
-    const run = await mustCall(server, bob.cookie, 'trigger_flow', { id: flow.id, wait: true });
+    const flow = await must(
+      'create_flow',
+      {
+        name: 'asks',
+        steps: [{ id: 'a', tool: 'private__whoami', arguments: {} }],
+      },
+      ada.cookie,
+    );
+    const run = await must('trigger_flow', { id: flow.id, wait: true }, bob.cookie);
     assert.equal(run.status, 'succeeded', JSON.stringify(run));
-    assert.match(JSON.stringify(await mustCall(server, ada.cookie, 'get_flow_run', { id: run.id })), /ada-there/);
-    await admin('delete_flow', { id: flow.id });
-    await admin('delete_agent', { id: agentId });
+    assert.match(JSON.stringify(await must('get_flow_run', { id: run.id }, ada.cookie)), /ada-there/);
+    await must('delete_flow', { id: flow.id });
+    await must('delete_agent', { id: agentId });
   });
 
   it('lets a capsule use the account of its owner where the owner says so, and nobody else', async () => {
     people.clear(); // capsules are made after a fresh sign-in
     const { ada, bob } = await perPerson();
     const { ask: through } = capsuleClients(() => server);
-    const capsule = await mustCall(server, ada.cookie, 'create_capsule', {
-      name: 'mine',
-      allowedTools: ['private__*'],
-      status: 'live',
-    });
+    const capsule = await must(
+      'create_capsule',
+      {
+        name: 'mine',
+        allowedTools: ['private__*'],
+        status: 'live',
+      },
+      ada.cookie,
+    );
     const call = async () =>
       JSON.stringify((await through(capsule, 'tools/call', { name: 'private__whoami', arguments: {} })).body);
     const refused = await call();
@@ -385,7 +384,7 @@ describe('an integration with an account for each person', () => {
     assert.ok('error' in (await callTool(server, bob.cookie, 'rotate_capsule_token', { id: capsule.id })));
     assert.ok('output' in (await change(bob, { integrationAccounts: 'none' })));
     assert.match(await call(), /uses nobody's/);
-    await admin('delete_capsule', { id: capsule.id });
+    await must('delete_capsule', { id: capsule.id });
   });
 });
 
@@ -408,14 +407,14 @@ describe('the provider of an integration', () => {
     closed.person = 'company';
     const next = await open(ada, await linkOf(ada, made.id));
     assert.match((await ada.browser.open(next)).heading, /is connected/);
-    const { oauth: kept } = await admin('get_integration', { id: made.id });
+    const { oauth: kept } = await must('get_integration', { id: made.id });
     assert.deepEqual(kept, { clientId: 'given', clientSecret: '•••', issuer: closed.issuer });
-    await admin('update_integration', { id: made.id, oauth: { clientId: 'given', clientSecret: '•••' } });
+    await must('update_integration', { id: made.id, oauth: { clientId: 'given', clientSecret: '•••' } });
     const moved = { clientId: 'given', clientSecret: '•••', issuer: upstream.issuer };
     assert.ok(
       'error' in (await callTool(server, server.adminKey, 'update_integration', { id: made.id, oauth: moved })),
     );
-    await admin('update_integration', { id: made.id, oauth: null });
+    await must('update_integration', { id: made.id, oauth: null });
     await open(ada, await linkOf(ada, made.id));
     assert.match(ada.browser.page.text, /registers no clients by itself/);
     await closed.close();
@@ -494,8 +493,8 @@ describe('an integration', () => {
       (await server.store.integrationAccounts.find({ where: { integrationId: id }, limit: 10 })).records.length;
     for (const end of [
       (id: string) =>
-        admin('update_integration', { id, name: 'Moved', url: `${upstream.url}?moved`, toolPrefix: 'moved' }),
-      (id: string) => admin('delete_integration', { id }),
+        must('update_integration', { id, name: 'Moved', url: `${upstream.url}?moved`, toolPrefix: 'moved' }),
+      (id: string) => must('delete_integration', { id }),
     ]) {
       const { id, ada, bob } = await perPerson();
       await connect(bob, id, 'bob-there');
@@ -505,7 +504,7 @@ describe('an integration', () => {
       await end(id);
       assert.equal(await accountsOf(id), 0);
       for (const one of ['ada-there', 'bob-there']) await until(() => upstream.revoked.includes(`refresh ${one}`));
-      const { data } = await mustCall(server, ada.cookie, 'list_integration_accounts', { integrationId: id });
+      const { data } = await must('list_integration_accounts', { integrationId: id }, ada.cookie);
       assert.deepEqual(data, []);
       assert.equal((await bob.browser.open(pending)).status, 404, 'no link connects an account any more');
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
-import { mustCall, rest } from '../../support/calls.ts';
+import { describe, it } from 'node:test';
+import { callsOf, mustCall, rest } from '../../support/calls.ts';
 import { signedIn } from '../../support/oauth.ts';
 import { startTestServer } from '../../support/server.ts';
 import { signIn } from '../../support/sign-in.ts';
@@ -9,7 +9,7 @@ import type { WebClient } from '../../support/web-client.ts';
 
 /** Two servers of ours: the first one uses the tools of the second one, where each person signs in. */
 const [server, other] = await Promise.all([startTestServer(), startTestServer()]);
-after(() => Promise.all([server?.close(), other?.close()]));
+const { must } = callsOf(server);
 
 interface Person {
   readonly email: string;
@@ -51,33 +51,33 @@ const prompts = async (one: Person): Promise<string[]> => {
 describe('a second server of ours as an integration', () => {
   it('is connected by each person for themselves', async () => {
     const input = { name: 'Other', transport: 'http', url: `${other.baseUrl}/api/v1/mcp` };
-    const { id } = await mustCall(server, server.adminKey, 'create_integration', {
+    const { id } = await must('create_integration', {
       ...input,
       auth: 'oauth-per-person',
     });
     await mustCall(other, other.adminKey, 'create_skill', { name: 'greet', instructions: 'Say hello.' });
     const [ada, bob] = [await person('ada@example.com'), await person('bob@example.com')];
-    const { url } = await mustCall(server, ada.cookie, 'connect_integration', { id });
+    const { url } = await must('connect_integration', { id }, ada.cookie);
     assert.match(await connect(ada, url), /is connected/);
-    await mustCall(server, ada.cookie, 'refresh_integration', { id, accept: true });
+    await must('refresh_integration', { id, accept: true }, ada.cookie);
     assert.match(await connect(bob, await linkFor(bob)), /is connected/);
     const skills = async (one: Person) => callRaw(server, 'other__list_skills', {}, one.cookie);
     for (const one of [ada, bob]) assert.equal((await skills(one)).structuredContent?.data.length, 1, one.email);
     const apps = (await mustCall(other, other.adminKey, 'list_connected_apps')).data;
     assert.equal(apps.length, 2);
     assert.ok((await prompts(ada)).includes('other__greet'));
-    await mustCall(server, bob.cookie, 'disconnect_integration', { id });
+    await must('disconnect_integration', { id }, bob.cookie);
     assert.match(JSON.stringify(await skills(bob)), /Connect your own account/);
     assert.equal((await skills(ada)).structuredContent?.data.length, 1);
   });
 
   it('is connected once for all by an administrator', async () => {
     const input = { name: 'Shared', transport: 'http', url: `${other.baseUrl}/api/v1/mcp`, auth: 'oauth-shared' };
-    const { id } = await mustCall(server, server.adminKey, 'create_integration', input);
+    const { id } = await must('create_integration', input);
     const eve = await person('eve@example.com');
-    const { url } = await mustCall(server, eve.cookie, 'connect_integration', { id });
+    const { url } = await must('connect_integration', { id }, eve.cookie);
     assert.match(await connect(eve, url), /is connected/);
-    await mustCall(server, server.adminKey, 'refresh_integration', { id, accept: true });
+    await must('refresh_integration', { id, accept: true });
     const { structuredContent } = await callRaw(server, 'shared__list_skills');
     assert.equal(structuredContent?.data.length, 1);
   });

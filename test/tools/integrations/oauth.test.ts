@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { after, afterEach, describe, it } from 'node:test';
+import { afterEach, describe, it } from 'node:test';
 import { callsOf } from '../../support/calls.ts';
 import { startTestServer } from '../../support/server.ts';
 import { callRaw, connectHttp, type FakeUpstream, startUpstream, toolCalled } from '../../support/upstream.ts';
 
 const [server, fake] = await Promise.all([startTestServer(), startUpstream(toolCalled('find'))]);
-after(() => Promise.all([server.close(), fake.close()]));
 afterEach(async () => {
   const { must } = callsOf(server);
   for (const { id } of (await must('list_integrations')).data) await must('delete_integration', { id });

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { callsOf, callTool, makeCapsule, makeKey, rest } from '../../support/calls.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
-import { callRaw, connectHttp, type FakeUpstream, startUpstream, toolCalled } from '../../support/upstream.ts';
+import { describe, it } from 'node:test';
+import { callsOf, makeCapsule, makeKey, rest } from '../../support/calls.ts';
+import { pluck } from '../../support/pluck.ts';
+import { startTestServer } from '../../support/server.ts';
+import { callRaw, connectHttp, startUpstream, toolCalled } from '../../support/upstream.ts';
+import { writing } from '../../support/writing.ts';
 
-let server: TestServer;
-let first: FakeUpstream;
-let second: FakeUpstream;
-
-before(async () => {
-  [server, first, second] = await Promise.all([startTestServer(), startUpstream(), startUpstream()]);
-});
-after(() => Promise.all([server.close(), first.close(), second.close()]));
+const [server, first, second] = await Promise.all([startTestServer(), startUpstream(), startUpstream()]);
+const { call } = callsOf(server);
 
 async function listed(key = server.adminKey): Promise<string[]> {
   const { body } = await rest(server, 'POST', '/api/v1/mcp', {
@@ -63,7 +59,7 @@ describe('an integration without a prefix', () => {
     await withBoth([toolCalled('find')], [toolCalled('drop')], async (a) => {
       const whole = await makeKey(server, { grants: [`tool:call:${a}/*`] });
       assert.deepEqual(await listed(whole), [...ACCOUNTS, 'find']);
-      assert.ok('output' in (await callTool(server, whole, 'find')));
+      assert.ok('output' in (await call('find', {}, whole)));
       const { refused } = callsOf(server);
       assert.equal((await refused('drop', {}, whole)).code, 'forbidden');
       const one = await makeKey(server, { grants: [`tool:call:${a}/find`] });
@@ -127,7 +123,7 @@ describe('an integration without a prefix', () => {
       {
         fill: async (store) => {
           const { id: _, createdAt: __, updatedAt: ___, revision: ____, ...rest } = record ?? assert.fail();
-          await store.transaction((tx) => tx.integrations.insert({ ...rest, toolPrefix: '' }));
+          await writing(store).integrations.insert({ ...rest, toolPrefix: '' });
         },
       },
     );
@@ -177,7 +173,10 @@ describe('a tool that runs only as a task', () => {
     first.tools = [task('may', 'required')];
     const { tools } = await must('refresh_integration', { id });
     assert.deepEqual(
-      tools.filter(({ name }: Shown) => name === 'may').map(({ state }: Shown) => state),
+      pluck(
+        tools.filter(({ name }: Shown) => name === 'may'),
+        'state',
+      ),
       ['left_out'],
     );
     assert.ok(!(await listed()).includes('tasks__may'));

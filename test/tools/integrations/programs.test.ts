@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf } from '../../support/calls.ts';
-import { serverForTests } from '../../support/server.ts';
+import { startTestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 import { callRaw, connectProgram, errorOfCall, withProgram } from '../../support/upstream.ts';
 
-const server = serverForTests();
-const { must: admin } = callsOf(server);
+const server = await startTestServer();
+const { must } = callsOf(server);
 
 describe('a program', () => {
   it('that ends during a call fails that call alone, and is there again soon', async () => {
@@ -15,7 +15,7 @@ describe('a program', () => {
       const { code, error } = await errorOfCall(server, 'program__crash');
       assert.equal(code, 'unavailable');
       assert.match(error, /may have been carried out/);
-      await until(async () => (await admin('get_integration', { id })).status.state === 'connected');
+      await until(async () => (await must('get_integration', { id })).status.state === 'connected');
       const again = JSON.parse((await callRaw(server, 'program__pid')).content[0].text);
       assert.notEqual(again.pid, pid);
     });
@@ -29,18 +29,18 @@ describe('a program', () => {
     });
     assert.equal(status.state, 'unavailable');
     assert.match(status.lastOutput, /no licence: \[redacted\]/);
-    const { integrations } = await admin('get_system_health');
+    const { integrations } = await must('get_system_health');
     assert.ok(!JSON.stringify(integrations).includes('licence'), 'what it wrote is for those who manage it');
     const delays = new Set<number>();
     const deadline = Date.now() + 6000;
     while (Date.now() < deadline) {
-      const { retryAt, since } = (await admin('get_integration', { id })).status;
+      const { retryAt, since } = (await must('get_integration', { id })).status;
       if (retryAt) delays.add(Math.round((Date.parse(retryAt) - Date.parse(since)) / 100));
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     assert.ok(delays.size >= 2 && delays.size < 8, [...delays].join());
     assert.ok(Math.max(...delays) > 10, [...delays].join());
-    await admin('delete_integration', { id });
+    await must('delete_integration', { id });
   });
 
   it('gets PATH, HOME and its own variables, and nothing of the server', async () => {
@@ -59,7 +59,7 @@ describe('a program', () => {
 
   it('of an older revision that ends at the unknown is spoken to in its own', async () => {
     await withProgram(server, ['legacy-exit'], async (id) => {
-      assert.equal((await admin('get_integration', { id })).status.protocolVersion, '2024-11-05');
+      assert.equal((await must('get_integration', { id })).status.protocolVersion, '2024-11-05');
       assert.equal((await callRaw(server, 'program__echo', { text: 'hi' })).content[0].text, 'hi');
     });
   });
@@ -76,7 +76,7 @@ describe('a program', () => {
           const answer = await callRaw(server, 'program__pid');
           return !answer.isError && JSON.parse(answer.content[0].text).pid !== pid;
         });
-        assert.equal((await admin('get_integration', { id })).status.state, 'connected');
+        assert.equal((await must('get_integration', { id })).status.state, 'connected');
       },
       { timeoutMs: 20_000 },
     );

@@ -1,32 +1,21 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:http';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { killedAtEnd } from '../../support/at-end.ts';
-import { makeKey, mustCall, rest } from '../../support/calls.ts';
+import { callsOf, makeKey, rest } from '../../support/calls.ts';
 import { freePort } from '../../support/free-port.ts';
 import { onLoopback } from '../../support/loopback.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startTestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 import { callRaw, connectHttp, EVERYTHING, errorOfCall, guestNames } from '../../support/upstream.ts';
 
-let server: TestServer;
-// biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
-const admin = (tool: string, input: object = {}): Promise<any> => mustCall(server, server.adminKey, tool, input);
-
-before(async () => {
-  server = await startTestServer();
-});
-after(async () => {
-  for (const child of started) child.kill('SIGKILL');
-  await server.close();
-});
-
-const started: ChildProcess[] = [];
+const server = await startTestServer();
+const { must } = callsOf(server);
 
 /** The reference server over HTTP, on a port that is its own from one start to the next. */
 async function startEverything(port: number): Promise<ChildProcess> {
@@ -36,7 +25,6 @@ async function startEverything(port: number): Promise<ChildProcess> {
       stdio: 'pipe',
     }),
   );
-  started.push(child);
   await until(async () => {
     const answer = await fetch(`http://127.0.0.1:${port}/mcp`).catch(() => undefined);
     return answer !== undefined;
@@ -75,10 +63,10 @@ async function useEverything(prefix: string): Promise<void> {
 
 describe('the published reference server', () => {
   it('is used over stdio', async () => {
-    const { id, status } = await admin('create_integration', { ...stdio, name: 'Everything' });
+    const { id, status } = await must('create_integration', { ...stdio, name: 'Everything' });
     assert.match(status.server, /everything/);
     await useEverything('everything');
-    await admin('delete_integration', { id });
+    await must('delete_integration', { id });
   });
 
   it('is used over HTTP', async () => {
@@ -86,12 +74,12 @@ describe('the published reference server', () => {
     const child = await startEverything(port);
     const { id } = await connectHttp(server, `http://127.0.0.1:${port}/mcp`, { name: 'Everything' });
     await useEverything('everything');
-    await admin('delete_integration', { id });
+    await must('delete_integration', { id });
     child.kill('SIGKILL');
   });
 
   it('passes on the progress of a call to clients of both eras, and the cancellation to the server', async () => {
-    const { id } = await admin('create_integration', { ...stdio, name: 'Everything' });
+    const { id } = await must('create_integration', { ...stdio, name: 'Everything' });
     for (const mode of ['auto', 'legacy'] as const) {
       const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
       const headers = { Authorization: `Bearer ${server.adminKey}` };
@@ -109,17 +97,17 @@ describe('the published reference server', () => {
       setTimeout(() => cancel.abort(), 300);
       await assert.rejects(cancelled);
       await until(async () => {
-        const { data } = await admin('list_audit_entries', { tool: slow.name, limit: 1 });
+        const { data } = await must('list_audit_entries', { tool: slow.name, limit: 1 });
         return data[0]?.outcome === 'failed';
       });
       await client.close();
     }
-    await admin('delete_integration', { id });
+    await must('delete_integration', { id });
   });
 
   it('is in a capsule, in an allowlist and in the audit log like any tool', async () => {
-    const { id } = await admin('create_integration', { ...stdio, name: 'Everything', readOnlyTools: ['get-sum'] });
-    const capsule = await admin('create_capsule', {
+    const { id } = await must('create_integration', { ...stdio, name: 'Everything', readOnlyTools: ['get-sum'] });
+    const capsule = await must('create_capsule', {
       name: 'Sums',
       allowedTools: ['everything__get-*', 'get_*'],
       status: 'live',
@@ -136,7 +124,7 @@ describe('the published reference server', () => {
     assert.match(sum.result.content[0].text, /5/);
     const refused = await ask('tools/call', { name: 'everything__echo', arguments: { message: 'x' } });
     assert.equal(JSON.parse(refused.result.content[0].text).code, 'forbidden');
-    const agent = await admin('create_agent', { name: 'sums', displayName: 'Sums', tools: ['everything__*'] });
+    const agent = await must('create_agent', { name: 'sums', displayName: 'Sums', tools: ['everything__*'] });
     assert.deepEqual(agent.warnings ?? [], []);
     const reader = await makeKey(server, { scopes: ['tools:read'] });
     assert.deepEqual(await guestNames(server, reader), ['everything__get-sum']);
@@ -146,12 +134,12 @@ describe('the published reference server', () => {
     );
     const one = await makeKey(server, { grants: ['tool:call:everything/echo'] });
     assert.deepEqual(await guestNames(server, one), ['everything__echo']);
-    const { data } = await admin('list_audit_entries', { tool: 'everything__get-sum', limit: 1 });
+    const { data } = await must('list_audit_entries', { tool: 'everything__get-sum', limit: 1 });
     assert.deepEqual([data[0].door, data[0].outcome, data[0].arguments], ['capsule', 'ok', { a: 2, b: 3 }]);
-    const { annotations } = await admin('describe_tool', { name: 'everything__get-sum' });
+    const { annotations } = await must('describe_tool', { name: 'everything__get-sum' });
     assert.deepEqual([annotations.readOnlyHint, annotations.openWorldHint], [true, true]);
-    await admin('delete_integration', { id });
-    const { warnings } = await admin('get_agent', { id: agent.id });
+    await must('delete_integration', { id });
+    const { warnings } = await must('get_agent', { id: agent.id });
     assert.match(warnings[0], /matches no tool now/);
   });
 
@@ -160,10 +148,10 @@ describe('the published reference server', () => {
     const url = `http://127.0.0.1:${port}/mcp`;
     let child = await startEverything(port);
     const programs = () => childrenOf(process.pid, 'stdio');
-    const ids = [(await admin('create_integration', { ...stdio, name: 'Spared' })).id];
+    const ids = [(await must('create_integration', { ...stdio, name: 'Spared' })).id];
     const spared = programs();
     ids.push((await connectHttp(server, url, { name: 'Web' })).id);
-    ids.push((await admin('create_integration', { ...stdio, name: 'Killed' })).id);
+    ids.push((await must('create_integration', { ...stdio, name: 'Killed' })).id);
     let over = false;
     const outcomes: Record<string, { ok: number; unavailable: number; other: string[] }> = {};
     const load = async (name: string, input: object) => {
@@ -190,7 +178,7 @@ describe('the published reference server', () => {
       await new Promise((resolve) => setTimeout(resolve, 500));
       child = await startEverything(port);
       const states = async () =>
-        (await admin('list_integrations')).data.map(({ status }: { status: { state: string } }) => status.state);
+        (await must('list_integrations')).data.map(({ status }: { status: { state: string } }) => status.state);
       await until(async () => (await states()).every((state: string) => state === 'connected'));
     }
     await until(async () => Object.values(outcomes).every(({ ok }) => ok > 20)).finally(() => {
@@ -201,7 +189,7 @@ describe('the published reference server', () => {
     for (const name of ['spared__echo', 'list_agents', 'check_health'])
       assert.equal(outcomes[name]?.unavailable, 0, name);
     for (const name of ['web__echo', 'killed__echo']) assert.ok((outcomes[name]?.unavailable ?? 0) > 0, name);
-    for (const id of ids) await admin('delete_integration', { id });
+    for (const id of ids) await must('delete_integration', { id });
     child.kill('SIGKILL');
     await until(() => programs().length === 0);
   });
@@ -237,9 +225,9 @@ describe('a server of the revision 2026-07-28', () => {
     assert.equal(seen.at(-1), '2026-07-28');
     more = true;
     handler.notify.toolsChanged();
-    await until(async () => (await admin('get_integration', { id })).tools.length === 2);
+    await until(async () => (await must('get_integration', { id })).tools.length === 2);
     assert.deepEqual(await guestNames(server), ['modern__greet']);
-    await admin('delete_integration', { id });
+    await must('delete_integration', { id });
     await close();
   });
 
@@ -253,10 +241,10 @@ describe('a server of the revision 2026-07-28', () => {
         return server;
       });`;
     const args = ['--input-type=module', '-e', source];
-    const { id, status } = await admin('create_integration', { ...stdio, args, name: 'Modern' });
+    const { id, status } = await must('create_integration', { ...stdio, args, name: 'Modern' });
     assert.equal(status.protocolVersion, '2026-07-28', status.lastError);
     assert.equal((await callRaw(server, 'modern__ping')).content[0].text, 'pong');
-    await admin('delete_integration', { id });
+    await must('delete_integration', { id });
   });
 });
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
-import type { Store } from '../../../store/port.ts';
+import { describe, it } from 'node:test';
 import { catalog } from '../../../tools/catalog.ts';
 import { budgetSubjectsIn } from '../../../tools/core/access/budgets.ts';
 import { capsuleProblem, findToken, tokenHolder } from '../../../tools/core/access/capsule-principal.ts';
@@ -8,7 +7,6 @@ import { findKey, keyHolder } from '../../../tools/core/access/key-principal.ts'
 import { hashSecret, newSecret, prefixOf } from '../../../tools/core/access/key-secret.ts';
 import { personPrincipal } from '../../../tools/core/access/person-principal.ts';
 import { endOf, type Principal } from '../../../tools/core/access/principal.ts';
-import { createRegistry } from '../../../tools/core/registry/registry.ts';
 import { findRunAs, runAsOf } from '../../../tools/flows/run-as.ts';
 import { prepareSettings } from '../../../tools/settings/defaults.ts';
 import { Issuer } from '../../../tools/sign-in/issuer.ts';
@@ -19,8 +17,9 @@ import { currentKeys, openKeys } from '../../../tools/sign-in/signing-keys.ts';
 import { closedAtEnd } from '../../support/at-end.ts';
 import { rounds } from '../../support/full.ts';
 import { fc } from '../../support/property.ts';
-import { testFacts, toolAnswer } from '../../support/registry.ts';
+import { registryOn } from '../../support/registry.ts';
 import { dataFolder, forgetCounts, openStoreIn, removeFolder } from '../../support/store.ts';
+import { writing } from '../../support/writing.ts';
 
 const HOUR = 3_600_000;
 const PEOPLE = ['ada@example.com', 'bob@example.com', 'cy@example.com'];
@@ -30,16 +29,12 @@ const now = () => new Date(time);
 const inHours = (hours: number) => new Date(time + hours * HOUR).toISOString();
 const visitor = () => ({ address: '127.0.0.1', requestId: 'chain' });
 
-let folder: string;
-let store: Store;
-before(async () => {
-  folder = await dataFolder();
-  store = await openStoreIn(folder, { now });
-  closedAtEnd(() => store.close().then(() => removeFolder(folder)));
-  await prepareSettings(store);
-  await store.transaction(async (tx) => {
-    for (const email of PEOPLE) await tx.adminUsers.insert({ email, role: 'owner', isActive: true });
-  });
+const folder = await dataFolder();
+const store = await openStoreIn(folder, { now });
+closedAtEnd(() => store.close().then(() => removeFolder(folder)));
+await prepareSettings(store);
+await store.transaction(async (tx) => {
+  for (const email of PEOPLE) await tx.adminUsers.insert({ email, role: 'owner', isActive: true });
 });
 
 function logUnexpected(cause: unknown): void {
@@ -59,11 +54,7 @@ async function newWorld() {
     onFailure() {},
     onLimited() {},
   });
-  const server = testFacts(store, { now, catalog, signIn });
-  const registry = createRegistry({ store, server, onFailure: logUnexpected });
-  const call = (principal: Principal, tool: string, input: object) =>
-    registry.call({ principal, tool, input, door: 'mcp', requestId: 'chain' });
-  return { signIn, registry, call };
+  return { signIn, ...registryOn(store, { now, signIn }, logUnexpected) };
 }
 type World = Awaited<ReturnType<typeof newWorld>>;
 
@@ -77,26 +68,17 @@ interface Credential {
   opens?(): Promise<boolean>;
 }
 
-async function must(world: World, principal: Principal, tool: string, input: object) {
-  const answer = toolAnswer(await world.call(principal, tool, input));
-  if ('error' in answer) throw new Error(`${tool}: ${JSON.stringify(answer.error)}`);
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
-  return answer.output as any;
-}
-
 async function rootKey(expiresAt: string | undefined): Promise<Credential> {
   const secret = newSecret('key');
   const { records } = await store.adminUsers.find({ where: { email: PEOPLE[0] ?? '' }, limit: 1 });
   const userId = records[0]?.id ?? '';
   const rights = { name: 'root', scopes: ['admin'], ownerId: userId, createdBy: userId };
-  const key = await store.transaction((tx) =>
-    tx.apiKeys.insert({
-      ...rights,
-      prefix: prefixOf('key', secret) ?? '',
-      hash: hashSecret(secret),
-      ...(expiresAt !== undefined && { expiresAt }),
-    }),
-  );
+  const key = await writing(store).apiKeys.insert({
+    ...rights,
+    prefix: prefixOf('key', secret) ?? '',
+    hash: hashSecret(secret),
+    ...(expiresAt !== undefined && { expiresAt }),
+  });
   return { what: 'root', keyId: key.id, userId, principal: () => principalOf(secret) };
 }
 
@@ -106,7 +88,7 @@ async function principalOf(secret: string): Promise<Principal | undefined> {
 }
 
 async function makeKey(world: World, maker: Principal, expiresAt: string | undefined): Promise<Credential> {
-  const { id, secret, ownerId } = await must(world, maker, 'create_api_key', {
+  const { id, secret, ownerId } = await world.must(maker, 'create_api_key', {
     name: 'chain',
     scopes: ['admin'],
     ...(expiresAt !== undefined && { expiresAt }),
@@ -118,8 +100,8 @@ const tokenOf = (url: string) => new URL(url).searchParams.get('token') ?? '';
 
 /** A session that a link or its ID token began, with another link that stays unused for now. */
 async function makeSession(world: World, maker: Principal, email: string, byToken: boolean): Promise<Credential> {
-  const link = await must(world, maker, 'create_sign_in_link', { email });
-  const unused = await must(world, maker, 'create_sign_in_link', { email });
+  const link = await world.must(maker, 'create_sign_in_link', { email });
+  const unused = await world.must(maker, 'create_sign_in_link', { email });
   const begin = async (idToken: string) =>
     world.registry.call({
       principal: { ...maker, tools: undefined } as unknown as Principal, // who calls does not count: the input says it
@@ -143,7 +125,7 @@ async function makeSession(world: World, maker: Principal, email: string, byToke
 /** A flow that one defines, as what acts when it runs. */
 async function makeFlow(world: World, maker: Principal): Promise<() => Promise<boolean>> {
   const steps = [{ id: 'one', tool: 'list_agents' }];
-  const { id } = await must(world, maker, 'create_flow', { name: 'chain', steps });
+  const { id } = await world.must(maker, 'create_flow', { name: 'chain', steps });
   return async () => {
     const flow = await store.flows.get(id);
     return flow !== undefined && typeof (await findRunAs(flow.runAs, store, { catalog, now: now() })) !== 'string';
@@ -152,7 +134,7 @@ async function makeFlow(world: World, maker: Principal): Promise<() => Promise<b
 
 /** A capsule that one makes, as what its token opens. */
 async function makeCapsule(world: World, maker: Principal, expiresAt: string): Promise<() => Promise<boolean>> {
-  const { id } = await must(world, maker, 'create_capsule', { name: 'chain', status: 'live', expiresAt });
+  const { id } = await world.must(maker, 'create_capsule', { name: 'chain', status: 'live', expiresAt });
   return async () => {
     const capsule = await store.capsules.get(id);
     return capsule !== undefined && (await capsuleProblem(store, capsule, now())) === undefined;
@@ -213,18 +195,17 @@ describe('whatever is made with a credential that ends', () => {
 
   async function finish(world: World, target: Credential, how: string, end: string): Promise<void> {
     if (how === 'expiry') time = Date.parse(end);
-    else if (how === 'deactivation')
-      await store.transaction((tx) => tx.adminUsers.update(target.userId, { isActive: false }));
+    else if (how === 'deactivation') await writing(store).adminUsers.update(target.userId, { isActive: false });
     else {
       const person = { type: 'session', id: 'usr_x', name: 'x', ownerId: 'usr_x', scopes: ['*'] } as const;
       const { rights } = (await rootKey(undefined).then(({ principal }) => principal())) ?? assert.fail();
-      await must(world, { ...person, rights }, 'revoke_api_key', { id: target.keyId });
+      await world.must({ ...person, rights }, 'revoke_api_key', { id: target.keyId });
     }
   }
 
   async function revive(): Promise<void> {
     const { records } = await store.adminUsers.find({ where: { isActive: false }, limit: 10 });
-    for (const { id } of records) await store.transaction((tx) => tx.adminUsers.update(id, { isActive: true }));
+    for (const { id } of records) await writing(store).adminUsers.update(id, { isActive: true });
   }
 
   it('is a capsule too, until a credential that does not end gives it another token', async () => {
@@ -233,12 +214,12 @@ describe('whatever is made with a credential that ends', () => {
     const [maker, other] = [await ending.principal(), await lasting.principal()];
     assert.ok(maker && other);
     const capsule = { name: 'c', status: 'live', expiresAt: inHours(1) };
-    const { id } = await must(world, maker, 'create_capsule', capsule);
+    const { id } = await world.must(maker, 'create_capsule', capsule);
     const problem = async () => capsuleProblem(store, (await store.capsules.get(id)) ?? assert.fail(), now());
     assert.equal(await problem(), undefined);
-    await must(world, other, 'revoke_api_key', { id: ending.keyId });
+    await world.must(other, 'revoke_api_key', { id: ending.keyId });
     assert.match((await problem()) ?? '', /ended with the API key that made it; rotate_capsule_token/);
-    await must(world, other, 'rotate_capsule_token', { id });
+    await world.must(other, 'rotate_capsule_token', { id });
     assert.equal(await problem(), undefined);
   });
 
@@ -246,9 +227,7 @@ describe('whatever is made with a credential that ends', () => {
     const world = await newWorld();
     const key = (await (await rootKey(inHours(2))).principal()) ?? assert.fail();
     const session = await (await makeSession(world, key, 'bob@example.com', true)).principal();
-    const gone = await store.transaction((tx) =>
-      tx.adminUsers.insert({ email: 'gone@example.com', role: 'member', isActive: false }),
-    );
+    const gone = await writing(store).adminUsers.insert({ email: 'gone@example.com', role: 'member', isActive: false });
     for (const maker of [key, session ?? assert.fail()]) {
       for (const [tool, input] of [
         ['create_api_key', { name: 'k', scopes: ['read'] }],
@@ -257,14 +236,14 @@ describe('whatever is made with a credential that ends', () => {
         ['create_admin_user', { email: 'new@example.com' }],
         ['reactivate_admin_user', { id: gone.id }],
       ] as const) {
-        const answer = await world.call(maker, tool, input);
-        assert.ok(!answer.ok && answer.error.code === 'forbidden', `${maker.type} ${tool}`);
+        const { code, issues } = await world.refused(maker, tool, input);
+        assert.equal(code, 'forbidden', `${maker.type} ${tool}`);
         assert.match(
-          answer.error.issues?.[0]?.message ?? '',
+          issues?.[0]?.message ?? '',
           /your own credential ends at|outlive your own credential; give an expiresAt no later than/,
         );
       }
-      assert.ok((await world.call(maker, 'create_capsule', { name: 'c', expiresAt: inHours(1) })).ok);
+      await world.must(maker, 'create_capsule', { name: 'c', expiresAt: inHours(1) });
     }
   });
 });
@@ -285,11 +264,11 @@ describe('the budgets of a key', () => {
       maker = (await made.principal()) ?? assert.fail();
       assert.ok(countsFor(maker).includes(subject), made.what);
       const steps = [{ id: 'one', tool: 'list_agents' }];
-      const { id } = await must(world, maker, 'create_flow', { name: 'chain', steps });
+      const { id } = await world.must(maker, 'create_flow', { name: 'chain', steps });
       const { runAs } = (await store.flows.get(id)) ?? assert.fail();
       const runs = await findRunAs(runAs, store, { catalog, now: now() });
       assert.ok(countsFor(runs).includes(subject), `the flow of the ${made.what}`);
-      const { token } = await must(world, maker, 'create_capsule', { name: 'chain' });
+      const { token } = await world.must(maker, 'create_capsule', { name: 'chain' });
       const shown = await findToken(store, token);
       const capsule = shown && (await tokenHolder(store, shown, { catalog, now: now() }));
       assert.ok(countsFor(capsule).includes(subject), `the capsule of the ${made.what}`);
@@ -310,7 +289,7 @@ describe('a key that never expires', () => {
     const person = (await session.principal()) ?? assert.fail();
     const made = [await makeKey(world, key, undefined), await makeKey(world, person, undefined)];
     const again = await makeSession(world, person, 'cy@example.com', true);
-    await must(world, key, 'revoke_api_key', { id: root.keyId });
+    await world.must(key, 'revoke_api_key', { id: root.keyId });
     for (const { principal, opens } of [session, again]) {
       assert.equal(await principal(), undefined);
       assert.equal(await opens?.(), false);
@@ -323,9 +302,9 @@ describe('a key that never expires', () => {
     const world = await newWorld();
     const root = await rootKey(undefined);
     const session = await makeSession(world, (await root.principal()) ?? assert.fail(), 'bob@example.com', true);
-    await store.transaction((tx) => tx.adminUsers.update(root.userId, { isActive: false }));
+    await writing(store).adminUsers.update(root.userId, { isActive: false });
     assert.equal(await session.principal(), undefined);
-    await store.transaction((tx) => tx.adminUsers.update(root.userId, { isActive: true }));
+    await writing(store).adminUsers.update(root.userId, { isActive: true });
     assert.ok(await session.principal());
   });
 });

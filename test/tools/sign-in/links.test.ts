@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { before, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { realFiles } from '../../../store/lowdb/files/files.ts';
-import type { Store } from '../../../store/port.ts';
 import { ToolError } from '../../../tools/core/errors.ts';
 import { prepareSettings } from '../../../tools/settings/defaults.ts';
 import { Issuer } from '../../../tools/sign-in/issuer.ts';
 import { SignIn, type Visitor } from '../../../tools/sign-in/sign-in.ts';
 import { currentKeys, openKeys } from '../../../tools/sign-in/signing-keys.ts';
 import { closedAtEnd } from '../../support/at-end.ts';
+import { pluck } from '../../support/pluck.ts';
 import { dataFolder, forgetCounts, onPostgres, openStoreIn, removeFolder } from '../../support/store.ts';
+import { writing } from '../../support/writing.ts';
 
 const MINUTE = 60_000;
 /** How often the store waited for the disk, which is what takes time. */
@@ -34,22 +35,18 @@ function countTransactions(): void {
 
 let time = Date.parse('2026-03-01T12:00:00.000Z');
 const now = () => new Date(time);
-let folder: string;
-let store: Store;
 let signIn: SignIn;
 const log: string[] = [];
 const limited: string[] = [];
 
-before(async () => {
-  folder = await dataFolder();
-  store = await openStoreIn(folder, { now, ...(!onPostgres && { files: { ...realFiles, open: openCounted } }) });
-  closedAtEnd(() => store.close().then(() => removeFolder(folder)));
-  if (onPostgres) countTransactions();
-  await prepareSettings(store);
-  await store.transaction(async (tx) => {
-    await tx.adminUsers.insert({ email: 'ada@example.com', role: 'owner', isActive: true });
-    await tx.adminUsers.insert({ email: 'gone@example.com', role: 'member', isActive: false });
-  });
+const folder = await dataFolder();
+const store = await openStoreIn(folder, { now, ...(!onPostgres && { files: { ...realFiles, open: openCounted } }) });
+closedAtEnd(() => store.close().then(() => removeFolder(folder)));
+if (onPostgres) countTransactions();
+await prepareSettings(store);
+await store.transaction(async (tx) => {
+  await tx.adminUsers.insert({ email: 'ada@example.com', role: 'owner', isActive: true });
+  await tx.adminUsers.insert({ email: 'gone@example.com', role: 'member', isActive: false });
 });
 beforeEach(async () => {
   await forgetCounts(folder);
@@ -155,21 +152,18 @@ describe('asking for a link', () => {
       const before = await store.signInLinks.count({});
       assert.equal(await ask(email, 'browser', from), undefined);
       assert.equal(await store.signInLinks.count({}), before + 1);
-      assert.deepEqual(
-        (await entriesOf(from)).map(({ tool, outcome }) => [tool, outcome]),
-        [['sign_in_link', 'denied']],
-      );
+      assert.deepEqual(pluck(await entriesOf(from), 'tool', 'outcome'), [['sign_in_link', 'denied']]);
     }
   });
 
   it('is for e-mails of the domains of the settings, where there are any', async () => {
     const { records } = await store.settings.find({ limit: 1 });
     const id = records[0]?.id ?? '';
-    await store.transaction((tx) => tx.settings.update(id, { signInDomains: ['example.org'] }));
+    await writing(store).settings.update(id, { signInDomains: ['example.org'] });
     assert.equal(await ask('ada@example.com'), undefined);
-    await store.transaction((tx) => tx.settings.update(id, { signInDomains: ['example.org', 'example.com'] }));
+    await writing(store).settings.update(id, { signInDomains: ['example.org', 'example.com'] });
     assert.ok(await ask('ada@example.com'));
-    await store.transaction((tx) => tx.settings.update(id, { signInDomains: [] }));
+    await writing(store).settings.update(id, { signInDomains: [] });
   });
 
   it('waits for the disk as often, whether somebody has the e-mail or not', async () => {
