@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 import { postIdToken, signIn, statusWith } from '../support/sign-in.ts';
 import { openStream } from '../support/stream.ts';
@@ -50,7 +51,7 @@ describe('create_admin_user', () => {
   it('names every problem of the input', async () => {
     const { status, body } = await ask('POST', '', { email: 'no address', role: ' ', isActive: false });
     assert.equal(status, 400);
-    assert.deepEqual(body.issues.map(({ path }: { path: string }) => path).sort(), ['email', 'isActive', 'role']);
+    assert.deepEqual(pluck(body.issues, 'path').sort(), ['email', 'isActive', 'role']);
   });
 
   it('is for callers with full access alone, since a person who signs in has it', async () => {

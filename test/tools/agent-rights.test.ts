@@ -150,7 +150,6 @@ describe('what an agent may do', () => {
     const limited = { ...admin, tools: allowlistLimit('the test', allowedTools) };
     const byLimited = await registry.call(limited, 'invoke_agent', { agent: 'a', input: '/list_projects {}' });
     assert.match(JSON.stringify(byLimited), /I have: list_skills\./);
-    await registry.close();
   });
 
   it('in history is its own: versions name the agent as author', async () => {

@@ -14,8 +14,7 @@ const members = { name: 'ada', displayName: 'Ada', tools, skillIds: [skillId] };
 const agentId = (await must('create_agent', { ...members, memoryPolicy: { remember: true, maxInjected: 5 } })).id;
 afterEach(() => provider.play(() => ({ text: 'Hello.' })));
 
-const idsOf = async (key: string, input: object = {}) =>
-  (await must('list_agent_runs', input, key)).data.map(({ id }: { id: string }) => id);
+const idsOf = async (key: string, input: object = {}) => pluck((await must('list_agent_runs', input, key)).data, 'id');
 
 /** The model reads the skill, tries to delete one that is not there, and answers. */
 function readsTheSkill(): void {
@@ -85,12 +84,6 @@ describe('a run of an agent', () => {
     }
   });
 });
-
-interface Turn {
-  readonly model: string;
-  readonly usage: object;
-  readonly calls: number;
-}
 
 describe('who sees a run', () => {
   it('is whoever sees its thread, and without a thread whoever asked for it', async () => {

@@ -98,13 +98,7 @@ describe('create_agent', () => {
       tools: [1],
     });
     assert.equal(status, 400);
-    assert.deepEqual(body.issues.map(({ path }: { path: string }) => path).sort(), [
-      'displayName',
-      'displayname',
-      'maxSteps',
-      'name',
-      'tools[0]',
-    ]);
+    assert.deepEqual(pluck(body.issues, 'path').sort(), ['displayName', 'displayname', 'maxSteps', 'name', 'tools[0]']);
     const unknown = body.issues.find(({ path }: { path: string }) => path === 'displayname');
     assert.match(unknown.message, /did you mean "displayName"/);
   });
@@ -385,26 +379,16 @@ describe('provision_agent_identity', () => {
     await provision({ id, phone: { number, a2pStatus: 'pending' }, card: { cardRef: 'card_777' } });
     await provision({ id, phone: { a2pStatus: 'registered' } });
     const { revision } = await must('get_agent', { id });
-    const half = await must('provision_agent_identity', {
-      id,
-      release: ['phone'],
-      expectedRevision: revision,
-    });
+    const half = await must('provision_agent_identity', { id, release: ['phone'], expectedRevision: revision });
     assert.deepEqual(half.identity.phone, {
       enabled: false,
       provider: 'telephony-provider',
       a2pStatus: 'unregistered',
     });
     assert.deepEqual(half.identity.card, { enabled: true, spendLimitUsd: 5, cardRef: '•••' });
-    const whole = await must('provision_agent_identity', {
-      id,
-      release: ['phone', 'card'],
-    });
+    const whole = await must('provision_agent_identity', { id, release: ['phone', 'card'] });
     assert.deepEqual(whole.identity.card, { enabled: false, spendLimitUsd: 5 });
-    const again = await must('provision_agent_identity', {
-      id,
-      release: ['phone', 'card'],
-    });
+    const again = await must('provision_agent_identity', { id, release: ['phone', 'card'] });
     assert.equal(again.revision, whole.revision, 'a release of nothing changes nothing');
     const { body: versions } = await asAdmin('GET', `/api/v1/versions/agent/${id}`);
     for (const { id: versionId } of versions.data) {
@@ -413,10 +397,7 @@ describe('provision_agent_identity', () => {
       const { phone, card } = (await server.store.agents.get(id))?.identity ?? {};
       assert.deepEqual([phone?.number, phone?.a2pStatus, card?.cardRef], [undefined, 'unregistered', undefined]);
     }
-    const audit = await must('list_audit_entries', {
-      tool: 'provision_agent_identity',
-      limit: 100,
-    });
+    const audit = await must('list_audit_entries', { tool: 'provision_agent_identity', limit: 100 });
     assert.ok(JSON.stringify(audit.data).includes('"release":["phone","card"]'));
     assert.ok(!JSON.stringify([audit, versions]).includes(number));
     const swapped = { id, release: ['phone'], phone: { number: '+15550778', a2pStatus: 'pending' } };
@@ -426,10 +407,7 @@ describe('provision_agent_identity', () => {
 
   it('releases nothing where there is nothing', async () => {
     const made = await create('bare');
-    const released = await must('provision_agent_identity', {
-      id: made.id,
-      release: ['phone', 'card'],
-    });
+    const released = await must('provision_agent_identity', { id: made.id, release: ['phone', 'card'] });
     assert.deepEqual([released.identity, released.revision], [undefined, made.revision]);
   });
 

@@ -149,7 +149,7 @@ describe('a key', () => {
     assert.equal(await status(key, `/api/v1/agents/${mine.id}`), 200);
     assert.equal(await status(key, `/api/v1/agents/${other.id}`), 403);
     const { body } = await rest(server, 'GET', '/api/v1/agents?includeTotal=true', { key });
-    assert.deepEqual([body.data.map(({ id }: { id: string }) => id), body.total], [[mine.id], 1]);
+    assert.deepEqual([pluck(body.data, 'id'), body.total], [[mine.id], 1]);
     for (const path of ['/agents/skills', '/agents/health', '/health', '/agents/models', '/agents/tools']) {
       assert.equal(await status(key, `/api/v1${path}`), 403, path);
     }
@@ -162,7 +162,7 @@ describe('a key', () => {
       key,
       body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
     });
-    const names = listed.body.result.tools.map(({ name }: { name: string }) => name);
+    const names = pluck(listed.body.result.tools, 'name');
     const agents = ['list_agents', 'get_agent', 'list_agent_runs', 'get_agent_run'];
     const versions = ['list_versions', 'get_version', 'diff_version'];
     assert.deepEqual(names, [...agents, ...versions, 'get_current_principal']);

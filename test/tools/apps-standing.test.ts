@@ -66,7 +66,6 @@ describe('the principal of a connected app', () => {
     assert.ok(full.includes('create_agent') && full.includes('update_settings'));
     for (const name of ['create_api_key', 'list_capsules', 'create_sign_in_link', 'list_integrations', 'list_sessions'])
       assert.ok(!full.includes(name), name);
-    await world.close();
   });
 
   it('ends with its connection, its person and the key behind the sign-in', async () => {
@@ -96,7 +95,6 @@ describe('the principal of a connected app', () => {
     const now = new Date();
     const standing = await credentialStatus({ type: 'app', id: app.id, name: 'Claude' }, world.store, { catalog, now });
     assert.match(String(standing), /disconnected/);
-    await world.close();
   });
 
   it('has the reach of its capsule, and ends with its status, its token and its deletion', async () => {
@@ -130,7 +128,6 @@ describe('the principal of a connected app', () => {
     await principalFor(world, byPerson);
     await world.call(owner, 'delete_capsule', { id });
     assert.match(await problemOf(world, byPerson), /deleted/);
-    await world.close();
   });
 
   it('does no more than the owner of its capsule may do now', async () => {
@@ -151,7 +148,6 @@ describe('the principal of a connected app', () => {
     for (const app of apps) assert.deepEqual(await names(app), ['list_agents']);
     await writing(world.store).adminUsers.update(ada.id, { access: null });
     for (const app of apps) assert.deepEqual(await names(app), allowedTools);
-    await world.close();
   });
 
   it('has no tool that apps cannot have, also where its capsule has it', async () => {
@@ -182,6 +178,5 @@ describe('the principal of a connected app', () => {
       assert.ok(typeof found !== 'string');
       assert.deepEqual(reached(found), ['get_agent']);
     }
-    await world.close();
   });
 });

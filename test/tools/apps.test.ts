@@ -13,6 +13,7 @@ import { grantRights, intersectRights, scopeRights } from '../../tools/core/acce
 import { scopesToAskFor } from '../../tools/core/access/step-up.ts';
 import { holderOf } from '../../tools/integrations/accounts/holder.ts';
 import { inputFor } from '../contract/inputs.ts';
+import { pluck } from '../support/pluck.ts';
 import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 import { writing } from '../support/writing.ts';
@@ -55,7 +56,7 @@ describe('list_connected_apps and disconnect_app', () => {
   it('show and end all for administrators, and for anybody else who is signed in their own', async () => {
     const [own, other] = [await authorize(ada, { scopes: ['read'] }), await authorize(bob, { scopes: ['read'] })];
     const listed = async (caller: Principal, input: object = {}) =>
-      (await must(caller, 'list_connected_apps', input)).data.map(({ id }: { id: string }) => id).sort();
+      pluck((await must(caller, 'list_connected_apps', input)).data, 'id').sort();
     assert.deepEqual(await listed(ada), [own, other].sort());
     assert.deepEqual(await listed(admin, { userId: bob.id }), [other]);
     assert.deepEqual(await listed(limited(ada)), [own]);
@@ -221,10 +222,7 @@ describe('a connected app', () => {
     const owner = { ...admin, ownerId: ada.id };
     const input = { name: 'Reads', allowedTools: ['get_thread', 'list_threads', 'create_thread'], status: 'live' };
     const capsule = await must(owner, 'create_capsule', input);
-    const { id } = await must(ada, 'create_thread', {
-      title: 'shared',
-      messages: [{ role: 'user', content: 'x' }],
-    });
+    const { id } = await must(ada, 'create_thread', { title: 'shared', messages: [{ role: 'user', content: 'x' }] });
     const principal = { type: 'capsule', id: capsule.id };
     await must(ada, 'add_thread_access', { id, entries: [{ principal, role: 'viewer' }] });
     await must(ada, 'update_thread_access', { id, visibility: 'restricted' });

@@ -80,11 +80,7 @@ describe('the audit log', () => {
       (await entries({ principal: made.id, from: `${second}.000Z` })).length,
     );
     const page = await must('list_audit_entries', { principal: made.id, limit: 4 });
-    const rest = await must('list_audit_entries', {
-      principal: made.id,
-      limit: 4,
-      cursor: page.nextCursor,
-    });
+    const rest = await must('list_audit_entries', { principal: made.id, limit: 4, cursor: page.nextCursor });
     assert.deepEqual([...page.data, ...rest.data], mine);
     const counted = { principal: made.id, from: mine[3].at, limit: 1, includeTotal: true };
     const { total } = await must('list_audit_entries', counted);

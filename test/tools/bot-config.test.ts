@@ -55,7 +55,7 @@ describe('update_bot_config', () => {
     const refused = async (body: unknown): Promise<[string, string][]> => {
       const answer = await put(body);
       assert.equal(answer.status, 400, JSON.stringify(body));
-      return answer.body.issues.map(({ path, message }: { path: string; message: string }) => [path, message]);
+      return pluck(answer.body.issues, 'path', 'message');
     };
     const bounds = await refused({ maxTokens: 1023, defaultModel: '' });
     assert.deepEqual(bounds.map(([path]) => path).sort(), ['defaultModel', 'maxTokens']);
@@ -103,7 +103,7 @@ describe('the history of the bot config', () => {
     const changed = (await put({ promptSections: { second: 'two', first: '1' }, maxTokens: 8192 })).body;
     const latest = (await ask('GET', history)).body.data[0];
     const { body: diff } = await ask('GET', `${history}/${latest.id}/diff`);
-    assert.deepEqual(diff.changes.map(({ path }: { path: string }) => path).sort(), [
+    assert.deepEqual(pluck(diff.changes, 'path').sort(), [
       '/maxTokens',
       '/promptConfigVersion',
       '/promptSections/1/text',

@@ -18,9 +18,7 @@ const { must } = callsOf(server);
 const chat = (body: object, options: RestOptions = {}) =>
   rest(server, 'POST', '/api/v1/chat', { key: server.adminKey, body, ...options });
 const told = async (id: string) =>
-  (await must('list_messages', { id, order: 'oldest', limit: 100 })).data.map(
-    ({ role, content }: { role: string; content: string }) => [role, content],
-  );
+  pluck((await must('list_messages', { id, order: 'oldest', limit: 100 })).data, 'role', 'content');
 const runOf = (id: string) => server.store.agentRuns.get(id);
 
 let count = 0;
@@ -80,7 +78,7 @@ describe('send_chat_message', () => {
     );
     assert.match(messages[3]?.content ?? '', /^<data kind="result" id="list_skills">\n\{"data":\[\]/);
     assert.deepEqual(
-      (await told(first.threadId)).map(([role]: [string]) => role),
+      (await told(first.threadId)).map(([role]) => role),
       ['user', 'assistant', 'tool', 'assistant', 'user', 'assistant'],
     );
   });
@@ -159,7 +157,7 @@ describe('send_chat_message', () => {
     const { status, body } = await chat({ message: 'Break it', agentId });
     assert.equal(status, 200, JSON.stringify(body));
     assert.deepEqual(pluck(body.toolCalls, 'ok'), [false, false, false, false, true]);
-    const roles = (await told(body.threadId)).map(([role]: [string]) => role);
+    const roles = (await told(body.threadId)).map(([role]) => role);
     assert.deepEqual(roles, ['user', 'assistant', ...Array(5).fill('tool'), 'assistant']);
     assert.equal((await chat({ message: 'Again', threadId: body.threadId })).status, 200);
   });
@@ -278,7 +276,7 @@ describe('a provider that fails', () => {
     const { body } = await chat({ message: 'Make one', agentId });
     const [threadId = ''] = body.error.match(/\bthr_[0-9a-z]{26}\b/) ?? [];
     assert.deepEqual(
-      (await told(threadId)).map(([role]: [string]) => role),
+      (await told(threadId)).map(([role]) => role),
       ['user', 'assistant', 'tool'],
     );
   });
@@ -348,7 +346,7 @@ describe('a client that goes away', () => {
     goAway();
     await until(async () => (await server.store.agentRuns.count({ where: { threadId, status: 'running' } })) === 0);
     await until(async () => (await told(threadId)).length === 4);
-    const [, last] = (await told(threadId)).at(-1);
+    const [, last] = (await told(threadId)).at(-1) ?? [];
     assert.equal(last, 'one two');
     assert.equal(await server.store.agentRuns.count({ where: { threadId, status: 'cancelled' } }), 1);
     await until(() => provider.aborted() > aborted);
@@ -424,6 +422,5 @@ describe('a run that takes too long', () => {
     now = new Date(now.getTime() + 10 * 60_000);
     assert.ok('output' in (await registry.call(admin, 'send_chat_message', { message: 'Hi', threadId })));
     assert.equal((await registry.store.agentRuns.get(runId))?.status, 'failed');
-    await registry.close();
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf, makeKey } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
@@ -135,8 +136,7 @@ describe('records', () => {
     const forDatabase = await makeKey(server, { grants: [`record:*:${mine.id}`] });
     const forRecord = await makeKey(server, { grants: [`record:*:${record.id}`] });
 
-    const ids = async (key: string) =>
-      (await must('list_records', { databaseId: mine.id }, key)).data.map(({ id }: { id: string }) => id);
+    const ids = async (key: string) => pluck((await must('list_records', { databaseId: mine.id }, key)).data, 'id');
     assert.deepEqual(await ids(forDatabase), [second.id, record.id]);
     assert.deepEqual(await ids(forRecord), [record.id]);
     assert.deepEqual((await must('list_records', { databaseId: other.id }, forDatabase)).data, []);

@@ -111,10 +111,7 @@ describe('explain_access', () => {
       const { verdict, checks } = await must('explain_access', asked);
       return `${verdict}: ${checks.at(-1).rule}`;
     };
-    const draft = await must('explain_access', {
-      capsuleId: capsule.id,
-      tool: 'get_agent',
-    });
+    const draft = await must('explain_access', { capsuleId: capsule.id, tool: 'get_agent' });
     assert.match(draft.checks[0].rule, /draft/);
     await must('update_capsule', { id: capsule.id, status: 'live' });
     assert.equal(await ask('get_report'), 'allowed: get_report, by the entry get_*: allowed by a glob.');

@@ -11,6 +11,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { FULL, rounds } from '../support/full.ts';
 import { nodeArgs } from '../support/node-args.ts';
+import { pluck } from '../support/pluck.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { testTool } from '../support/test-tool.ts';
 import { until } from '../support/until.ts';
@@ -179,7 +180,7 @@ describe('a run whose process is ended by kill -9', { skip: withoutPostgres }, (
       if (!FULL) await forget(url, left.worker);
       await until(() => idle(one));
       const run = await one.store.flowRuns.read(left.run);
-      const skills = (await one.must('list_skills', { limit: 100 })).data.map(({ name }: { name: string }) => name);
+      const skills = pluck((await one.must('list_skills', { limit: 100 })).data, 'name');
       const known = tool !== 'dies_between_steps';
       assert.equal(run.status, known ? 'succeeded' : 'failed');
       if (!known) assert.match(run.error?.message ?? '', /^Step middle: .*whether it took effect is not known/);

@@ -9,6 +9,7 @@ import type { FlowRun } from '../../resources/flow-run.ts';
 import { toolsThatDie } from '../support/dying-tools.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { nodeArgs } from '../support/node-args.ts';
+import { pluck } from '../support/pluck.ts';
 
 const CHILD = fileURLToPath(new URL('flow-crash-child.ts', import.meta.url));
 
@@ -35,7 +36,7 @@ async function crashIn(tool: string): Promise<{ readonly run: FlowRun; readonly 
     const ended = await world.must('get_flow_run', { id });
     const skills = await world.must('list_skills', { limit: 100 });
     await world.close();
-    return { run: ended, names: skills.data.map(({ name }: { name: string }) => name) };
+    return { run: ended, names: pluck(skills.data, 'name') };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

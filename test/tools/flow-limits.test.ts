@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setImmediate as round } from 'node:timers/promises';
 import type { FlowStep } from '../../resources/flow.ts';
 import { withHistory } from '../../tools/core/history/history.ts';
@@ -17,11 +17,8 @@ const segments = (count: number) => `{{ input${'.a'.repeat(count - 1)} }}`;
 /** Within all limits, and more than is analyzed beside other calls. */
 const long = `{% liquid\n${'assign a = input.b\n'.repeat(600)} %}`;
 
-describe('the texts of a flow', () => {
-  let world: FlowWorld;
-  before(async () => {
-    world = await FlowWorld.open();
-  });
+describe('the texts of a flow', async () => {
+  const world = await FlowWorld.open();
 
   async function refusal(tool: string, input: object): Promise<string> {
     const answer = await world.refused(tool, input);

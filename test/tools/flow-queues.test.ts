@@ -24,7 +24,6 @@ describe('the runs of a flow', () => {
     await world.must('trigger_flow', { id });
     assert.ok(waiting && (await world.store.flowRuns.get(waiting.id)), 'it was to run yet');
     assert.ok((await world.store.flowRuns.count({ where: { flowId: id } })) <= 501);
-    await world.close();
   });
 
   it('that wait are found also where no run was lost with the process that said so', async () => {

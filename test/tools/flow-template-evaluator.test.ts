@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { EvaluationTimeUsedUp, TemplateEvaluator } from '../../tools/flows/template-evaluator.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 
@@ -78,11 +78,8 @@ describe('the templates of a run', () => {
   });
 });
 
-describe('a flow whose templates take too long in all', () => {
-  let world: FlowWorld;
-  before(async () => {
-    world = await FlowWorld.open();
-  });
+describe('a flow whose templates take too long in all', async () => {
+  const world = await FlowWorld.open();
 
   it('fails and says so, whatever its steps make of errors', async () => {
     const steps = Array.from({ length: 40 }, (_, at) => ({
@@ -102,33 +99,29 @@ describe('a flow whose templates take too long in all', () => {
 describe('a flow with more templates than can be looked through', () => {
   it('is refused before they are, and one with as many as are of use is not', async () => {
     const world = await FlowWorld.open();
-    try {
-      const step = (text: string, at = 0) => ({
-        id: `s${at}`,
-        tool: 'create_skill',
-        arguments: { name: `n${at}`, instructions: text },
-      });
-      const short = Array.from({ length: 100 }, (_, at) => step('{{ input.a }}'.repeat(100), at));
-      for (const steps of [
-        [step('{{ input.a }}'.repeat(10_000))],
-        Array.from({ length: 100 }, (_, at) => step('{{ input.a }}'.repeat(200), at)),
-      ]) {
-        const answer = await world.call('create_flow', { name: 'heavy', steps });
-        assert.ok('error' in answer && answer.error.code === 'invalid_input');
-        assert.match(
-          answer.error.error,
-          /^steps\[0\]\.arguments\.instructions: The templates of the flow have too many outputs and tags/,
-        );
-      }
-      for (const steps of [
-        [step(`${'x'.repeat(99_000)}{{ input.a }}`)],
-        [step('{{ input.a }}'.repeat(800))],
-        short.slice(0, 50),
-      ]) {
-        await world.flow({ steps });
-      }
-    } finally {
-      await world.close();
+    const step = (text: string, at = 0) => ({
+      id: `s${at}`,
+      tool: 'create_skill',
+      arguments: { name: `n${at}`, instructions: text },
+    });
+    const short = Array.from({ length: 100 }, (_, at) => step('{{ input.a }}'.repeat(100), at));
+    for (const steps of [
+      [step('{{ input.a }}'.repeat(10_000))],
+      Array.from({ length: 100 }, (_, at) => step('{{ input.a }}'.repeat(200), at)),
+    ]) {
+      const answer = await world.call('create_flow', { name: 'heavy', steps });
+      assert.ok('error' in answer && answer.error.code === 'invalid_input');
+      assert.match(
+        answer.error.error,
+        /^steps\[0\]\.arguments\.instructions: The templates of the flow have too many outputs and tags/,
+      );
+    }
+    for (const steps of [
+      [step(`${'x'.repeat(99_000)}{{ input.a }}`)],
+      [step('{{ input.a }}'.repeat(800))],
+      short.slice(0, 50),
+    ]) {
+      await world.flow({ steps });
     }
   });
 });

@@ -22,7 +22,7 @@ async function flowOf(body: object, key?: string) {
 async function problems(body: object): Promise<[string, string][]> {
   const answer = await post(body);
   assert.equal(answer.status, 400, JSON.stringify(answer.body));
-  return answer.body.issues.map(({ path, message }: { path: string; message: string }) => [path, message]);
+  return pluck(answer.body.issues, 'path', 'message');
 }
 
 const agentOf = (name: string) => must('create_agent', { name, displayName: name });
@@ -330,10 +330,7 @@ describe('the definition of a flow', () => {
 
   it('refuses records that its steps name and that are not there, also where the writer may not see them', async () => {
     const { id } = await must('create_skill', { name: 'kept', instructions: 'x' });
-    const thread = await must('create_thread', {
-      title: 'Hidden',
-      visibility: 'restricted',
-    });
+    const thread = await must('create_thread', { title: 'Hidden', visibility: 'restricted' });
     const gone = `skl_${'0'.repeat(26)}`;
     const get = (tool: string, given: object) => ({ steps: [step('get', { tool, arguments: { ...given } })] });
     await flowOf(get('get_skill', { id }));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
-import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
+import { describe, it } from 'node:test';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 /** Nearly as many as an input may have. */
 const COUNT = 9900;
@@ -22,11 +22,8 @@ function counted() {
   return { input, asked };
 }
 
-describe('an input with many members', () => {
-  let world: TestRegistry;
-  before(async () => {
-    world = await openTestRegistry();
-  });
+describe('an input with many members', async () => {
+  const world = await openTestRegistry();
 
   async function call(scopes: string[], input: object) {
     const answer = await world.refused(principalOf({ type: 'api-key', id: 'key_1', scopes }), 'create_skill', input);
@@ -59,21 +56,17 @@ describe('audited arguments', () => {
   it('are cut as the whole text would be', async () => {
     const world = await openTestRegistry();
     const caller = principalOf({ type: 'api-key', id: 'key_1', scopes: ['write'] });
-    try {
-      for (const input of [
-        { name: 'n', instructions: 'é"\\\u0001'.repeat(2000) },
-        { name: 'n'.repeat(4200), instructions: [[['x'.repeat(90)], {}, [], null, true, 1.5]], x: 1 },
-        { instructions: Array.from({ length: 3000 }, (_, at) => ({ at, '': [] })) },
-        { instructions: Object.fromEntries(Array.from({ length: 900 }, (_, at) => [`m${at}`, `v${at}`])) },
-      ]) {
-        await world.call(caller, 'create_skill', input);
-        const [entry] = (await world.store.audit.find({ limit: 1 })).records;
-        const whole = JSON.stringify('x' in input ? { ...input, x: '[unknown member]' } : input);
-        const cut = new TextDecoder().decode(Buffer.from(whole).subarray(0, 4096), { stream: true });
-        assert.deepEqual(entry?.arguments, { truncated: cut });
-      }
-    } finally {
-      await world.close();
+    for (const input of [
+      { name: 'n', instructions: 'é"\\\u0001'.repeat(2000) },
+      { name: 'n'.repeat(4200), instructions: [[['x'.repeat(90)], {}, [], null, true, 1.5]], x: 1 },
+      { instructions: Array.from({ length: 3000 }, (_, at) => ({ at, '': [] })) },
+      { instructions: Object.fromEntries(Array.from({ length: 900 }, (_, at) => [`m${at}`, `v${at}`])) },
+    ]) {
+      await world.call(caller, 'create_skill', input);
+      const [entry] = (await world.store.audit.find({ limit: 1 })).records;
+      const whole = JSON.stringify('x' in input ? { ...input, x: '[unknown member]' } : input);
+      const cut = new TextDecoder().decode(Buffer.from(whole).subarray(0, 4096), { stream: true });
+      assert.deepEqual(entry?.arguments, { truncated: cut });
     }
   });
 });
@@ -81,13 +74,9 @@ describe('audited arguments', () => {
 describe('rows to import', () => {
   it('with many unknown members are answered with ten problems each', async () => {
     const world = await openTestRegistry();
-    try {
-      const bad = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`unknown field ${at}`, at]));
-      const caller = principalOf({ type: 'api-key', id: 'key_1', scopes: ['admin'] });
-      const answer = await world.refused(caller, 'import_records', { type: 'users', records: Array(1000).fill(bad) });
-      assert.equal(answer.issues?.length, 10_000);
-    } finally {
-      await world.close();
-    }
+    const bad = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`unknown field ${at}`, at]));
+    const caller = principalOf({ type: 'api-key', id: 'key_1', scopes: ['admin'] });
+    const answer = await world.refused(caller, 'import_records', { type: 'users', records: Array(1000).fill(bad) });
+    assert.equal(answer.issues?.length, 10_000);
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { inEra, post } from '../facade/mcp-requests.ts';
 import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
 /** Keys of one who has an entry in the restricted thread, and of one who has none. */
@@ -93,7 +94,7 @@ for (const { kind, list, absent, make, change, filters } of kinds) {
     }
     const { message, headers } = inEra('modern', 'resources/list');
     const { body } = await post(`${server.baseUrl}/api/v1/mcp`, message, { token: key, headers });
-    shown.resources = body.result.resources.map(({ uri }: { uri: string }) => uri);
+    shown.resources = pluck(body.result.resources, 'uri');
     return shown;
   }
 

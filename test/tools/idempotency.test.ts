@@ -284,26 +284,22 @@ describe('an idempotency key after a day', () => {
       assert.ok(answer.ok);
       return [(answer.output as { id: string }).id, answer.replayed === true] as const; // a goal
     };
-    try {
-      const [first] = await idOf('a', { title: 'A' });
-      const [second] = await idOf('b', { title: 'B' });
-      now = START + 24 * HOUR - 1000;
-      assert.deepEqual(await idOf('a', { title: 'A' }), [first, true]);
-      const refused = await make('b', { title: 'other' });
-      assert.equal(refused.ok === false && refused.error.code, 'conflict');
-      now = START + 24 * HOUR + 1000;
-      const [anew, replayed] = await idOf('a', { title: 'A' });
-      assert.deepEqual([anew === first, replayed], [false, false]);
-      const [other] = await idOf('b', { title: 'other' });
-      assert.notEqual(other, second);
-      assert.deepEqual(await idOf('a', { title: 'A' }), [anew, true]);
-      assert.equal(await world.store.goals.count({}), 4);
-      assert.equal(await world.store.idempotency.count({}), 2);
-      // The day counts from the call that ran, not from its repeats.
-      now = START + 48 * HOUR + 2000;
-      assert.deepEqual((await idOf('a', { title: 'A' }))[1], false);
-    } finally {
-      await world.close();
-    }
+    const [first] = await idOf('a', { title: 'A' });
+    const [second] = await idOf('b', { title: 'B' });
+    now = START + 24 * HOUR - 1000;
+    assert.deepEqual(await idOf('a', { title: 'A' }), [first, true]);
+    const refused = await make('b', { title: 'other' });
+    assert.equal(refused.ok === false && refused.error.code, 'conflict');
+    now = START + 24 * HOUR + 1000;
+    const [anew, replayed] = await idOf('a', { title: 'A' });
+    assert.deepEqual([anew === first, replayed], [false, false]);
+    const [other] = await idOf('b', { title: 'other' });
+    assert.notEqual(other, second);
+    assert.deepEqual(await idOf('a', { title: 'A' }), [anew, true]);
+    assert.equal(await world.store.goals.count({}), 4);
+    assert.equal(await world.store.idempotency.count({}), 2);
+    // The day counts from the call that ran, not from its repeats.
+    now = START + 48 * HOUR + 2000;
+    assert.deepEqual((await idOf('a', { title: 'A' }))[1], false);
   });
 });

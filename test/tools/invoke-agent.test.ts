@@ -55,11 +55,7 @@ describe('invoke_agent', () => {
   it('fails where no answer comes to fit, and the run says so', async () => {
     const asked = provider.requests.length;
     provider.play(() => ({ text: 'No JSON from me.' }));
-    const answer = await call('invoke_agent', {
-      agent: 'ada',
-      input: 'x',
-      outputSchema: form,
-    });
+    const answer = await call('invoke_agent', { agent: 'ada', input: 'x', outputSchema: form });
     assert.ok('error' in answer && answer.error.code === 'unavailable');
     assert.match(answer.error.error, /no answer that fits outputSchema/);
     assert.equal(provider.requests.length, asked + 3);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
@@ -66,7 +67,7 @@ describe('a list by the exact value of a member', () => {
         const query = `${member}=${encodeURIComponent(value)}&includeTotal=true`;
         const { body } = path ? await rest(server, 'GET', `${path}?${query}`, { key }) : { body: page };
         assert.deepEqual(body, page);
-        return [page.data.map(({ id }: { id: string }) => id), page.total];
+        return [pluck(page.data, 'id'), page.total];
       };
       assert.deepEqual(await seen(server.adminKey, values[0] ?? ''), [[made[0]], 1]);
       assert.deepEqual(await seen(server.adminKey, values[1] ?? ''), [[made[1]], 1]);
@@ -120,7 +121,7 @@ describe('a list by a part of the name', () => {
         );
         const { body } = path ? await rest(server, 'GET', `${path}?${query}`, { key }) : { body: page };
         assert.deepEqual(body, page);
-        return { ids: page.data.map(({ id }: { id: string }) => id), total: page.total, next: page.nextCursor };
+        return { ids: pluck(page.data, 'id'), total: page.total, next: page.nextCursor };
       };
       assert.deepEqual(await seen(server.adminKey, 'U\u0308BERfahrt'), { ids: [south, north], total: 2, next: null });
       assert.deepEqual(await seen(server.adminKey, 'fahrt'), { ids: made, total: 3, next: null });

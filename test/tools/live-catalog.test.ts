@@ -56,30 +56,26 @@ describe('a tool that comes while the server runs', () => {
     const live = new LiveCatalog(catalog);
     const registry = await openTestRegistry(undefined, live);
     const all = principalOf({ type: 'session', id: 'usr_1', scopes: ['*'] });
-    try {
-      const before = registry.registry.list(all);
-      assert.equal(registry.registry.list(all), before);
-      live.put('gh', [guest('gh', 'find')]);
-      assert.deepEqual(
-        registry.registry.list(all).filter((entry) => !before.includes(entry)),
-        [live.get('gh__find')],
-      );
-      for (const entry of ['gh__find', 'gh__*', '*__fi*']) {
-        assert.deepEqual(matchEntry(entry, live), [live.get('gh__find')], entry);
-      }
-      for (const entry of ['*', 'g*', '*find']) {
-        assert.ok(!matchEntry(entry, live).some(({ tool }) => tool.name === 'gh__find'), entry);
-      }
-      assert.deepEqual(allowlistWarnings(['gh__find'], live), []);
-      assert.ok('output' in (await registry.call(all, 'gh__find', {})));
-      const { output } = (await registry.call(all, 'list_tool_categories')) as { output: { data: unknown[] } };
-      assert.match(JSON.stringify(output.data), /gh__find/);
-      live.put('gh', []);
-      assert.deepEqual(registry.registry.list(all), before);
-      assert.equal(await registry.codeOf(all, 'gh__find', {}), 'not_found');
-    } finally {
-      await registry.close();
+    const before = registry.registry.list(all);
+    assert.equal(registry.registry.list(all), before);
+    live.put('gh', [guest('gh', 'find')]);
+    assert.deepEqual(
+      registry.registry.list(all).filter((entry) => !before.includes(entry)),
+      [live.get('gh__find')],
+    );
+    for (const entry of ['gh__find', 'gh__*', '*__fi*']) {
+      assert.deepEqual(matchEntry(entry, live), [live.get('gh__find')], entry);
     }
+    for (const entry of ['*', 'g*', '*find']) {
+      assert.ok(!matchEntry(entry, live).some(({ tool }) => tool.name === 'gh__find'), entry);
+    }
+    assert.deepEqual(allowlistWarnings(['gh__find'], live), []);
+    assert.ok('output' in (await registry.call(all, 'gh__find', {})));
+    const { output } = (await registry.call(all, 'list_tool_categories')) as { output: { data: unknown[] } };
+    assert.match(JSON.stringify(output.data), /gh__find/);
+    live.put('gh', []);
+    assert.deepEqual(registry.registry.list(all), before);
+    assert.equal(await registry.codeOf(all, 'gh__find', {}), 'not_found');
   });
 
   it('is seen by those alone who hold a scope, or a grant for that very tool', async () => {
@@ -90,22 +86,18 @@ describe('a tool that comes while the server runs', () => {
       const principal = principalOf({ type: 'api-key', id: 'key_1', scopes, ...(grants && { grants }) });
       return registry.registry.list(principal).flatMap(({ tool }) => (tool.name.startsWith('gh__') ? tool.name : []));
     };
-    try {
-      assert.deepEqual(seen(['tool:call:gh/find']), ['gh__find']);
-      assert.deepEqual(seen(['tool:call:gh']), []);
-      assert.deepEqual(seen(['tool:call:gh/*']), ['gh__find', 'gh__drop']);
-      assert.deepEqual(seen(['tool:call:g/*', 'tool:call:find/*']), []);
-      assert.deepEqual(seen(['tool:call']), ['gh__find', 'gh__drop']);
-      assert.deepEqual(seen(['tool:read']), []);
-      assert.deepEqual(seen(undefined, ['tools:write']), ['gh__find', 'gh__drop']);
-      assert.deepEqual(seen(undefined, ['read']), []);
-      const limited = principalOf({ type: 'api-key', id: 'key_1', grants: ['tool:call:gh/find'] });
-      assert.ok('output' in (await registry.call(limited, 'gh__find')));
-      const refused = await registry.refused(limited, 'gh__drop');
-      assert.deepEqual(refused.required, { scope: 'tools:write', grant: 'tool:call:gh/drop' });
-    } finally {
-      await registry.close();
-    }
+    assert.deepEqual(seen(['tool:call:gh/find']), ['gh__find']);
+    assert.deepEqual(seen(['tool:call:gh']), []);
+    assert.deepEqual(seen(['tool:call:gh/*']), ['gh__find', 'gh__drop']);
+    assert.deepEqual(seen(['tool:call:g/*', 'tool:call:find/*']), []);
+    assert.deepEqual(seen(['tool:call']), ['gh__find', 'gh__drop']);
+    assert.deepEqual(seen(['tool:read']), []);
+    assert.deepEqual(seen(undefined, ['tools:write']), ['gh__find', 'gh__drop']);
+    assert.deepEqual(seen(undefined, ['read']), []);
+    const limited = principalOf({ type: 'api-key', id: 'key_1', grants: ['tool:call:gh/find'] });
+    assert.ok('output' in (await registry.call(limited, 'gh__find')));
+    const refused = await registry.refused(limited, 'gh__drop');
+    assert.deepEqual(refused.required, { scope: 'tools:write', grant: 'tool:call:gh/drop' });
   });
 });
 
@@ -118,19 +110,15 @@ describe('an allowlist entry for tools that are not there yet', () => {
       const answer = await registry.call(principal, 'create_agent', input);
       return 'error' in answer ? answer.error.required?.grant : 'made';
     };
-    try {
-      assert.equal(await make(['agent:read'], 'gh__find'), 'tool:call:gh/find');
-      assert.equal(await make(['tool:call:gh/find'], 'gh__find'), 'made');
-      assert.equal(await make(['tool:call:gh/find'], 'gh__*'), 'tool:call:gh/*');
-      assert.equal(await make(['tool:call:gh/*'], 'gh__*'), 'made');
-      assert.equal(await make(['tool:call:gh/*'], 'gh__f*'), 'made');
-      assert.equal(await make(['tool:call:gh/*'], 'gh__later'), 'made');
-      assert.equal(await make(['tool:call:gh/*'], 'gl__*'), 'tool:call:gl/*');
-      assert.equal(await make(['tool:call:gh/*'], 'gh*__find'), 'tool:call');
-      assert.equal(await make(['tool:call'], 'gh__*'), 'made');
-    } finally {
-      await registry.close();
-    }
+    assert.equal(await make(['agent:read'], 'gh__find'), 'tool:call:gh/find');
+    assert.equal(await make(['tool:call:gh/find'], 'gh__find'), 'made');
+    assert.equal(await make(['tool:call:gh/find'], 'gh__*'), 'tool:call:gh/*');
+    assert.equal(await make(['tool:call:gh/*'], 'gh__*'), 'made');
+    assert.equal(await make(['tool:call:gh/*'], 'gh__f*'), 'made');
+    assert.equal(await make(['tool:call:gh/*'], 'gh__later'), 'made');
+    assert.equal(await make(['tool:call:gh/*'], 'gl__*'), 'tool:call:gl/*');
+    assert.equal(await make(['tool:call:gh/*'], 'gh*__find'), 'tool:call');
+    assert.equal(await make(['tool:call'], 'gh__*'), 'made');
   });
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
@@ -149,7 +150,7 @@ describe('list_memories', () => {
     }
     const all = (await get('?q=lanterns&limit=100&includeTotal=true')).body;
     assert.equal(all.total, 7);
-    const scores = all.data.map(({ score }: { score: number }) => score);
+    const scores = pluck(all.data, 'score');
     assert.deepEqual(
       scores,
       [...scores].sort((a, b) => b - a),

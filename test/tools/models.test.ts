@@ -20,7 +20,6 @@ describe('list_models', () => {
     const { must } = callsOf(server);
     const { data } = await must('list_models');
     assert.deepEqual(pluck(data, 'id', 'available'), [['offline/rehearsal', true]]);
-    await server.close();
   });
 
   it('shows what the configured provider lists, and starts a new workspace on its model', async () => {
@@ -37,7 +36,6 @@ describe('list_models', () => {
     assert.equal(defaultModel, 'custom/meta/large');
     const { integrations } = await must('get_system_health');
     assert.deepEqual(integrations[1].name, 'custom');
-    await server.close();
   });
 
   it('keeps the configured model of a provider that is down, as not available, and says so in health', async () => {
@@ -56,7 +54,6 @@ describe('list_models', () => {
     const bare = await startModelServer(undefined);
     const models = createModels({ providers: [custom(bare.baseUrl)] });
     assert.deepEqual((await models.list())[1]?.available, true);
-    await bare.close();
   });
 });
 

@@ -117,11 +117,7 @@ describe('invoke_agent', () => {
       [{ type: 'object', description: 'x'.repeat(30_000) }, 'outputSchema'],
     ];
     for (const [outputSchema, path] of wrong) {
-      const answer = await refused('invoke_agent', {
-        agent: 'mira',
-        input: 'x',
-        outputSchema,
-      });
+      const answer = await refused('invoke_agent', { agent: 'mira', input: 'x', outputSchema });
       assert.deepEqual([answer.code, answer.issues?.[0]?.path], ['invalid_input', path]);
       assert.deepEqual(faultsOf(answer), []);
     }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { callsOf, makeKey, outcomeOf, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
@@ -15,8 +16,7 @@ const say = async (secret: string, input: object = {}) =>
 const codeOf = async (tool: string, input: object, secret = key) => {
   return outcomeOf(await call(tool, input, secret));
 };
-const idsOf = async (tool: string, secret = key) =>
-  (await must(tool, {}, secret)).data.map(({ id }: { id: string }) => id);
+const idsOf = async (tool: string, secret = key) => pluck((await must(tool, {}, secret)).data, 'id');
 
 describe('a key with agent:invoke alone', () => {
   before(async () => {
@@ -73,8 +73,7 @@ describe('a key with agent:invoke alone', () => {
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const { result } = (await rest(server, 'POST', '/api/v1/mcp', { key, body })).body;
     assert.deepEqual(
-      result.tools
-        .map(({ name }: { name: string }) => name)
+      pluck(result.tools, 'name')
         .filter((name: string) => /thread|messages/.test(name))
         .sort(),
       ['get_thread', 'get_thread_access', 'get_thread_stats', 'list_messages', 'list_threads'],

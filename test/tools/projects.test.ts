@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf, makeKey } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
@@ -29,7 +30,7 @@ describe('projects', () => {
     const made = [];
     for (const name of ['a', 'b', 'c']) made.push(await must('create_project', { name, status: 'planned' }));
     const first = await must('list_projects', { status: 'planned', limit: 2, includeTotal: true });
-    assert.deepEqual([first.data.map(({ name }: { name: string }) => name), first.total], [['c', 'b'], 3]);
+    assert.deepEqual([pluck(first.data, 'name'), first.total], [['c', 'b'], 3]);
     const rest = await must('list_projects', { status: 'planned', limit: 2, cursor: first.nextCursor });
     assert.deepEqual([rest.data, rest.nextCursor], [[made[0]], null]);
     const foreign = await refused('list_projects', { status: 'active', cursor: first.nextCursor });

@@ -7,7 +7,7 @@ import { isVersioned } from '../../tools/core/kind.ts';
 import { kinds as kindsOfRecords } from '../../tools/kinds.ts';
 import { purgeableUser } from '../../tools/users/users.ts';
 import { purgeableAmong } from '../../tools/versions/purge.ts';
-import { callsOf, callTool, makeKey, } from '../support/calls.ts';
+import { callsOf, callTool, makeKey } from '../support/calls.ts';
 import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 import { onPostgres } from '../support/store.ts';

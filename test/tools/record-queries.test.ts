@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { MOST_RECORDS } from '../../tools/databases/scan-limit.ts';
 import type { ToolAnswer } from '../support/calls.ts';
 import { FULL } from '../support/full.ts';
+import { pluck } from '../support/pluck.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 const admin = principalOf({ type: 'session', id: 'usr_owner', scopes: ['*'] });
@@ -120,7 +121,7 @@ describe('pages of filtered and sorted records', () => {
     const seen: string[] = [];
     for (let cursor: string | undefined; ; ) {
       const page = await must('list_records', { ...input, limit: 2, ...(cursor && { cursor }) });
-      seen.push(...page.data.map(({ id }: { id: string }) => id));
+      seen.push(...pluck(page.data, 'id'));
       if (page.nextCursor === null) return seen;
       cursor = page.nextCursor;
       await between();

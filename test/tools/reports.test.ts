@@ -50,10 +50,7 @@ describe('reports', () => {
   });
 
   it('hold no more arguments than a list can show, and titles that can be seen', async () => {
-    const database = await must('create_database', {
-      name: 'd',
-      columns: [{ name: 'T', type: 'string' }],
-    });
+    const database = await must('create_database', { name: 'd', columns: [{ name: 'T', type: 'string' }] });
     const query = (length: number) => ({
       tool: 'list_records',
       arguments: { databaseId: database.id, filter: { T: 'x'.repeat(length) } },
@@ -72,7 +69,7 @@ describe('reports', () => {
     const titles = ['Goals of MAY', 'Goals', 'Other'];
     for (const title of titles) await reportOf(query, { title, ...(title === 'Other' && { description: 'of may' }) });
     const listed = async (path: string) => (await ask('GET', path)).body;
-    const found = async (path: string) => (await listed(path)).data.map(({ title }: { title: string }) => title);
+    const found = async (path: string) => pluck((await listed(path)).data, 'title');
     assert.deepEqual(await found('?tool=list_goals'), titles.toReversed());
     assert.deepEqual(await found('?tool=list_goals&q=of%20May'), ['Other', 'Goals of MAY']);
     assert.deepEqual(await found('?tool=list_goal'), []);

@@ -130,13 +130,9 @@ describe('audit entries', () => {
         },
       },
     );
-    try {
-      await until(async () => (await ids(server.store)).length === 1);
-      const { body } = await rest(server, 'GET', '/api/v1/settings', { key: server.adminKey });
-      assert.deepEqual(body.retentionDays, { audit: 365 });
-    } finally {
-      await server.close();
-    }
+    await until(async () => (await ids(server.store)).length === 1);
+    const { body } = await rest(server, 'GET', '/api/v1/settings', { key: server.adminKey });
+    assert.deepEqual(body.retentionDays, { audit: 365 });
   });
 });
 

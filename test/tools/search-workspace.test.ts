@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf, makeKey } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
@@ -37,7 +38,7 @@ describe('search over the workspace', () => {
       'database-record': 1,
     });
     const { data } = await must('search', { q: 'kingfisher', types: ['database-record', 'task-document'] });
-    const parents = data.map(({ id, parent }: { id: string; parent: object }) => [id, parent]);
+    const parents = pluck(data, 'id', 'parent');
     assert.deepEqual(
       new Map(parents),
       new Map([

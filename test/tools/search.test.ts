@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf, callTool, makeKey, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
 const agents: Record<string, string> = {};
@@ -163,10 +164,7 @@ describe('search', () => {
     await must('create_document', { title: 'Birds', content: 'On the kookaburra.', tags: [] });
     await must('create_artifact', { name: 'list', mimeType: 'text/plain', content: 'kookaburra' });
     await must('create_artifact', { name: 'bytes', mimeType: 'image/png', data: 'a29va2FidXJyYQ==' });
-    const database = await must('create_database', {
-      name: 'Sightings',
-      columns: [{ name: 'bird', type: 'string' }],
-    });
+    const database = await must('create_database', { name: 'Sightings', columns: [{ name: 'bird', type: 'string' }] });
     const record = await must('create_record', { databaseId: database.id, values: { bird: 'Kookaburra' } });
     const { body } = await search('q=kookaburra&limit=100');
     const kinds = ['project', 'task', 'task-document', 'goal', 'document', 'artifact', 'database-record'];
@@ -178,7 +176,7 @@ describe('search', () => {
     let cursor = '';
     do {
       const page = (await search(`q=${task.id}&limit=1${cursor}`)).body;
-      byId.push(...page.data.map(({ type }: { type: string }) => type));
+      byId.push(...pluck(page.data, 'type'));
       cursor = page.nextCursor && `&cursor=${page.nextCursor}`;
     } while (cursor);
     assert.deepEqual(byId.slice(0, 2), ['task', 'task-document']);
@@ -203,7 +201,7 @@ describe('search', () => {
     let cursor = '';
     do {
       const page = (await search(`q=birds.example&types=user&limit=1${cursor}`)).body;
-      walked.push(...page.data.map(({ id }: { id: string }) => id));
+      walked.push(...pluck(page.data, 'id'));
       cursor = page.nextCursor && `&cursor=${page.nextCursor}`;
     } while (cursor);
     assert.deepEqual([walked.length, new Set(walked).size], [3, 3]);

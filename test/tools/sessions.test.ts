@@ -27,7 +27,7 @@ const listed = async (key: string, input: object = {}) => (await must('list_sess
 const toolNames = async (key: string) => {
   const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
   const answer = await rest(server, 'POST', '/api/v1/mcp', { key, body });
-  return answer.body.result.tools.map(({ name }: { name: string }) => name);
+  return pluck(answer.body.result.tools, 'name');
 };
 
 async function auditOf(tool: string) {

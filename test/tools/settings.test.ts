@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf, rest } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
@@ -11,7 +12,7 @@ const patch = (body: unknown) => rest(server, 'PATCH', '/api/v1/settings', { key
 const refused = async (body: unknown): Promise<string[]> => {
   const answer = await patch(body);
   assert.equal(answer.status, 400, JSON.stringify(body));
-  return answer.body.issues.map(({ path }: { path: string }) => path).sort();
+  return pluck(answer.body.issues, 'path').sort();
 };
 
 describe('settings', () => {

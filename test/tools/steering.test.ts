@@ -168,7 +168,6 @@ describe('a key without a right that an agent has', () => {
     }
     await call('delete_agent', { id: made.output.id }, admin);
     assert.ok('output' in (await instruct()), 'a deleted one follows nothing');
-    await own.close();
   });
 
   it('learns no name of an agent that it may not read', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import { outcomeOf, } from '../support/calls.ts';
+import { outcomeOf } from '../support/calls.ts';
 import { rounds } from '../support/full.ts';
 import { pluck } from '../support/pluck.ts';
 import { fc } from '../support/property.ts';
@@ -201,22 +201,18 @@ describe('thread access', () => {
 
   it('lets a cursor show nothing that was hidden since', async () => {
     const own = await openTestRegistry();
-    try {
-      const create = async (title: string) => {
-        const answer = await own.call(admin, 'create_thread', { title });
-        return 'output' in answer ? String(answer.output.id) : assert.fail();
-      };
-      const [oldest = '', middle = ''] = [await create('1'), await create('2'), await create('3')];
-      const caller = principalOf({ type: 'api-key', id: 'key_1', scopes: ['read'] });
-      const first = await own.call(caller, 'list_threads', { limit: 1 });
-      await own.call(admin, 'update_thread_access', { id: middle, visibility: 'restricted' });
-      const cursor = 'output' in first && first.output.nextCursor;
-      const rest = await own.call(caller, 'list_threads', { limit: 5, cursor });
-      const data = 'output' in rest ? (rest.output.data as { id: string }[]) : assert.fail(); // a page of threads
-      assert.deepEqual(pluck(data, 'id'), [oldest]);
-    } finally {
-      await own.close();
-    }
+    const create = async (title: string) => {
+      const answer = await own.call(admin, 'create_thread', { title });
+      return 'output' in answer ? String(answer.output.id) : assert.fail();
+    };
+    const [oldest = '', middle = ''] = [await create('1'), await create('2'), await create('3')];
+    const caller = principalOf({ type: 'api-key', id: 'key_1', scopes: ['read'] });
+    const first = await own.call(caller, 'list_threads', { limit: 1 });
+    await own.call(admin, 'update_thread_access', { id: middle, visibility: 'restricted' });
+    const cursor = 'output' in first && first.output.nextCursor;
+    const rest = await own.call(caller, 'list_threads', { limit: 5, cursor });
+    const data = 'output' in rest ? (rest.output.data as { id: string }[]) : assert.fail(); // a page of threads
+    assert.deepEqual(pluck(data, 'id'), [oldest]);
   });
 });
 

@@ -24,7 +24,7 @@ async function create(more: object = {}, ask = asAdmin) {
 
 async function contents(id: string, query = '?order=oldest'): Promise<string[]> {
   const { body } = await asAdmin('GET', `/${id}/messages${query}`);
-  return body.data.map(({ content }: { content: string }) => content);
+  return pluck(body.data, 'content');
 }
 
 describe('create_thread', () => {
@@ -137,7 +137,7 @@ describe('list_threads', () => {
     await asAdmin('PATCH', `/${made[1]}`, { status: 'archived' });
     const ids = async (query: string) => {
       const { body } = await asAdmin('GET', query);
-      return { ids: body.data.map(({ id }: { id: string }) => id), next: body.nextCursor, total: body.total };
+      return { ids: pluck(body.data, 'id'), next: body.nextCursor, total: body.total };
     };
     const first = await ids(`?source=${source}&status=active&limit=3&includeTotal=true`);
     assert.deepEqual(first.ids, [made[4], made[3], made[2]]);
@@ -379,46 +379,42 @@ describe('get_thread_stats', () => {
       // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
       return answer.output as any;
     };
-    try {
-      const none = await ask('get_thread_stats');
-      assert.deepEqual([none.threads, none.averageMessagesPerThread, none.bySource], [0, null, []]);
-      await ask('create_thread', { title: 'too early', messages: said('a') });
-      now = new Date('2026-05-02T00:00:00.000Z');
-      await ask('create_thread', { title: 'first day', messages: said('a', 'b') });
-      const early = { title: 'early', source: 'hidden', visibility: 'restricted', messages: said('h') };
-      const { id: earlyId } = await ask('create_thread', early);
-      now = new Date('2026-05-31T12:00:00.000Z');
-      const { id } = await ask('create_thread', { title: 'today', source: 'chat', messages: said('c') });
-      await ask('update_thread', { id, status: 'archived' });
-      const hidden = { title: 'hidden', source: 'hidden', visibility: 'restricted', messages: said('d', 'e') };
-      await ask('create_thread', hidden);
+    const none = await ask('get_thread_stats');
+    assert.deepEqual([none.threads, none.averageMessagesPerThread, none.bySource], [0, null, []]);
+    await ask('create_thread', { title: 'too early', messages: said('a') });
+    now = new Date('2026-05-02T00:00:00.000Z');
+    await ask('create_thread', { title: 'first day', messages: said('a', 'b') });
+    const early = { title: 'early', source: 'hidden', visibility: 'restricted', messages: said('h') };
+    const { id: earlyId } = await ask('create_thread', early);
+    now = new Date('2026-05-31T12:00:00.000Z');
+    const { id } = await ask('create_thread', { title: 'today', source: 'chat', messages: said('c') });
+    await ask('update_thread', { id, status: 'archived' });
+    const hidden = { title: 'hidden', source: 'hidden', visibility: 'restricted', messages: said('d', 'e') };
+    await ask('create_thread', hidden);
 
-      await ask('fork_thread', { id: earlyId });
+    await ask('fork_thread', { id: earlyId });
 
-      const all = await ask('get_thread_stats');
-      assert.deepEqual([all.threads, all.messages, all.averageMessagesPerThread], [6, 8, 8 / 6]);
-      assert.equal(all.messagesPerDay[0].messages, 4);
-      const seen = await ask('get_thread_stats', {}, reader);
-      assert.deepEqual([seen.threads, seen.messages, seen.byStatus], [3, 4, { active: 2, archived: 1 }]);
-      assert.deepEqual(seen.bySource, [
-        { source: 'mcp', threads: 2 },
-        { source: 'chat', threads: 1 },
-      ]);
-      assert.equal(seen.messagesPerDay.length, 30);
-      assert.deepEqual(seen.messagesPerDay[0], { date: '2026-05-02', messages: 2 });
-      assert.deepEqual(seen.messagesPerDay[29], { date: '2026-05-31', messages: 1 });
-      assert.equal(
-        seen.messagesPerDay.slice(1, 29).every(({ messages }: { messages: number }) => messages === 0),
-        true,
-      );
-      assert.equal(all.messagesPerDay[29].messages, 3);
+    const all = await ask('get_thread_stats');
+    assert.deepEqual([all.threads, all.messages, all.averageMessagesPerThread], [6, 8, 8 / 6]);
+    assert.equal(all.messagesPerDay[0].messages, 4);
+    const seen = await ask('get_thread_stats', {}, reader);
+    assert.deepEqual([seen.threads, seen.messages, seen.byStatus], [3, 4, { active: 2, archived: 1 }]);
+    assert.deepEqual(seen.bySource, [
+      { source: 'mcp', threads: 2 },
+      { source: 'chat', threads: 1 },
+    ]);
+    assert.equal(seen.messagesPerDay.length, 30);
+    assert.deepEqual(seen.messagesPerDay[0], { date: '2026-05-02', messages: 2 });
+    assert.deepEqual(seen.messagesPerDay[29], { date: '2026-05-31', messages: 1 });
+    assert.equal(
+      seen.messagesPerDay.slice(1, 29).every(({ messages }: { messages: number }) => messages === 0),
+      true,
+    );
+    assert.equal(all.messagesPerDay[29].messages, 3);
 
-      await ask('update_settings', { timezone: 'Pacific/Kiritimati' });
-      const ahead = await ask('get_thread_stats', {}, reader);
-      assert.equal(ahead.timezone, 'Pacific/Kiritimati');
-      assert.deepEqual(ahead.messagesPerDay[29], { date: '2026-06-01', messages: 1 });
-    } finally {
-      await registry.close();
-    }
+    await ask('update_settings', { timezone: 'Pacific/Kiritimati' });
+    const ahead = await ask('get_thread_stats', {}, reader);
+    assert.equal(ahead.timezone, 'Pacific/Kiritimati');
+    assert.deepEqual(ahead.messagesPerDay[29], { date: '2026-06-01', messages: 1 });
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { callsOf } from '../support/calls.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
@@ -58,7 +59,7 @@ describe('update_database', () => {
     const versionPath = { ...historyOf(record.id), versionId: second.id };
     assert.deepEqual(await must('get_version', versionPath), second);
     const { changes } = await must('diff_version', versionPath);
-    assert.deepEqual(changes.map(({ path }: { path: string }) => path).sort(), ['/values/Name', '/values/Person']);
+    assert.deepEqual(pluck(changes, 'path').sort(), ['/values/Name', '/values/Person']);
 
     const restored = await must('restore_version', { ...historyOf(record.id), versionId: first.id });
     assert.deepEqual(restored.payload.values, { Person: 'Ada', Size: 3 });

@@ -89,7 +89,6 @@ describe('get_usage', () => {
       }),
       { numRuns: rounds(5, 60), seed: 20261122 },
     );
-    await world.close();
   });
 
   it('says the same from kept figures, counts what is not kept, and goes on when calls and runs are deleted', async () => {
@@ -136,7 +135,6 @@ describe('get_usage', () => {
         }
       }
     }
-    await world.close();
   });
 
   it('keeps no hour before all that began in it can be counted', async () => {
@@ -157,7 +155,6 @@ describe('get_usage', () => {
     assert.deepEqual(await keptAt(12.1), ['calls 10 2'], 'a run of it goes on');
     await writing(store).agentRuns.update(run.id, { status: 'succeeded' });
     assert.deepEqual(await keptAt(12.1), ['calls 10 2', 'runs 10 2']);
-    await world.close();
   });
 
   it('knows percentiles within 2 % from histograms', () => {
@@ -186,11 +183,7 @@ describe('get_usage', () => {
     const ask = { by: 'model', ...range, to: '2026-03-09T00:00:00Z' };
     const costs = async () => {
       const { rows, totals, unpriced } = await usageOf(world, ask);
-      return [
-        Object.fromEntries(rows.map(({ key, cost }: { key: string; cost: number }) => [key, cost])),
-        totals.cost,
-        unpriced,
-      ];
+      return [Object.fromEntries(pluck(rows, 'key', 'cost')), totals.cost, unpriced];
     };
     const settle = async (input: object) => assert.ok('output' in (await world.call(admin, 'update_settings', input)));
     assert.deepEqual(await costs(), [{ 'one/small': null, 'one/yen': null }, null, ['one/small', 'one/yen']]);
@@ -210,7 +203,6 @@ describe('get_usage', () => {
     assert.deepEqual(await costs(), [{ 'one/small': 0, 'one/yen': 3 }, 3, []]);
     const twice = await world.call(admin, 'update_settings', { prices: [yen, yen] });
     assert.match('error' in twice ? twice.error.error : '', /one\/yen has a price from 2026-01-01 on already/);
-    await world.close();
   });
 
   it('shows periods of the workspace, names, and one page of rows after the other', async () => {
@@ -253,7 +245,6 @@ describe('get_usage', () => {
       await world.codeOf(admin, 'get_usage', { ...asked, by: 'tool', cursor: first.nextCursor }),
       'invalid_input',
     );
-    await world.close();
   });
 
   it('refuses ranges of more periods than it shows before it makes them, and those far from any data', async () => {
@@ -278,7 +269,6 @@ describe('get_usage', () => {
     }
     const hours = await ask('hour', '2020-01-01T00:00:00Z');
     assert.equal('error' in hours && hours.error.code, 'invalid_input');
-    await world.close();
   });
 });
 

@@ -113,7 +113,7 @@ describe('list_users', () => {
   it('is narrowed to the users a key is limited to, whose records alone it reads', async () => {
     const key = await makeKey(server, { grants: ['user:read:user-3', 'user:read:user-4'] });
     const { data, total } = await must('list_users', { includeTotal: true }, key);
-    assert.deepEqual([data.map(({ uid }: { uid: string }) => uid), total], [['user-4', 'user-3'], 2]);
+    assert.deepEqual([pluck(data, 'uid'), total], [['user-4', 'user-3'], 2]);
     assert.equal(await codeOf('get_user', { userId: 'user-5' }, key), 'forbidden');
   });
 
@@ -170,7 +170,7 @@ describe('a name whose accents are written in two ways', () => {
     );
     for (const search of [composed, apart]) {
       const { data } = await must('list_users', { search });
-      assert.deepEqual(data.map(({ uid }: { uid: string }) => uid).sort(), ['zoe0', 'zoe1']);
+      assert.deepEqual(pluck(data, 'uid').sort(), ['zoe0', 'zoe1']);
     }
   });
 });

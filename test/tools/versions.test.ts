@@ -54,10 +54,7 @@ describe('versions of an agent', () => {
         { path: '/tools/0', after: 'get_agent' },
       ],
     });
-    assert.deepEqual((await diff(2, '?against=1')).changes.map(({ path }: { path: string }) => path).sort(), [
-      '/description',
-      '/tools',
-    ]);
+    assert.deepEqual(pluck((await diff(2, '?against=1')).changes, 'path').sort(), ['/description', '/tools']);
     assert.deepEqual(await diff(2, `?against=${versions[2].id}`), { kind: 'json', changes: [] });
     assert.ok((await diff(0)).changes.length > 0, 'the first version is all new');
   });
@@ -175,7 +172,7 @@ describe('a long history of a large text', () => {
     do {
       const { body } = await ask('GET', `/versions/skill/${skill.id}?limit=100${cursor && `&cursor=${cursor}`}`);
       assert.ok(body.data.length < 8);
-      revisions.push(...body.data.map(({ revision }: { revision: number }) => revision));
+      revisions.push(...pluck(body.data, 'revision'));
       cursor = body.nextCursor;
     } while (cursor);
     assert.deepEqual(revisions, [8, 7, 6, 5, 4, 3, 2, 1]);
@@ -201,7 +198,6 @@ describe('history while the clock goes back', () => {
     assert.deepEqual(pluck(data, 'revision'), [2, 1]);
     const restored = await call('restore_version', { ...entity, versionId: data[1].id, expectedRevision: 2 });
     assert.deepEqual([restored.kind, restored.revision], ['restore', 3]);
-    await registry.close();
   });
 });
 

@@ -257,7 +257,7 @@ describe('what a webhook brings', () => {
     const { headers } = generic.sign('\ufffd', seconds());
     assert.equal(await send(id, { headers, body: '\ufffd' }), 'invalid_input');
     assert.equal((await world.runs(id)).length, 0);
-    const reasons = new Set((await deliveries(id)).map(({ reason }: { reason: string }) => reason));
+    const reasons = new Set(pluck(await deliveries(id), 'reason'));
     assert.ok(reasons.size > 2, [...reasons].join('\n'));
   });
 

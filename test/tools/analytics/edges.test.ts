@@ -161,7 +161,7 @@ describe('get_insights', () => {
     }
     desk.enter(world);
     const { rows, totals } = await desk.ask('get_insights', {});
-    const kinds = rows.map(({ kind }: { kind: string }) => kind).sort();
+    const kinds = pluck(rows, 'kind').sort();
     assert.deepEqual(kinds, ['broken_funnel', 'change', 'change', 'change', 'churn']);
     assert.equal(totals.insights, 5);
     for (const { evidence } of rows) {
@@ -276,7 +276,7 @@ describe('a range', () => {
   it('that is wholly in the future, or that some numbers of the overview do not follow, is told', async () => {
     const reasons = async (name: string, input: object) => {
       const { warnings = [] } = await desk.ask(name, input);
-      return warnings.map(({ reason }: { reason: string }) => reason).join(' ');
+      return pluck(warnings, 'reason').join(' ');
     };
     const ahead = { from: '2027-01-01', to: '2027-02-01', timezone: 'UTC' };
     assert.match(await reasons('get_mrr', ahead), /2027-01-01 is wholly in the future/);

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { routes } from '../../../facade/routes.ts';
 import { rangeBefore } from '../../../tools/analytics/calendar.ts';
 import { callsOf, mustCall, rest } from '../../support/calls.ts';
+import { pluck } from '../../support/pluck.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { askable } from './worlds.ts';
 
@@ -118,7 +119,6 @@ describe('the worked example', () => {
     await mustCall(other, other.adminKey, 'import_records', { type: 'subscriptions', records });
     const { series } = await mustCall(other, other.adminKey, 'get_mrr', range);
     assert.deepEqual(series, expected.series);
-    await other.close();
   });
 });
 
@@ -177,15 +177,12 @@ describe('an empty store', () => {
       assert.deepEqual(answer.range, asked);
       if (answer.series) assert.equal(answer.series.length, SPLITS.has(tool) ? 0 : 3);
     }
-    await empty.close();
   });
 });
 
 async function listAnalytics(from: TestServer): Promise<string[]> {
   const { data } = await mustCall(from, from.adminKey, 'list_tool_categories');
-  return data
-    .find(({ category }: { category: string }) => category === 'Analytics')
-    .tools.map(({ name }: { name: string }) => name);
+  return pluck(data.find(({ category }: { category: string }) => category === 'Analytics').tools, 'name');
 }
 
 describe('compare=previous', () => {

@@ -191,7 +191,6 @@ describe('a tool of 2025-11-25 that wants a page to be opened', () => {
     assert.deepEqual(inputRequests.page1.params, { ...page, message: 'pays asks: Pay first.' });
     const old = await callTool(server, server.adminKey, 'pays__pay');
     assert.match('error' in old ? old.error.error : '', /open "https:\/\/pay\.example\/1" first/);
-    await fake.close();
   });
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf } from '../../support/calls.ts';
+import { pluck } from '../../support/pluck.ts';
 import { startTestServer } from '../../support/server.ts';
 import {
   callRaw,
@@ -48,9 +49,10 @@ describe('what an upstream lists', () => {
     await withTools(server, fake, tools, async (id) => {
       assert.deepEqual(await guestNames(server), ['fake__good', 'fake__a_b', 'fake__list_agents']);
       const { tools: shown } = await must('get_integration', { id });
-      const reasons = shown
-        .filter(({ state }: { state: string }) => state === 'left_out')
-        .map(({ reason }: { reason: string }) => reason);
+      const reasons = pluck(
+        shown.filter(({ state }: { state: string }) => state === 'left_out'),
+        'reason',
+      );
       assert.equal(reasons.length, 13);
       for (const reason of [
         /same name/,
@@ -104,11 +106,7 @@ describe('what an upstream lists', () => {
       );
       fake.tools = [...fake.tools, toolCalled('late')];
       assert.equal(
-        await codeOf('refresh_integration', {
-          id,
-          accept: true,
-          listingHash: looked.listingHash,
-        }),
+        await codeOf('refresh_integration', { id, accept: true, listingHash: looked.listingHash }),
         'conflict',
       );
       assert.deepEqual(await guestNames(server), ['fake__stays']);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf } from '../../support/calls.ts';
 import { startModelServer } from '../../support/model-server.ts';
+import { pluck } from '../../support/pluck.ts';
 import { startTestServer } from '../../support/server.ts';
 import { callRaw, connectHttp, startUpstream, toolCalled } from '../../support/upstream.ts';
 
@@ -39,9 +40,10 @@ describe('names that an upstream without a prefix chooses', () => {
       async (id) => {
         const { must } = callsOf(server);
         const { tools } = await must('get_integration', { id });
-        const offered = tools
-          .filter(({ state }: { state: string }) => state === 'approved')
-          .map(({ name }: { name: string }) => name);
+        const offered = pluck(
+          tools.filter(({ state }: { state: string }) => state === 'approved'),
+          'name',
+        );
         assert.deepEqual(offered.sort(), ['List_agents', 'constructor', 'toString']);
         for (const name of offered) assert.ok((await callRaw(server, name)).content, name);
         assert.ok(Array.isArray((await must('list_agents')).data));

@@ -160,21 +160,17 @@ describe('create_integration', () => {
 describe('an integration', () => {
   it('is managed by no agent, flow or capsule, whatever their rights', async () => {
     const registry = await openTestRegistry();
-    try {
-      for (const type of ['agent', 'flow', 'capsule'] as const) {
-        const principal = principalOf({ type, id: 'x', scopes: ['*'] });
-        const calls: [string, object][] = [
-          ['create_integration', { name: 'x', transport: 'stdio', command: 'true' }],
-          ['update_integration', { id: 'int_1' }],
-          ['delete_integration', { id: 'int_1' }],
-          ['refresh_integration', { id: 'int_1', accept: true }],
-        ];
-        for (const [tool, input] of calls) {
-          assert.equal(await registry.codeOf(principal, tool, input), 'forbidden', `${type} ${tool}`);
-        }
+    for (const type of ['agent', 'flow', 'capsule'] as const) {
+      const principal = principalOf({ type, id: 'x', scopes: ['*'] });
+      const calls: [string, object][] = [
+        ['create_integration', { name: 'x', transport: 'stdio', command: 'true' }],
+        ['update_integration', { id: 'int_1' }],
+        ['delete_integration', { id: 'int_1' }],
+        ['refresh_integration', { id: 'int_1', accept: true }],
+      ];
+      for (const [tool, input] of calls) {
+        assert.equal(await registry.codeOf(principal, tool, input), 'forbidden', `${type} ${tool}`);
       }
-    } finally {
-      await registry.close();
     }
   });
 });
@@ -301,27 +297,23 @@ describe('secrets of integrations', () => {
 describe('STDIO_INTEGRATIONS and PRIVATE_UPSTREAMS', () => {
   it('are off unless the server listens on loopback, and refuse at writing', async () => {
     const closed = await startTestServer({ STDIO_INTEGRATIONS: 'off', PRIVATE_UPSTREAMS: 'off' });
-    try {
-      const tell = (input: object) => callTool(closed, closed.adminKey, 'create_integration', { name: 'x', ...input });
-      const stdio = await tell({ transport: 'stdio', command: 'true' });
-      assert.ok('error' in stdio);
-      assert.match(stdio.error.issues?.[0]?.message ?? '', /STDIO_INTEGRATIONS=on/);
-      for (const host of [
-        '127.0.0.1',
-        'localhost',
-        '10.0.0.1',
-        '169.254.169.254',
-        '[::1]',
-        '[::ffff:10.0.0.1]',
-        '0x7f000001',
-        '100.64.1.1',
-      ]) {
-        const answer = await tell({ transport: 'http', url: `http://${host}:1/mcp` });
-        assert.ok('error' in answer, host);
-        assert.match(answer.error.issues?.[0]?.message ?? '', /PRIVATE_UPSTREAMS=on/, host);
-      }
-    } finally {
-      await closed.close();
+    const tell = (input: object) => callTool(closed, closed.adminKey, 'create_integration', { name: 'x', ...input });
+    const stdio = await tell({ transport: 'stdio', command: 'true' });
+    assert.ok('error' in stdio);
+    assert.match(stdio.error.issues?.[0]?.message ?? '', /STDIO_INTEGRATIONS=on/);
+    for (const host of [
+      '127.0.0.1',
+      'localhost',
+      '10.0.0.1',
+      '169.254.169.254',
+      '[::1]',
+      '[::ffff:10.0.0.1]',
+      '0x7f000001',
+      '100.64.1.1',
+    ]) {
+      const answer = await tell({ transport: 'http', url: `http://${host}:1/mcp` });
+      assert.ok('error' in answer, host);
+      assert.match(answer.error.issues?.[0]?.message ?? '', /PRIVATE_UPSTREAMS=on/, host);
     }
   });
 
@@ -355,20 +347,14 @@ describe('STDIO_INTEGRATIONS and PRIVATE_UPSTREAMS', () => {
         },
       },
     );
-    try {
-      const states = async () => (await mustCall(closed, closed.adminKey, 'list_integrations')).data;
-      await until(async () =>
-        (await states()).every(({ status }: { status: { state: string } }) => status.state === 'unavailable'),
-      );
-      const errors = (await states())
-        .map(({ status }: { status: { lastError: string } }) => status.lastError)
-        .join('\n');
-      assert.match(errors, /STDIO_INTEGRATIONS=on/);
-      assert.equal(errors.match(/PRIVATE_UPSTREAMS=on/g)?.length, 2);
-      assert.equal(fake.requests.length, requests);
-    } finally {
-      await closed.close();
-    }
+    const states = async () => (await mustCall(closed, closed.adminKey, 'list_integrations')).data;
+    await until(async () =>
+      (await states()).every(({ status }: { status: { state: string } }) => status.state === 'unavailable'),
+    );
+    const errors = (await states()).map(({ status }: { status: { lastError: string } }) => status.lastError).join('\n');
+    assert.match(errors, /STDIO_INTEGRATIONS=on/);
+    assert.equal(errors.match(/PRIVATE_UPSTREAMS=on/g)?.length, 2);
+    assert.equal(fake.requests.length, requests);
   });
 });
 

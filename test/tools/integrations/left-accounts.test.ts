@@ -13,7 +13,6 @@ describe('accounts at integrations', () => {
     assert.deepEqual(pluck((await server.store.integrationLinks.find({ limit: 100 })).records, 'userId'), [
       'usr_active',
     ]);
-    await server.close();
   });
 });
 

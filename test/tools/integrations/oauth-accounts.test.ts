@@ -7,6 +7,7 @@ import { endOf } from '../../../tools/integrations/accounts/authorize-account.ts
 import { callsOf, callTool, makeKey, rest } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
 import { startOAuthUpstream } from '../../support/oauth-upstream.ts';
+import { pluck } from '../../support/pluck.ts';
 import { principalOf } from '../../support/registry.ts';
 import { startTestServer } from '../../support/server.ts';
 import { signIn } from '../../support/sign-in.ts';
@@ -169,7 +170,7 @@ describe('an integration with an account for each person', () => {
       assert.equal(messages[0].content.text, `Greet ${name}.`);
     }
     const all = (await must('list_integration_accounts', { integrationId: id })).data;
-    assert.deepEqual(all.map(({ userId }: { userId: string }) => userId).sort(), [ada.id, bob.id].sort());
+    assert.deepEqual(pluck(all, 'userId').sort(), [ada.id, bob.id].sort());
     const reader = await makeKey(server, { scopes: ['read'] });
     assert.deepEqual((await must('list_integration_accounts', {}, reader)).data, []);
   });
@@ -417,7 +418,6 @@ describe('the provider of an integration', () => {
     await must('update_integration', { id: made.id, oauth: null });
     await open(ada, await linkOf(ada, made.id));
     assert.match(ada.browser.page.text, /registers no clients by itself/);
-    await closed.close();
   });
 
   it('is asked at addresses that integrations may use, and answers a page', async () => {
@@ -429,7 +429,6 @@ describe('the provider of an integration', () => {
       auth: 'oauth-per-person',
     });
     assert.ok('error' in made);
-    await guarded.close();
   });
 
   it('finds what this server is as a client in a document, where it can be reached', async () => {

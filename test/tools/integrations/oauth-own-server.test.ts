@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf, mustCall, rest } from '../../support/calls.ts';
 import { signedIn } from '../../support/oauth.ts';
+import { pluck } from '../../support/pluck.ts';
 import { startTestServer } from '../../support/server.ts';
 import { signIn } from '../../support/sign-in.ts';
 import { callRaw, errorOfCall } from '../../support/upstream.ts';
@@ -45,16 +46,13 @@ async function linkFor(one: Person): Promise<string> {
 const prompts = async (one: Person): Promise<string[]> => {
   const body = { jsonrpc: '2.0', id: 1, method: 'prompts/list' };
   const { result } = (await rest(server, 'POST', '/api/v1/mcp', { key: one.cookie, body })).body;
-  return result.prompts.map(({ name }: { name: string }) => name);
+  return pluck(result.prompts, 'name');
 };
 
 describe('a second server of ours as an integration', () => {
   it('is connected by each person for themselves', async () => {
     const input = { name: 'Other', transport: 'http', url: `${other.baseUrl}/api/v1/mcp` };
-    const { id } = await must('create_integration', {
-      ...input,
-      auth: 'oauth-per-person',
-    });
+    const { id } = await must('create_integration', { ...input, auth: 'oauth-per-person' });
     await mustCall(other, other.adminKey, 'create_skill', { name: 'greet', instructions: 'Say hello.' });
     const [ada, bob] = [await person('ada@example.com'), await person('bob@example.com')];
     const { url } = await must('connect_integration', { id }, ada.cookie);

@@ -14,7 +14,7 @@ async function listed(key = server.adminKey): Promise<string[]> {
     key,
     body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
   });
-  return body.result.tools.map(({ name }: { name: string }) => name);
+  return pluck(body.result.tools, 'name');
 }
 
 interface Shown {
@@ -127,15 +127,11 @@ describe('an integration without a prefix', () => {
         },
       },
     );
-    try {
-      const { data } = await callsOf(late).must('list_integrations');
-      const shown = await callsOf(late).must('get_integration', { id: data[0].id });
-      const states = Object.fromEntries(shown.tools.map(({ name, state }: Shown) => [name, state]));
-      assert.deepEqual(states, { find: 'approved', list_agents: 'left_out' });
-      assert.ok(Array.isArray((await callsOf(late).must('list_agents')).data));
-    } finally {
-      await late.close();
-    }
+    const { data } = await callsOf(late).must('list_integrations');
+    const shown = await callsOf(late).must('get_integration', { id: data[0].id });
+    const states = Object.fromEntries(shown.tools.map(({ name, state }: Shown) => [name, state]));
+    assert.deepEqual(states, { find: 'approved', list_agents: 'left_out' });
+    assert.ok(Array.isArray((await callsOf(late).must('list_agents')).data));
   });
 
   it('is in no allowlist by a glob, and by a name that is not there yet only for those who may call whatever comes', async () => {
@@ -145,7 +141,7 @@ describe('an integration without a prefix', () => {
       const served = async ({ id, token }: { id: string; token: string }) => {
         const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
         const answer = await rest(server, 'POST', `/api/capsules/${id}/mcp`, { key: token, body });
-        return answer.body.result.tools.map(({ name }: { name: string }) => name).includes('list_things');
+        return pluck(answer.body.result.tools, 'name').includes('list_things');
       };
       assert.equal(await served(wide), false);
       assert.equal(await served(await makeCapsule(server, { allowedTools: ['list_things'] })), true);

@@ -10,6 +10,7 @@ import { killedAtEnd } from '../../support/at-end.ts';
 import { callsOf, makeKey, rest } from '../../support/calls.ts';
 import { freePort } from '../../support/free-port.ts';
 import { onLoopback } from '../../support/loopback.ts';
+import { pluck } from '../../support/pluck.ts';
 import { startTestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 import { callRaw, connectHttp, EVERYTHING, errorOfCall, guestNames } from '../../support/upstream.ts';
@@ -117,7 +118,7 @@ describe('the published reference server', () => {
       return (await rest(server, 'POST', `/api/capsules/${capsule.id}/mcp`, { key: capsule.token, body })).body;
     };
     const listed = await ask('tools/list');
-    const names = listed.result.tools.map(({ name }: { name: string }) => name);
+    const names = pluck(listed.result.tools, 'name');
     assert.ok(names.includes('everything__get-sum') && !names.includes('everything__echo'), names.join());
     assert.ok(!names.includes('get_integration'), names.join());
     const sum = await ask('tools/call', { name: 'everything__get-sum', arguments: { a: 2, b: 3 } });
