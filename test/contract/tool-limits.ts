@@ -39,11 +39,10 @@ import * as bounded from '../../tools/flows/time-limit.ts';
 import * as links from '../../tools/integrations/accounts/links.ts';
 import * as integrations from '../../tools/integrations/target.ts';
 import * as connection from '../../tools/integrations/upstream/connection.ts';
-import * as personal from '../../tools/integrations/upstream/personal-connections.ts';
+import * as pool from '../../tools/integrations/upstream/connection-pool.ts';
 import * as progress from '../../tools/integrations/upstream/progress.ts';
 import * as pages from '../../tools/integrations/upstream/raw-pages.ts';
 import * as foreignSchema from '../../tools/integrations/upstream/schema.ts';
-import * as reconnecting from '../../tools/integrations/upstream/shared-connection.ts';
 import * as definitions from '../../tools/integrations/upstream/tool-definitions.ts';
 import * as upstream from '../../tools/integrations/upstream/upstream.ts';
 import * as models from '../../tools/models/models.ts';
@@ -186,12 +185,12 @@ export const toolLimits: Limits = {
     ],
     [
       'connections of persons',
-      `${personal.LIMITS.most} for each integration; closed after ${time(personal.LIMITS.idleMs)} idle`,
+      `${pool.LIMITS.most} for each integration; closed after ${time(pool.LIMITS.idleMs)} idle`,
     ],
     ['link to connect an account', `${time(links.LINK_MS)}, once`],
     [
       'unreachable server',
-      `tried again after ${time(reconnecting.BACKOFF.firstMs)}, later after ${time(reconnecting.BACKOFF.longestMs)} at most`,
+      `tried again after ${time(pool.BACKOFF.firstMs)}, later after ${time(pool.BACKOFF.longestMs)} at most`,
     ],
     ['not supported', 'sampling, the HTTP+SSE transport of 2024, output schemas'],
   ],

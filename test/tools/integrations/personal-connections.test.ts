@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  PersonalConnections,
-  type UpstreamConnection,
-} from '../../../tools/integrations/upstream/personal-connections.ts';
+import { ConnectionPool, type UpstreamConnection } from '../../../tools/integrations/upstream/connection-pool.ts';
 import { until } from '../../support/until.ts';
 
 /** The lines of a server that is only counted: who has a connection, and whose was closed. */
@@ -11,7 +8,7 @@ function counted(limits: { most: number; idleMs: number }) {
   const [opened, closed]: [string[], string[]] = [[], []];
   const lost = new Map<string, () => void>();
   let fails = false;
-  const lines = new PersonalConnections(
+  const lines = new ConnectionPool(
     {
       async open(userId, { onLost }) {
         if (fails) throw new Error('away');
@@ -22,7 +19,10 @@ function counted(limits: { most: number; idleMs: number }) {
           connection: { isLegacy: true, close: async () => void closed.push(userId) },
         } as unknown as UpstreamConnection;
       },
-      list: async ({ listed }) => listed,
+      list: async (line) => line,
+      onConnecting() {},
+      onListed() {},
+      onAway() {},
     },
     limits,
   );
@@ -40,7 +40,7 @@ describe('the connections of persons', () => {
     const calls = Array.from({ length: 3 }, () => lines.use('ada', async () => 1));
     assert.deepEqual(await Promise.all(calls), [1, 1, 1]);
     assert.deepEqual(opened, ['ada']);
-    await lines.endAll(new Error('end'));
+    await lines.stop(new Error('end'));
   });
 
   it('are closed when nobody uses them, and opened again when somebody does', async () => {
@@ -50,7 +50,7 @@ describe('the connections of persons', () => {
     assert.equal(lines.count, 0);
     await lines.use('ada', async () => undefined);
     assert.deepEqual(opened, ['ada', 'ada']);
-    await lines.endAll(new Error('end'));
+    await lines.stop(new Error('end'));
   });
 
   it('are so many at most: the one that was used longest ago makes room, one in use never', async () => {
@@ -68,7 +68,7 @@ describe('the connections of persons', () => {
         );
       }),
     );
-    await lines.endAll(new Error('end'));
+    await lines.stop(new Error('end'));
     assert.deepEqual(closed.sort(), ['ada', 'bob', 'eve']);
   });
 
@@ -103,6 +103,6 @@ describe('the connections of persons', () => {
     );
     fail(false);
     await lines.use('bob', async () => undefined);
-    await lines.endAll(new Error('end'));
+    await lines.stop(new Error('end'));
   });
 });

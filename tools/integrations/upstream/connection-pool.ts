@@ -1,252 +1,282 @@
-import type { IntegrationRecord, IntegrationStatus } from '../../../resources/integration.ts';
-import type { Principal } from '../../core/access/principal.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs } from '../../../store/backoff.ts';
 import { ToolError } from '../../core/errors.ts';
-import { accountRequiredBy } from '../accounts/account-auth.ts';
 import { AccountRequired } from '../accounts/account-required.ts';
-import { holderOf } from '../accounts/holder.ts';
-import { isPerPerson, takesAccounts } from '../auth-mode.ts';
-import { Connection, type ConnectOptions, secretsOf, type Target } from './connection.ts';
-import { ConnectionStatus } from './connection-status.ts';
-import { failureOf } from './failure.ts';
-import { type ListedTools, listTools } from './list-tools.ts';
-import { PersonalConnections, type UpstreamConnection } from './personal-connections.ts';
-import { SharedConnection, type SharedConnectionDeps } from './shared-connection.ts';
-import { Scrubber } from './text.ts';
-import { labelOf } from './tool-definitions.ts';
+import type { Connection, ConnectOptions } from './connection.ts';
+import type { ListedTools } from './list-tools.ts';
+import { OAuthRequired } from './oauth.ts';
+import type { Scrubber } from './text.ts';
 
-/** What the connections of an integration need from the server. */
-export interface ConnectionPoolDeps
-  extends Pick<ConnectOptions, 'privateAddresses' | 'watchdog' | 'client' | 'telemetry'> {
-  /**
-   * How to reach the server, with its secrets, and with the account of the person where each has one.
-   * @throws where the target is not allowed, or a secret cannot be read
-   */
-  targetOf(record: IntegrationRecord, userId?: string): Target;
-  /** What a caller is told whose call needs an account that is not connected, or has to be connected again. */
-  askForAccount(record: IntegrationRecord, caller: Principal, wanted: AccountRequired): Promise<ToolError>;
-  /** Called when an account was used. */
-  onUsed(record: IntegrationRecord, userId?: string): void;
-  /** Called each time the state of the connection changes. */
-  onState(record: IntegrationRecord, status: IntegrationStatus): void;
+/** The account of the connection that all callers share. Other accounts are named by the ids of their people. */
+export const SHARED = 'shared';
+
+/** A connection that can be used, with what is listed over it. */
+export interface UpstreamConnection {
+  readonly connection: Connection;
+  readonly scrubber: Scrubber;
+  readonly listed: ListedTools;
+  /** How long the last listing took. */
+  readonly latencyMs: number;
 }
 
-/** What they need from their integration. */
-interface Owner {
-  readonly record: IntegrationRecord;
-  readonly isIdle: boolean;
-  /** Called when the tools are listed. */
-  onListed(): void;
+export type OpenOptions = Pick<ConnectOptions, 'legacy' | 'signal' | 'onLost' | 'onToolsChanged'>;
+
+interface ConnectionPoolDeps {
+  /** Connects with the account, and lists. @throws if the server cannot be reached */
+  open(account: string, options: OpenOptions): Promise<UpstreamConnection>;
+  list(line: UpstreamConnection): Promise<Pick<UpstreamConnection, 'listed' | 'latencyMs'>>;
+  /** These three are about the shared connection. */
+  onConnecting(): void;
+  onListed(line: UpstreamConnection): void;
+  /** `retryAt` is undefined if only `refresh`, `renew` or `start` tries again. */
+  onAway(why: unknown, retryAt: Date | undefined): void;
 }
 
-/** The connections of an integration: one shared connection, or one per person. */
+export const BACKOFF = { firstMs: 1000, longestMs: 60_000 };
+/** A connection that lasted this long counts as good: after it, the backoff begins anew. */
+const STEADY_MS = 30_000;
+const CHECK_EVERY_MS = 60_000;
+/** How long a call waits for a connection that is being made. */
+const LONGEST_WAIT_MS = 30_000;
+/** Connections of people at a time, and how long an unused one is kept. */
+export const LIMITS = { most: 50, idleMs: 5 * 60_000 };
+const TOO_MANY = 'Too many people use this integration now; try again in a moment.';
+
+interface Entry {
+  readonly account: string;
+  readonly opening: Promise<UpstreamConnection>;
+  /** Aborts with the reason when the account or the integration ends. */
+  readonly ending: AbortController;
+  line?: UpstreamConnection;
+  connectedAt: number;
+  users: number;
+  isRetired: boolean;
+  idle?: NodeJS.Timeout;
+  looking?: Promise<void> | undefined;
+  closing?: Promise<void>;
+}
+
+/**
+ * The connections to one server, one for each account. Those of people are opened by a call and closed when idle. Between `start` and `stop`
+ * the shared one is checked, and made again with backoff when it is lost.
+ */
 export class ConnectionPool {
-  readonly #owner: Owner;
-  readonly #services: ConnectionPoolDeps;
-  readonly #status: ConnectionStatus;
-  readonly #link: SharedConnection;
-  readonly #personal: PersonalConnections;
-  #scrubber = new Scrubber([]);
-  #listed: ListedTools | undefined;
+  readonly #deps: ConnectionPoolDeps;
+  readonly #limits: typeof LIMITS;
+  /** By account, least recently used first. */
+  readonly #entries = new Map<string, Entry>();
+  #legacy = false;
+  #checks: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #failures = 0;
 
-  constructor(owner: Owner, services: ConnectionPoolDeps) {
-    this.#owner = owner;
-    this.#services = services;
-    this.#status = new ConnectionStatus((status) => services.onState(owner.record, status));
-    this.#link = new SharedConnection(this.#linkParts());
-    this.#personal = new PersonalConnections({
-      open: (userId, options) => this.#openFor(userId, options),
-      list: ({ connection, scrubber }) => listTools(connection, owner.record, scrubber),
-    });
+  constructor(deps: ConnectionPoolDeps, limits = LIMITS) {
+    this.#deps = deps;
+    this.#limits = limits;
   }
 
-  get status(): IntegrationStatus {
-    return this.#status.status;
-  }
-
-  /** What its server lists to all, or where each person has an account, to the operator who asked last. */
-  get listed(): ListedTools | undefined {
-    return this.#listed;
+  get count(): number {
+    return this.#entries.size;
   }
 
   get isStarted(): boolean {
-    return this.#link.isStarted;
+    return this.#checks !== undefined;
   }
 
-  /** Connects, and reconnects until `stop`. Where each person has an account, connections are made when they are needed. */
+  /** Keeps the shared connection until `stop`. */
   start(): void {
-    if (isPerPerson(this.#owner.record)) this.#status.set({ state: 'per_person' });
-    else this.#link.start();
+    this.#failures = 0;
+    this.#checks = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
+    this.#connect();
   }
 
-  /** Resolves when nothing of the connections is left. */
-  async stop(reason: ToolError): Promise<void> {
-    const stopped = Promise.all([this.#link.stop(), this.#personal.endAll(reason)]);
-    this.#status.set({ state: 'disabled' });
-    await stopped;
+  /** Ends all connections. Resolves when nothing of them is left. */
+  async stop(reason: Error): Promise<void> {
+    clearTimeout(this.#retry);
+    clearInterval(this.#checks);
+    this.#checks = undefined;
+    this.#legacy = false;
+    await Promise.all([...this.#entries.keys()].map((account) => this.end(account, reason)));
   }
 
-  /** Forgets everything that is known about the server. */
-  forget(): void {
-    this.#listed = undefined;
-    this.#link.forget();
+  /** Lists over the shared connection now, and connects first where necessary. Whether that succeeded. */
+  async refresh(): Promise<boolean> {
+    const entry = this.#connect();
+    if (entry.line) await this.#look(entry);
+    else await entry.opening.catch(() => {});
+    return this.#entries.get(SHARED)?.line !== undefined;
   }
 
-  /** Lists the tools now, and connects first where necessary. @throws ToolError if that fails */
-  async refresh(caller: Principal): Promise<void> {
-    if (isPerPerson(this.#owner.record)) return this.#refreshAs(caller);
-    await this.#link.refresh();
-    if (!this.#link.connection) throw this.#away();
-  }
-
-  /** An account was connected: of the person, or the shared one. */
-  accountConnected(userId: string | undefined): void {
-    if (userId !== undefined) this.#personal.doubt(userId);
-    else void this.#restart();
-  }
-
-  /** An account has ended. Its connection is closed at once. */
-  accountEnded(userId: string | undefined, reason: ToolError): Promise<void> {
-    return userId === undefined ? this.#restart() : this.#personal.end(userId, reason);
-  }
-
-  /** Does the work over the connection that the caller uses. @throws ToolError */
+  /**
+   * Does the work over the connection of the account. The signal aborts when the account ends, and the work then fails with the reason.
+   * @throws if it is not connected; what the work throws
+   */
   async use<Result>(
-    caller: Principal,
-    signal: AbortSignal,
+    account: string,
     work: (line: UpstreamConnection, signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
+    const entry = this.#entries.get(account) ?? this.#enter(account);
+    this.#entries.delete(account);
+    this.#entries.set(account, entry);
+    clearTimeout(entry.idle);
+    entry.users += 1;
+    const { signal } = entry.ending;
     try {
-      if (isPerPerson(this.#owner.record)) return await this.#withPersonalLine(caller, signal, work);
-      const line = await this.#ready();
-      this.#services.onUsed(this.#owner.record);
-      return await work(line, signal).catch((error: unknown) => {
-        throw this.#failed(error, line, () => {
-          if (!signal.aborted && line.connection === this.#link.connection) void this.#link.look();
-        });
-      });
-    } catch (error) {
-      if (error instanceof AccountRequired) throw await this.#services.askForAccount(this.#owner.record, caller, error);
-      throw error;
+      return await work(entry.line ?? (await opened(entry)), signal);
+    } catch (thrown) {
+      throw signal.aborted ? signal.reason : thrown;
+    } finally {
+      entry.users -= 1;
+      if (entry.users === 0) this.#rest(entry);
     }
   }
 
-  async #withPersonalLine<Result>(
-    caller: Principal,
-    given: AbortSignal,
-    work: (line: UpstreamConnection, signal: AbortSignal) => Promise<Result>,
-  ): Promise<Result> {
-    const userId = holderOf(caller);
-    if (userId === undefined) throw new AccountRequired();
-    this.#services.onUsed(this.#owner.record, userId);
-    return this.#personal
-      .use(userId, (line, ending) => {
-        const signal = AbortSignal.any([given, ending]);
-        return work(line, signal).catch((error: unknown) => {
-          throw this.#failed(error, line, () => signal.aborted || this.#personal.doubt(userId));
-        });
-      })
-      .catch((error: unknown) => {
-        if (error instanceof ToolError || error instanceof AccountRequired) throw error;
-        const message = this.#unreachable('make the call again in a moment');
-        throw new ToolError('unavailable', message, { notMade: true }, error);
-      });
+  /** The connection may be broken. */
+  doubt(account: string): void {
+    const entry = this.#entries.get(account);
+    if (entry && account === SHARED) void this.#look(entry);
+    else if (entry) this.#retire(entry);
   }
 
-  async #restart(): Promise<void> {
-    if (!this.#link.isStarted) return;
-    await this.#link.stop();
-    if (this.#owner.record.enabled) this.#link.start();
+  /** The account was connected anew, so calls from now on use a new connection. */
+  renew(account: string): void {
+    const entry = this.#entries.get(account);
+    if (entry) this.#retire(entry);
+    if (account === SHARED && this.isStarted) this.#connect();
   }
 
-  /** The error to throw for one of a call. `onDoubt` is called where the connection may be lost. */
-  #failed(error: unknown, { scrubber }: UpstreamConnection, onDoubt: () => unknown): Error {
-    if (error instanceof ToolError) return error;
-    const wanted = takesAccounts(this.#owner.record) && accountRequiredBy(error);
-    if (wanted) return wanted;
-    const { code, message, doubt } = failureOf(error, labelOf(this.#owner.record), scrubber);
-    if (doubt) onDoubt();
-    return new ToolError(code, message);
-  }
-
-  async #ready(): Promise<UpstreamConnection> {
-    const connection = await this.#link.ready();
-    if (connection && this.#listed) return { connection, listed: this.#listed, scrubber: this.#scrubber };
-    if (this.status.state === 'wants_oauth' && takesAccounts(this.#owner.record)) throw new AccountRequired();
-    throw this.#away();
-  }
-
-  #away(): ToolError {
-    const { retryAt, state } = this.#status.status;
-    const again = retryAt ? `it is tried again at ${retryAt}` : 'it is tried again soon';
-    const message =
-      state === 'wants_oauth'
-        ? `The integration ${labelOf(this.#owner.record)} wants a token before it can be used; get_system_health tells more.`
-        : this.#unreachable(`${again}. get_system_health tells why`);
-    return new ToolError('unavailable', message, state === 'wants_oauth' ? {} : { notMade: true });
-  }
-
-  #unreachable(what: string): string {
-    return `The integration ${labelOf(this.#owner.record)} cannot be reached now; ${what}.`;
-  }
-
-  #linkParts(): SharedConnectionDeps {
-    return {
-      open: async (options) => {
-        const target = this.#services.targetOf(this.#owner.record);
-        this.#scrubber = new Scrubber(secretsOf(target));
-        const connection = await Connection.open(target, { ...this.#services, ...options });
-        this.#scrubber = new Scrubber(secretsOf(target));
-        return connection;
-      },
-      list: (connection, signal) => this.#list(connection, signal),
-      onListed: () => this.#owner.onListed(),
-      onConnecting: () => {
-        const { lastError, lastOutput } = this.#status.status;
-        this.#status.set({ state: 'connecting', lastError, lastOutput });
-      },
-      onAway: (why, retryAt) => this.#status.setAway(why, retryAt, this.#scrubber),
-      isIdle: () => this.#owner.isIdle,
-    };
-  }
-
-  async #openFor(userId: string, options: Parameters<SharedConnectionDeps['open']>[0]): Promise<UpstreamConnection> {
-    const target = this.#services.targetOf(this.#owner.record, userId);
-    const connection = await Connection.open(target, { ...this.#services, ...options });
-    const scrubber = new Scrubber(secretsOf(target));
-    try {
-      return { connection, scrubber, listed: await listTools(connection, this.#owner.record, scrubber) };
-    } catch (error) {
-      await connection.close();
-      throw error;
+  /** The account has ended, and its connection is closed at once. Resolves when nothing of it is left. */
+  async end(account: string, reason: Error): Promise<void> {
+    const entry = this.#entries.get(account);
+    if (entry) {
+      this.#entries.delete(account);
+      entry.isRetired = true;
+      clearTimeout(entry.idle);
+      entry.ending.abort(reason);
+      await close(entry);
     }
+    if (account === SHARED && this.isStarted) this.#connect();
   }
 
-  async #list(connection: Connection, life: AbortSignal): Promise<void> {
-    const started = performance.now();
-    const listed = await listTools(connection, this.#owner.record, this.#scrubber);
-    if (life.aborted) return;
-    this.#listed = listed;
-    const { server, protocolVersion } = connection;
-    this.#status.set({
-      state: 'connected',
-      server: server && this.#scrubber.shown(`${server.name} ${server.version}`),
-      protocolVersion,
-      latencyMs: Math.round((performance.now() - started) * 1000) / 1000,
-    });
+  /** Begins to make the shared connection, unless there is one. */
+  #connect(): Entry {
+    const known = this.#entries.get(SHARED);
+    if (known) return known;
+    clearTimeout(this.#retry);
+    this.#deps.onConnecting();
+    return this.#open(SHARED);
   }
 
-  /** Lists with the account of the operator who asks. */
-  async #refreshAs(caller: Principal): Promise<void> {
-    const started = performance.now();
-    await this.use(caller, NEVER, async ({ connection, scrubber }) => {
-      const { server, protocolVersion } = connection;
-      this.#listed = await listTools(connection, this.#owner.record, scrubber);
-      const latencyMs = Math.round((performance.now() - started) * 1000) / 1000;
-      const name = server && scrubber.shown(`${server.name} ${server.version}`);
-      this.#status.set({ state: 'per_person', server: name, protocolVersion, latencyMs });
+  /** An entry for a call. The shared connection is not made before its time. */
+  #enter(account: string): Entry {
+    if (account === SHARED) throw new Error('It is not connected.');
+    while (this.#entries.size >= this.#limits.most) {
+      const idle = [...this.#entries.values()].find(({ users }) => users === 0);
+      if (!idle) throw new ToolError('unavailable', TOO_MANY, { notMade: true });
+      this.#retire(idle);
+    }
+    return this.#open(account);
+  }
+
+  #open(account: string): Entry {
+    const ending = new AbortController();
+    const opening = this.#deps.open(account, {
+      legacy: this.#legacy,
+      signal: ending.signal,
+      onLost: (why) => void (entry.line && this.#lost(entry, why)),
+      onToolsChanged: () => void this.#look(entry),
     });
-    this.#owner.onListed();
+    const entry: Entry = { account, opening, ending, connectedAt: 0, users: 0, isRetired: false };
+    this.#entries.set(account, entry);
+    opening.then(
+      (line) => {
+        this.#legacy = line.connection.isLegacy;
+        entry.connectedAt = Date.now();
+        this.#listed(entry, line);
+      },
+      (why) => {
+        this.#legacy = false;
+        this.#lost(entry, why);
+      },
+    );
+    return entry;
+  }
+
+  #listed(entry: Entry, line: UpstreamConnection): void {
+    if (entry.ending.signal.aborted) return;
+    entry.line = line;
+    if (entry.account === SHARED && !entry.isRetired) this.#deps.onListed(line);
+  }
+
+  /** Skips a busy server: it may serve one request at a time and could not answer. */
+  #check(): void {
+    const entry = this.#entries.get(SHARED);
+    if (entry?.users === 0) void this.#look(entry);
+  }
+
+  /** Lists the tools again, which also shows whether the server is still there. Never rejects. */
+  #look(entry: Entry): Promise<void> {
+    const { line } = entry;
+    if (!line) return Promise.resolve();
+    entry.looking ??= this.#deps
+      .list(line)
+      .then((listed) => this.#listed(entry, { ...line, ...listed }))
+      .catch((why: unknown) => this.#lost(entry, why))
+      .finally(() => {
+        entry.looking = undefined;
+      });
+    return entry.looking;
+  }
+
+  #lost(entry: Entry, why: unknown): void {
+    const isCurrent = this.#entries.get(entry.account) === entry;
+    this.#retire(entry);
+    if (!isCurrent || entry.account !== SHARED) return;
+    if (why instanceof OAuthRequired || why instanceof AccountRequired) {
+      this.#deps.onAway(why, undefined);
+      return;
+    }
+    if (entry.line && Date.now() - entry.connectedAt > STEADY_MS) this.#failures = 0;
+    const wait = backoffMs(this.#failures, BACKOFF) * (0.5 + Math.random() / 2);
+    this.#failures += 1;
+    this.#deps.onAway(why, new Date(Date.now() + wait));
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.#connect(), wait).unref();
+  }
+
+  #rest(entry: Entry): void {
+    if (entry.isRetired) return void close(entry);
+    if (entry.account !== SHARED) entry.idle = setTimeout(() => this.#retire(entry), this.#limits.idleMs).unref();
+  }
+
+  /** Takes it out of use. It is closed when the calls under way have ended. */
+  #retire(entry: Entry): void {
+    if (this.#entries.get(entry.account) === entry) this.#entries.delete(entry.account);
+    if (entry.isRetired) return;
+    entry.isRetired = true;
+    clearTimeout(entry.idle);
+    if (entry.users === 0) void close(entry);
   }
 }
 
-const NEVER = new AbortController().signal;
+async function opened({ opening }: Entry): Promise<UpstreamConnection> {
+  const waited = new AbortController();
+  const late = delay(LONGEST_WAIT_MS, undefined, { ref: false, signal: waited.signal }).then(() => {
+    throw new Error('Connecting takes too long.');
+  });
+  try {
+    return await Promise.race([opening, late]);
+  } finally {
+    waited.abort();
+    late.catch(() => {});
+  }
+}
+
+/** Closes it once. Never rejects. */
+function close(entry: Entry): Promise<void> {
+  entry.closing ??= entry.opening.then(
+    ({ connection }) => connection.close(),
+    () => {},
+  );
+  return entry.closing;
+}

@@ -4,10 +4,10 @@ import { GUEST_SCOPES } from '../../core/access/scopes.ts';
 import { ToolError } from '../../core/errors.ts';
 import type { CatalogEntry } from '../../core/registry/catalog-index.ts';
 import { defineTool, READS, type Tool } from '../../core/registry/define-tool.ts';
+import type { UpstreamConnection } from './connection-pool.ts';
 import { questionsIn } from './elicitation.ts';
 import { LISTED, shownResource } from './extras.ts';
 import type { CallOptions } from './guest-tool.ts';
-import type { UpstreamConnection } from './personal-connections.ts';
 import { grantOf, labelOf } from './tool-definitions.ts';
 
 /** Runs the work for a call of the tool, over the connection that its caller uses. */

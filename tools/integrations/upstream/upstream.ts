@@ -10,7 +10,6 @@ import { ToolError } from '../../core/errors.ts';
 import type { LiveCatalog } from '../../core/registry/live-catalog.ts';
 import { CallsInFlight } from './calls-in-flight.ts';
 import type { Connection } from './connection.ts';
-import { ConnectionPool, type ConnectionPoolDeps } from './connection-pool.ts';
 import { pagesIn, questionsIn } from './elicitation.ts';
 import { type Extras, extraStates, NO_EXTRAS } from './extras.ts';
 import { toolError } from './failure.ts';
@@ -21,11 +20,12 @@ import { hashOfListing, type NameHolder, OfferedTools, toolStates } from './offe
 import { throttled } from './progress.ts';
 import type { Scrubber } from './text.ts';
 import { labelOf, shownName } from './tool-definitions.ts';
+import { UpstreamConnections, type UpstreamConnectionsDeps } from './upstream-connections.ts';
 
 export const MOST_CALLS = 64;
 
 /** What an integration needs from the server. */
-interface UpstreamServices extends ConnectionPoolDeps {
+interface UpstreamServices extends UpstreamConnectionsDeps {
   readonly catalog: LiveCatalog;
   /** Finds other tools with the integration's tool names. `approved`: also tools that are approved and not offered now. */
   takenBy(record: IntegrationRecord, approved: boolean): NameHolder;
@@ -47,14 +47,14 @@ export class Upstream {
   readonly #extras = new GuestExtras((tool, options, work) => this.#run(tool, options, work));
   #record: IntegrationRecord;
   readonly #calls = new CallsInFlight();
-  readonly #lines: ConnectionPool;
+  readonly #lines: UpstreamConnections;
   /** False before `start` and from `stop` on. A listing that comes later offers nothing. */
   #isRunning = false;
 
   constructor(record: IntegrationRecord, services: UpstreamServices) {
     this.#record = record;
     this.#services = services;
-    this.#lines = new ConnectionPool(this, services);
+    this.#lines = new UpstreamConnections(this, services);
   }
 
   get record(): IntegrationRecord {
@@ -83,10 +83,6 @@ export class Upstream {
       ...extraStates(this.#record, this.#lines.listed?.extras),
       listingHash: listing && hashOfListing(listing, this.#lines.listed?.extras),
     };
-  }
-
-  get isIdle(): boolean {
-    return this.#calls.count === 0;
   }
 
   onListed(): void {
@@ -119,7 +115,6 @@ export class Upstream {
     }
     await this.stop();
     this.#record = record;
-    this.#lines.forget();
     this.#offered.clear();
     this.#extras.clear();
     this.start();
