@@ -1,7 +1,7 @@
 import { isInputRequiredResult, ProtocolError } from '@modelcontextprotocol/client';
 import { type InputRequired, ToolError } from '../../core/errors.ts';
 import type { Questions } from '../../core/registry/call.ts';
-import { isSchemaObject } from './schema-references.ts';
+import { isSchemaObject } from './schema.ts';
 import { cleanText, type Scrubber } from './text.ts';
 
 const LONGEST_MESSAGE = 1000;

@@ -4,7 +4,7 @@ import type {
   PromptDefinition,
   ResourceDefinition,
 } from '../../../resources/integration.ts';
-import { isSchemaObject } from './schema-references.ts';
+import { isSchemaObject } from './schema.ts';
 import { cleanText, type Scrubber } from './text.ts';
 import { hashOf } from './tool-definitions.ts';
 

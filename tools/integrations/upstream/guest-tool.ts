@@ -6,7 +6,7 @@ import { GUEST_SCOPES } from '../../core/access/scopes.ts';
 import type { Progress, Questions } from '../../core/registry/call.ts';
 import { defineTool, type Tool } from '../../core/registry/define-tool.ts';
 import { declareJsonSchema, type JsonSchema } from '../../core/registry/json-schema.ts';
-import { isSchemaObject } from './schema-references.ts';
+import { isSchemaObject } from './schema.ts';
 import { grantOf, labelOf, shownName } from './tool-definitions.ts';
 import { inputCheck } from './validate-input.ts';
 

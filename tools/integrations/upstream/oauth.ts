@@ -1,6 +1,6 @@
 import { extractWWWAuthenticateParams } from '@modelcontextprotocol/client';
 import type { Fetch } from '../../core/outbound/fetch.ts';
-import { isSchemaObject } from './schema-references.ts';
+import { isSchemaObject } from './schema.ts';
 
 const ASK_MS = 5000;
 const LONGEST_ORIGIN = 200;

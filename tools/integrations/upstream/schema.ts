@@ -1,6 +1,5 @@
 import { canonicalize } from 'json-canonicalize';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
-import { isSchemaObject, referencesIn, repeatedName, resolve } from './schema-references.ts';
 import { cleanText } from './text.ts';
 
 /** Why a schema cannot be shown and checked. */
@@ -12,17 +11,32 @@ const LONGEST_TEXT = 1000;
 const LONGEST_PATTERN = 1000;
 
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
-
 /** The drafts that name themselves. A schema without a known draft is read as 2020-12. */
 const DIALECT = /^https?:\/\/json-schema\.org\/(?:draft-0[467]|draft\/20(?:19-09|20-12))\/schema#?$/;
+const ANCHOR = /^[A-Za-z_][\w.-]{0,99}$/;
+const WORD = /^[\w./+-]{1,100}$/;
+const POINTER = /^#(?:\/|$)/;
+/** Keywords that count beside `$ref` before 2019-09. */
+const BESIDE_REF = [
+  '$ref',
+  '$schema',
+  '$comment',
+  'title',
+  'description',
+  'definitions',
+  '$defs',
+  'default',
+  'examples',
+];
 
-/** The position in a schema, and the rules of its draft. */
 interface SchemaPosition {
   readonly depth: number;
   /** Lists in `items` are tuples, as before 2020-12. */
   readonly oldTuples: boolean;
   /** Keywords beside `$ref` are ignored, as before 2019-09. */
   readonly loneRefs: boolean;
+  /** The copies of all schemas that were read so far. */
+  readonly found: JsonSchema[];
 }
 
 type Reader = (value: unknown, place: SchemaPosition) => unknown;
@@ -33,31 +47,46 @@ type Reader = (value: unknown, place: SchemaPosition) => unknown;
  * @throws SchemaProblem
  */
 export function boundSchema(raw: unknown): JsonSchema {
-  const schema = readSchema(raw, placeOf(raw));
+  const named = isSchemaObject(raw) && typeof raw.$schema === 'string' && DIALECT.test(raw.$schema) ? raw.$schema : '';
+  const oldTuples = named !== '' && !named.includes('2020-12');
+  const found: JsonSchema[] = [];
+  const schema = readSchema(raw, { depth: 0, oldTuples, loneRefs: named.includes('/draft-0'), found });
   if (!isSchemaObject(schema)) throw new SchemaProblem('the schema is not an object');
-  const twice = repeatedName(schema);
-  if (twice !== undefined) throw new SchemaProblem(`two of its schemas have the name ${twice}`);
-  for (const reference of referencesIn(schema)) {
-    if (!isSchema(resolve(schema, reference)))
-      throw new SchemaProblem(`$ref ${cleanText(reference, 100)} leads nowhere`);
+  const anchors = new Set<string>();
+  for (const name of textsOf(found, ['$anchor', '$dynamicAnchor'])) {
+    if (anchors.has(name)) throw new SchemaProblem(`two of its schemas have the name ${name}`);
+    anchors.add(name);
+  }
+  for (const reference of textsOf(found, ['$ref', '$dynamicRef'])) {
+    const leads = POINTER.test(reference) ? isSchema(resolve(schema, reference)) : anchors.has(reference.slice(1));
+    if (!leads) throw new SchemaProblem(`$ref ${cleanText(reference, 100)} leads nowhere`);
   }
   if (JSON.stringify(schema).length > MOST_BYTES)
     throw new SchemaProblem(`the schema is larger than ${MOST_BYTES} bytes`);
   return schema;
 }
 
-function placeOf(raw: unknown): SchemaPosition {
-  const dialect =
-    isSchemaObject(raw) && typeof raw.$schema === 'string' && DIALECT.test(raw.$schema) ? raw.$schema : '';
-  return {
-    depth: 0,
-    oldTuples: dialect !== '' && !dialect.includes('2020-12'),
-    loneRefs: dialect.includes('/draft-0'),
-  };
+/** What a reference of the form `#/a/b` refers to. */
+export function resolve(root: JsonSchema, reference: string): unknown {
+  let at: unknown = root;
+  for (const part of reference.split('/').slice(1)) {
+    const step = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, step)) return undefined;
+    at = (at as JsonSchema)[step];
+  }
+  return POINTER.test(reference) ? at : undefined;
+}
+
+export function isSchemaObject(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isSchema(value: unknown): value is JsonSchema | boolean {
   return typeof value === 'boolean' || isSchemaObject(value);
+}
+
+function textsOf(schemas: readonly JsonSchema[], keywords: readonly string[]): string[] {
+  return schemas.flatMap((schema) => keywords.map((name) => schema[name])).filter((text) => typeof text === 'string');
 }
 
 function readSchema(raw: unknown, place: SchemaPosition): JsonSchema | boolean {
@@ -65,10 +94,12 @@ function readSchema(raw: unknown, place: SchemaPosition): JsonSchema | boolean {
   if (!isSchemaObject(raw)) throw new SchemaProblem('a schema in it is neither an object nor true or false');
   if (place.depth > DEEPEST) throw new SchemaProblem(`it nests deeper than ${DEEPEST} levels`);
   const read = Object.entries(inOneDialect(raw, place)).flatMap(([name, value]) => {
-    const kept = Object.hasOwn(keywords, name) ? keywords[name]?.(value, place) : undefined;
+    const kept = KEYWORDS.get(name)?.(value, place);
     return kept === undefined ? [] : [[name, kept]];
   });
-  return Object.fromEntries(read);
+  const copy: JsonSchema = Object.fromEntries(read);
+  place.found.push(copy);
+  return copy;
 }
 
 /** Rewrites keywords of older drafts in the form of 2020-12. */
@@ -85,43 +116,31 @@ function inOneDialect(raw: JsonSchema, { oldTuples, loneRefs }: SchemaPosition):
   return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) };
 }
 
-const BESIDE_REF = [
-  '$ref',
-  '$schema',
-  '$comment',
-  'title',
-  'description',
-  'definitions',
-  '$defs',
-  'default',
-  'examples',
-];
-
-function inside(place: SchemaPosition): SchemaPosition {
-  return { ...place, depth: place.depth + 1 };
-}
-
-const schema: Reader = (value, place) => readSchema(value, inside(place));
+const schema: Reader = (value, place) => readSchema(value, { ...place, depth: place.depth + 1 });
 
 const schemas: Reader = (value, place) => {
   if (!Array.isArray(value) || value.length === 0)
     throw new SchemaProblem('a list of schemas in it is not a list, or is empty');
-  return value.map((item) => readSchema(item, inside(place)));
+  return value.map((item) => schema(item, place));
 };
 
-const items: Reader = (value, place) => (Array.isArray(value) ? schemas(value, place) : schema(value, place));
+const names: Reader = (value) => {
+  if (!Array.isArray(value) || !value.every((name) => typeof name === 'string'))
+    throw new SchemaProblem('what it requires are not names');
+  return [...new Set(value)];
+};
 
-const schemaMap: Reader = (value, place) => mapOf(value, (item) => readSchema(item, inside(place)));
+const either =
+  (list: Reader): Reader =>
+  (value, place) =>
+    (Array.isArray(value) ? list : schema)(value, place);
 
-const nameMap: Reader = (value, place) => mapOf(value, (item) => names(item, place));
-
-const dependencies: Reader = (value, place) =>
-  mapOf(value, (item) => (Array.isArray(item) ? names(item, place) : readSchema(item, inside(place))));
-
-function mapOf(value: unknown, read: (item: unknown) => unknown): JsonSchema {
-  if (!isSchemaObject(value)) throw new SchemaProblem('the members of a schema in it are not an object');
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, read(item)]));
-}
+const mapOf =
+  (read: Reader): Reader =>
+  (value, place) => {
+    if (!isSchemaObject(value)) throw new SchemaProblem('the members of a schema in it are not an object');
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, read(item, place)]));
+  };
 
 const type: Reader = (value) => {
   const types = Array.isArray(value) ? value : [value];
@@ -130,26 +149,22 @@ const type: Reader = (value) => {
   return Array.isArray(value) ? [...new Set(types)] : value;
 };
 
-const names: Reader = (value) => {
-  if (!Array.isArray(value) || !value.every((name) => typeof name === 'string')) {
-    throw new SchemaProblem('what it requires are not names');
-  }
-  return [...new Set(value)];
-};
-
 const reference: Reader = (value) => {
-  if (typeof value === 'string' && (/^#(?:\/|$)/.test(value) || ANCHOR.test(value.slice(1)))) return value;
+  if (typeof value === 'string' && (POINTER.test(value) || ANCHOR.test(value.slice(1)))) return value;
   throw new SchemaProblem('it refers to something outside itself');
 };
 
-const ANCHOR = /^[A-Za-z_][\w.-]{0,99}$/;
 const anchor: Reader = (value) => {
   if (typeof value === 'string' && ANCHOR.test(value)) return value;
   throw new SchemaProblem('a name of a schema in it is not a name');
 };
 
-const dialect: Reader = (value, { depth }) =>
-  depth === 0 && typeof value === 'string' && DIALECT.test(value) ? value : undefined;
+const anyValue: Reader = (value, place) => {
+  if (place.depth > DEEPEST) throw new SchemaProblem(`a value in it nests deeper than ${DEEPEST} levels`);
+  const inner = { ...place, depth: place.depth + 1 };
+  if (Array.isArray(value)) return value.map((item) => anyValue(item, inner));
+  return isSchemaObject(value) ? mapOf(anyValue)(value, inner) : value;
+};
 
 const values: Reader = (value, place) => {
   if (!Array.isArray(value) || value.length === 0)
@@ -158,96 +173,56 @@ const values: Reader = (value, place) => {
   return [...read.values()];
 };
 
-/** These keywords only restrict or describe. Where their value is invalid, they are left out. */
-const text: Reader = (value) => (typeof value === 'string' ? cleanText(value, LONGEST_TEXT) : undefined);
-const number: Reader = (value) => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
-const positive: Reader = (value) =>
-  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : undefined;
-const count: Reader = (value) => (Number.isSafeInteger(value) && Number(value) >= 0 ? value : undefined);
-const flag: Reader = (value) => (typeof value === 'boolean' ? value : undefined);
-const word: Reader = (value) => (typeof value === 'string' && /^[\w./+-]{1,100}$/.test(value) ? value : undefined);
+/** For keywords that only restrict or describe: left out where their value is invalid. */
+const optional =
+  (isValid: (value: unknown, place: SchemaPosition) => boolean): Reader =>
+  (value, place) =>
+    isValid(value, place) ? value : undefined;
 
-const pattern: Reader = (value) => {
-  if (typeof value !== 'string' || value.length > LONGEST_PATTERN) return undefined;
+const isPattern = (value: unknown) => {
+  if (typeof value !== 'string' || value.length > LONGEST_PATTERN) return false;
   try {
     new RegExp(value, 'u');
-    return value;
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 };
 
 /** Members named by patterns. An invalid pattern is left out with its schema. */
 const patternMap: Reader = (value, place) => {
-  const read = schemaMap(value, place) as Record<string, unknown>; // made of entries
-  return Object.fromEntries(Object.entries(read).filter(([name]) => pattern(name, place) !== undefined));
+  const read = mapOf(schema)(value, place) as JsonSchema; // made of entries
+  return Object.fromEntries(Object.entries(read).filter(([name]) => isPattern(name)));
 };
 
-const anyValue: Reader = (value, place) => {
-  if (place.depth > DEEPEST) throw new SchemaProblem(`a value in it nests deeper than ${DEEPEST} levels`);
-  if (Array.isArray(value)) return value.map((item) => anyValue(item, inside(place)));
-  if (!isSchemaObject(value)) return value;
-  return mapOf(value, (item) => anyValue(item, inside(place)));
-};
+const READERS: readonly (readonly [keywords: string, Reader])[] = [
+  ['type', type],
+  ['title description $comment', (value) => (typeof value === 'string' ? cleanText(value, LONGEST_TEXT) : undefined)],
+  ['properties dependentSchemas $defs definitions', mapOf(schema)],
+  ['patternProperties', patternMap],
+  ['required', names],
+  ['dependentRequired', mapOf(names)],
+  ['dependencies', mapOf(either(names))],
+  ['items', either(schemas)],
+  ['prefixItems allOf anyOf oneOf', schemas],
+  ['additionalProperties unevaluatedProperties propertyNames contains contentSchema', schema],
+  ['additionalItems unevaluatedItems not if then else', schema],
+  ['enum examples', values],
+  ['const default', anyValue],
+  ['minimum maximum exclusiveMinimum exclusiveMaximum', optional(Number.isFinite)],
+  ['multipleOf', optional((value) => Number.isFinite(value) && Number(value) > 0)],
+  ['minLength maxLength minItems maxItems', optional(isCount)],
+  ['minProperties maxProperties minContains maxContains', optional(isCount)],
+  ['uniqueItems deprecated readOnly writeOnly', optional((value) => typeof value === 'boolean')],
+  ['format contentEncoding contentMediaType', optional((value) => typeof value === 'string' && WORD.test(value))],
+  ['pattern', optional(isPattern)],
+  ['$schema', optional((value, { depth }) => depth === 0 && typeof value === 'string' && DIALECT.test(value))],
+  ['$anchor $dynamicAnchor', anchor],
+  ['$ref $dynamicRef', reference],
+];
 
-const keywords: Readonly<Record<string, Reader>> = {
-  type,
-  title: text,
-  description: text,
-  properties: schemaMap,
-  patternProperties: patternMap,
-  required: names,
-  additionalProperties: schema,
-  unevaluatedProperties: schema,
-  propertyNames: schema,
-  dependentRequired: nameMap,
-  dependentSchemas: schemaMap,
-  dependencies,
-  minProperties: count,
-  maxProperties: count,
-  items,
-  additionalItems: schema,
-  prefixItems: schemas,
-  unevaluatedItems: schema,
-  contains: schema,
-  minContains: count,
-  maxContains: count,
-  minItems: count,
-  maxItems: count,
-  uniqueItems: flag,
-  enum: values,
-  const: anyValue,
-  default: anyValue,
-  examples: values,
-  minimum: number,
-  maximum: number,
-  exclusiveMinimum: number,
-  exclusiveMaximum: number,
-  multipleOf: positive,
-  minLength: count,
-  maxLength: count,
-  pattern,
-  format: word,
-  contentEncoding: word,
-  contentMediaType: word,
-  contentSchema: schema,
-  allOf: schemas,
-  anyOf: schemas,
-  oneOf: schemas,
-  not: schema,
-  if: schema,
-  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-  then: schema,
-  else: schema,
-  $schema: dialect,
-  $comment: text,
-  $anchor: anchor,
-  $dynamicAnchor: anchor,
-  $ref: reference,
-  $dynamicRef: reference,
-  $defs: schemaMap,
-  definitions: schemaMap,
-  deprecated: flag,
-  readOnly: flag,
-  writeOnly: flag,
-};
+const KEYWORDS = new Map(READERS.flatMap(([keywords, read]) => keywords.split(' ').map((name) => [name, read])));
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}

@@ -3,8 +3,7 @@ import { canonicalize } from 'json-canonicalize';
 import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
 import { GUEST_GRANT } from '../../core/access/scopes.ts';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
-import { boundSchema, SchemaProblem } from './schema.ts';
-import { isSchemaObject } from './schema-references.ts';
+import { boundSchema, isSchemaObject, SchemaProblem } from './schema.ts';
 import { cleanText, type Scrubber } from './text.ts';
 
 /** The longest name of a tool on this server. Model providers accept no longer names. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
 import { unknownMemberAt } from '../../core/registry/validate.ts';
 import { validationMessage } from '../../core/registry/validation-messages.ts';
-import { isSchemaObject, resolve } from './schema-references.ts';
+import { isSchemaObject, resolve } from './schema.ts';
 
 /** A schema of more parts, with what it refers to, is not checked here. */
 const MOST_PARTS = 1000;
