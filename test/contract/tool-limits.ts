@@ -40,10 +40,11 @@ import * as links from '../../tools/integrations/accounts/links.ts';
 import * as integrations from '../../tools/integrations/target.ts';
 import * as connection from '../../tools/integrations/upstream/connection.ts';
 import * as pool from '../../tools/integrations/upstream/connection-pool.ts';
-import * as progress from '../../tools/integrations/upstream/progress.ts';
-import * as pages from '../../tools/integrations/upstream/raw-pages.ts';
+import * as pages from '../../tools/integrations/upstream/list-tools.ts';
 import * as foreignSchema from '../../tools/integrations/upstream/schema.ts';
 import * as definitions from '../../tools/integrations/upstream/tool-definitions.ts';
+import * as transport from '../../tools/integrations/upstream/transport.ts';
+import * as progress from '../../tools/integrations/upstream/upstream.ts';
 import * as upstream from '../../tools/integrations/upstream/upstream.ts';
 import * as models from '../../tools/models/models.ts';
 import * as providerFetch from '../../tools/models/provider-fetch.ts';
@@ -181,7 +182,7 @@ export const toolLimits: Limits = {
     ],
     [
       'an answer',
-      `${bytes(connection.MOST_BYTES)}, ${count(answers.MOST_MEMBERS)} members, ${answers.DEEPEST} levels; the first ${progress.FREELY} progress reports, then one in ${time(progress.EVERY_MS)}`,
+      `${bytes(transport.MOST_BYTES)}, ${count(answers.MOST_MEMBERS)} members, ${answers.DEEPEST} levels; the first ${progress.FREELY} progress reports, then one in ${time(progress.EVERY_MS)}`,
     ],
     [
       'connections of persons',

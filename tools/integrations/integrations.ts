@@ -17,11 +17,9 @@ import type { ServerFacts, SteppingContext } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { endAccountsOf } from './accounts/end-accounts.ts';
-import { requireAuth, withChange } from './auth-input.ts';
 import { authOf } from './auth-mode.ts';
 import { showIntegration, summarise } from './integration-view.ts';
-import { startsProgram } from './program-start.ts';
-import { sealedMembers } from './sealed-members.ts';
+import { requireAuth, sealedMembers, withChange } from './sealed-members.ts';
 import {
   MOST_INTEGRATIONS,
   prefixFrom,
@@ -32,6 +30,7 @@ import {
   requireOperator,
   requireOwnSecrets,
   requireTarget,
+  startsProgram,
   takenNames,
 } from './target.ts';
 import { shownName } from './upstream/tool-definitions.ts';

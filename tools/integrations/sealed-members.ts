@@ -1,7 +1,9 @@
-import { type IntegrationRecord, SECRET_MASK } from '../../resources/integration.ts';
+import type { Issue } from '../../resources/error.ts';
+import { type IntegrationAuth, type IntegrationRecord, SECRET_MASK } from '../../resources/integration.ts';
 import { ToolError } from '../core/errors.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
-import { sealedOAuth } from './auth-input.ts';
+import { clientSecretContext } from './accounts/authorize-account.ts';
+import { isOAuth } from './auth-mode.ts';
 import { moves, type Secrets, type TargetInput } from './target.ts';
 import { secretContext } from './upstream/upstreams.ts';
 
@@ -53,4 +55,76 @@ function noSecret(member: string, name: string): never {
   throw new ToolError('invalid_input', `${member}.${name}: ${message}`, {
     issues: [{ path: `${member}.${name}`, message }],
   });
+}
+
+type OAuth = NonNullable<IntegrationRecord['oauth']>;
+
+interface AuthInput {
+  readonly headers?: Readonly<Record<string, string>> | null | undefined;
+  readonly auth?: IntegrationAuth | null | undefined;
+  readonly oauth?: OAuth | null | undefined;
+}
+
+/** Checks that the members fit together. @throws ToolError that names those that do not */
+export function requireAuth({ headers, auth, oauth }: AuthInput): void {
+  const names = Object.keys(headers ?? {});
+  const issues: Issue[] = [];
+  if (auth === 'none' && names.length > 0) {
+    issues.push({
+      path: 'headers',
+      message: 'Auth "none" takes none; leave them out or give auth "headers".',
+    });
+  }
+  const own = names.find((name) => name.toLowerCase() === 'authorization');
+  if (isOAuth(auth) && own !== undefined) {
+    issues.push({ path: `headers.${own}`, message: 'Comes from the account with this auth; leave it out.' });
+  }
+  if (oauth && !isOAuth(auth)) {
+    issues.push({
+      path: 'oauth',
+      message: 'Is for auth "oauth-shared" and "oauth-per-person"; leave it out or give one of them.',
+    });
+  }
+  if (oauth?.clientSecret !== undefined && oauth.clientId === undefined) {
+    issues.push({ path: 'oauth.clientId', message: 'Is required with the secret; give the id of the client.' });
+  }
+  if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
+}
+
+/** The members as they will be. */
+export function withChange(
+  { headers, auth, oauth }: Pick<IntegrationRecord, 'headers' | 'auth' | 'oauth'>,
+  change: AuthInput,
+): AuthInput {
+  return {
+    headers: change.headers === undefined ? headers : change.headers,
+    auth: change.auth === undefined ? auth : change.auth,
+    oauth: change.oauth === undefined ? oauth : change.oauth,
+  };
+}
+
+/**
+ * The members to store, with the secret encrypted. A secret given as the mask keeps its stored value, and goes to no other provider and for
+ * no other server than it was given for. @throws ToolError
+ */
+function sealedOAuth(
+  id: string,
+  given: OAuth,
+  { current, box, moves }: { readonly current?: OAuth | undefined; readonly box: SecretBox; readonly moves: boolean },
+): OAuth {
+  const { clientSecret, ...others } = given;
+  if (clientSecret === undefined) return others;
+  if (clientSecret !== SECRET_MASK) return { ...others, clientSecret: box.seal(clientSecret, clientSecretContext(id)) };
+  if (current?.clientSecret === undefined)
+    throw refusal(`There is no stored value for ${SECRET_MASK} to keep; give the value itself.`);
+  const issuer = others.issuer ?? current.issuer;
+  if (moves || current.clientId !== others.clientId || current.issuer !== issuer) {
+    throw refusal('Was given for another server, client or issuer; give it again.');
+  }
+  return { ...others, clientSecret: current.clientSecret, ...(issuer !== undefined && { issuer }) };
+}
+
+function refusal(message: string): ToolError {
+  const path = 'oauth.clientSecret';
+  return new ToolError('invalid_input', `${path}: ${message}`, { issues: [{ path, message }] });
 }

@@ -144,3 +144,16 @@ export function prefixFrom(name: string, fail: Fail<never>): string {
   const message = 'Give one: the name has no letters from a to z to make it from.';
   throw fail('invalid_input', `toolPrefix: ${message}`, { issues: [{ path: 'toolPrefix', message }] });
 }
+
+type ProgramChange = Pick<IntegrationRecord, 'id'> & {
+  readonly [Member in 'command' | 'args' | 'env' | 'enabled']?: unknown;
+};
+
+/** Whether the change starts a program, or decides which one is started with what. */
+export async function startsProgram(
+  { id, command, args, env, enabled }: ProgramChange,
+  { integrations }: Pick<Readers, 'integrations'>,
+): Promise<boolean> {
+  if (command === undefined && args === undefined && env === undefined && enabled !== true) return false;
+  return (await integrations.get(id))?.transport === 'stdio';
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { limitBody, limitEvents } from '../../../tools/core/outbound/limits.ts';
-import { LineReader } from '../../../tools/integrations/upstream/line-reader.ts';
+import { LineReader } from '../../../tools/integrations/upstream/stdio-transport.ts';
 import { cleanText, Scrubber } from '../../../tools/integrations/upstream/text.ts';
 import { workMs } from '../../support/processor-time.ts';
 import { anyCharacter, fc } from '../../support/property.ts';

@@ -1,7 +1,6 @@
 import { type AuthProvider, InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { Fetch } from '../../core/outbound/fetch.ts';
-import { AccountRequired } from './account-required.ts';
-import type { AccountTokens } from './account-tokens.ts';
+import { AccountRequired, type AccountTokens } from './account-tokens.ts';
 
 /** Gives a connection the tokens of one account, and new ones when the server refuses those. */
 export class AccountAuth implements AuthProvider {

@@ -3,10 +3,9 @@ import type { IntegrationAccountRecord } from '../../../resources/integration-ac
 import type { Store } from '../../../store/port.ts';
 import { ToolError } from '../../core/errors.ts';
 import type { SecretBox } from '../../core/sealing/secrets.ts';
-import { AccountRequired } from './account-required.ts';
 import { type AccountSecrets, openAccount, sealAccount } from './account-secrets.ts';
 import { endOf } from './authorize-account.ts';
-import { withOAuthFetch } from './oauth-fetch.ts';
+import { withOAuthFetch } from './revocation.ts';
 
 interface TokenParts {
   readonly store: Store;
@@ -140,3 +139,14 @@ const FINAL: ReadonlySet<string> = new Set([
   OAuthErrorCode.InvalidClient,
   OAuthErrorCode.UnauthorizedClient,
 ]);
+
+/** There is no account, or it has to be connected again. */
+export class AccountRequired extends Error {
+  /** Scopes that the server asks for, besides those of the account. */
+  readonly scopes: readonly string[];
+
+  constructor(scopes: readonly string[] = []) {
+    super('It wants an account; connect_integration gives a link to connect one.');
+    this.scopes = scopes;
+  }
+}

@@ -16,9 +16,14 @@ import {
   sealFlow,
 } from './account-secrets.ts';
 import { AccountTokens } from './account-tokens.ts';
-import { type AuthorizeDeps, beginFlow, finishFlow } from './authorize-account.ts';
+import {
+  type AuthorizeDeps,
+  beginFlow,
+  type ClientIdentity,
+  finishFlow,
+  metadataDocument,
+} from './authorize-account.ts';
 import { endAccountsOf } from './end-accounts.ts';
-import { type ClientIdentity, metadataDocument } from './flow-provider.ts';
 import { CALLBACK_PATH, CLIENT_PATH, findLink, insertLink, isAccepted, LINK_MS, type NewLink } from './links.ts';
 import { revokeTokens } from './revocation.ts';
 

@@ -3,8 +3,8 @@ import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
 import { isPerPerson } from '../auth-mode.ts';
 import { labelOf } from '../upstream/tool-definitions.ts';
-import type { AccountRequired } from './account-required.ts';
 import { hashOf } from './account-secrets.ts';
+import type { AccountRequired } from './account-tokens.ts';
 import type { IntegrationAccounts } from './accounts.ts';
 import { holderOf, mayConnect } from './holder.ts';
 

@@ -1,6 +1,6 @@
 import { selectClientAuthMethod } from '@modelcontextprotocol/client';
+import { createFetch, type Fetch } from '../../core/outbound/fetch.ts';
 import type { AccountSecrets } from './account-secrets.ts';
-import { withOAuthFetch } from './oauth-fetch.ts';
 
 /** Ends the tokens at their provider (RFC 7009), where it has an endpoint for that. Whether it did. */
 export async function revokeTokens(secrets: AccountSecrets, privateAddresses: boolean): Promise<boolean> {
@@ -40,4 +40,26 @@ function requestOf({ client, discovery }: AccountSecrets, body: URLSearchParams)
 function revocationEndpoint({ discovery }: AccountSecrets): unknown {
   const metadata: object = discovery.authorizationServerMetadata ?? {};
   return 'revocation_endpoint' in metadata ? metadata.revocation_endpoint : undefined;
+}
+
+const MOST_BYTES = 256 * 1024;
+const LONGEST_MS = 20_000;
+
+/** Runs the work with a `fetch` for the documents and endpoints of providers: guarded as that of integrations, and with a deadline for each. */
+export async function withOAuthFetch<Result>(
+  privateAddresses: boolean,
+  work: (fetch: Fetch) => Promise<Result>,
+): Promise<Result> {
+  const { fetch, close } = createFetch({ privateAddresses, mostBytes: MOST_BYTES });
+  const guarded: Fetch = (url, { body, headers, ...init } = {}) => {
+    const deadline = AbortSignal.timeout(LONGEST_MS);
+    const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
+    const text = body instanceof URLSearchParams ? body.toString() : body;
+    return fetch(url, { ...init, ...(headers && { headers }), ...(text && { body: text }), signal });
+  };
+  try {
+    return await work(guarded);
+  } finally {
+    close();
+  }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../../store/backoff.ts';
 import { ToolError } from '../../core/errors.ts';
-import { AccountRequired } from '../accounts/account-required.ts';
+import { AccountRequired } from '../accounts/account-tokens.ts';
 import type { Connection, ConnectOptions } from './connection.ts';
 import type { ListedTools } from './list-tools.ts';
 import { OAuthRequired } from './oauth.ts';

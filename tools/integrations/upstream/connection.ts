@@ -1,48 +1,29 @@
 import {
   type CallToolRequestOptions,
   CLIENT_CAPABILITIES_META_KEY,
-  type Client,
+  Client,
   isInputRequiredResult,
+  type JsonSchemaValidator,
   SdkError,
   SdkErrorCode,
+  type ServerCapabilities,
   StreamableHTTPClientTransport,
   type Tool as UpstreamTool,
   withInputRequired,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { createFetch } from '../../core/outbound/fetch.ts';
 import type { Questions } from '../../core/registry/call.ts';
 import { outgoingTrace } from '../../core/telemetry/span.ts';
-import type { Telemetry } from '../../core/telemetry/telemetry.ts';
-import { type AccountAuth, accountRequiredBy } from '../accounts/account-auth.ts';
-import { clientFor } from './client.ts';
-import type { CallOptions } from './guest-tool.ts';
-import { askOAuth } from './oauth.ts';
-import { type ObservedMethod, observedRequest } from './observed-request.ts';
-import { allPages, LISTS, onePage, type RawPage } from './raw-pages.ts';
-import { type StdioTarget, StdioTransport } from './stdio-transport.ts';
-import type { Watchdog } from './watchdog.ts';
+import { observed, type Telemetry } from '../../core/telemetry/telemetry.ts';
+import type { CallOptions } from './offered-tools.ts';
+import { ConnectionFailure, type Line, lineTo, type Target, type TransportOptions } from './transport.ts';
 
-/** The largest message of a server, in bytes. */
-export const MOST_BYTES = 1024 * 1024;
 /** Long enough for a program that must be downloaded before it runs. */
 const CONNECT_MS = 60_000;
 /** The longest call, also where the server keeps reporting progress. */
 export const LONGEST_CALL_MS = 15 * 60_000;
 
-interface HttpTarget {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The account whose tokens the server gets. */
-  readonly account?: AccountAuth;
-}
-
-/** How to reach a server, with its secrets decrypted. */
-export type Target = { readonly stdio: StdioTarget } | { readonly http: HttpTarget };
-
-export interface ConnectOptions {
-  readonly privateAddresses: boolean;
-  readonly watchdog: Watchdog;
+export interface ConnectOptions extends TransportOptions {
   readonly client: { readonly name: string; readonly version: string };
   readonly telemetry: Telemetry;
   /** The server answered `initialize` before, so newer revisions are not tried. */
@@ -66,6 +47,24 @@ interface Request {
   readonly timeoutMs: number;
 }
 
+/** The lists of a server: the method, and the member of its answer that holds the items. */
+export const LISTS = {
+  tools: { method: 'tools/list', member: 'tools' },
+  prompts: { method: 'prompts/list', member: 'prompts' },
+  resources: { method: 'resources/list', member: 'resources' },
+  templates: { method: 'resources/templates/list', member: 'resourceTemplates' },
+} as const;
+export type List = (typeof LISTS)[keyof typeof LISTS];
+
+interface RawPage {
+  readonly items: readonly unknown[];
+  readonly nextCursor: string | undefined;
+}
+
+interface PageRequest extends Request {
+  readonly cursor: string | undefined;
+}
+
 interface Asking {
   readonly questions: Questions | undefined;
 }
@@ -73,25 +72,6 @@ interface Asking {
 interface PromptCall {
   readonly name: string;
   readonly input: object;
-}
-
-/** Why a connection could not be made, or ended. Includes what the program wrote last. */
-export class ConnectionFailure extends Error {
-  readonly wrote: string;
-
-  constructor(cause: unknown, { transport }: Line) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
-    this.wrote = transport instanceof StdioTransport ? transport.stderr.trim() : '';
-  }
-}
-
-/** The transport to a server. */
-interface Line {
-  readonly transport: StdioTransport | StreamableHTTPClientTransport;
-  /** Why the server refuses everybody, or this account, where that can be found out. */
-  refusal(signal: AbortSignal, error: unknown): Promise<Error | undefined>;
-  /** Releases what the transport does not release by itself. */
-  release(): void;
 }
 
 /** What its measures need to know. */
@@ -156,27 +136,17 @@ export class Connection {
     return this.#client.getServerVersion();
   }
 
-  /** The tools that the server lists, unchanged. Of an endless list, the beginning. */
-  async list(timeoutMs: number): Promise<unknown[]> {
-    return this.#client.getServerCapabilities()?.tools ? allPages(this.#client, LISTS.tools, timeoutMs) : [];
+  get offers(): ServerCapabilities {
+    return this.#client.getServerCapabilities() ?? {};
   }
 
-  get hasPrompts(): boolean {
-    return this.#client.getServerCapabilities()?.prompts !== undefined;
-  }
-
-  get hasResources(): boolean {
-    return this.#client.getServerCapabilities()?.resources !== undefined;
-  }
-
-  listExtras(what: 'prompts' | 'templates', timeoutMs: number): Promise<unknown[]> {
-    if (what === 'prompts') return allPages(this.#client, LISTS.prompts, timeoutMs);
-    return allPages(this.#client, LISTS.templates, timeoutMs);
-  }
-
-  /** One page of what the server lists to this account. */
-  listResources({ cursor, signal, timeoutMs }: Request & { readonly cursor: string | undefined }): Promise<RawPage> {
-    return onePage(this.#client, LISTS.resources, { cursor, signal, timeoutMs });
+  /** One page of a list, with its items unchanged. */
+  async page({ method, member }: List, { cursor, signal, timeoutMs }: PageRequest): Promise<RawPage> {
+    const request = { method, params: cursor === undefined ? {} : { cursor } };
+    const schema = z.looseObject({ [member]: z.array(z.unknown()), nextCursor: z.string().optional() });
+    const page = await this.#client.request(request, schema, { signal, timeout: timeoutMs });
+    // The schema says so, by a name that the compiler does not know.
+    return { items: page[member] as unknown[], nextCursor: page.nextCursor as string | undefined };
   }
 
   readResource({ uri, questions, ...options }: Request & Asking & { readonly uri: string }): Promise<unknown> {
@@ -222,9 +192,16 @@ export class Connection {
     return result;
   }
 
-  #observe<Result extends object>(method: ObservedMethod, target: string | undefined, work: () => Promise<Result>) {
+  /** Sends a request, measured and, where there is a span around it, traced. */
+  #observe<Result extends object>(
+    method: ObservedRequest['method'],
+    target: string | undefined,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
     const { telemetry, url } = this.#observing;
-    return observedRequest(telemetry, { method, target, url, protocolVersion: this.protocolVersion }, work);
+    const asked = { method, target, url, protocolVersion: this.protocolVersion };
+    const isError = (result: Result) => ('isError' in result && result.isError === true ? 'tool_error' : undefined);
+    return observed(telemetry.measures.upstreamSeconds, [method], () => spanOf(asked), work, isError);
   }
 
   /**
@@ -257,36 +234,60 @@ export class Connection {
   }
 }
 
-/** The parts of a target that nobody may see. */
-export function secretsOf(target: Target): string[] {
-  if ('stdio' in target) return Object.values(target.stdio.env);
-  const { headers, account } = target.http;
-  return [...Object.values(headers), ...(account?.seen ?? [])];
-}
-
 function endedByProbe(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed;
 }
 
-function lineTo(target: Target, { privateAddresses, watchdog }: ConnectOptions): Line {
-  if ('stdio' in target) {
-    return {
-      transport: new StdioTransport(target.stdio, MOST_BYTES, watchdog),
-      refusal: async () => undefined,
-      release() {},
-    };
-  }
-  const { url, headers, account } = target.http;
-  const { fetch, challenge, close } = createFetch({ privateAddresses, mostBytes: MOST_BYTES });
-  const transport = new StreamableHTTPClientTransport(new URL(url), {
-    fetch: account?.watch(fetch) ?? fetch,
-    requestInit: { headers: { ...headers } },
-    ...(account && { authProvider: account }),
+const PROBE_MS = 20_000;
+
+interface ClientOptions {
+  readonly client: { readonly name: string; readonly version: string };
+  onToolsChanged(): void;
+}
+
+/** A client of the SDK that asks for the newest revision first. */
+export function clientFor({ client, onToolsChanged }: ClientOptions): Client {
+  return new Client(client, {
+    capabilities: {},
+    versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_MS } },
+    inputRequired: { autoFulfill: false },
+    // Answers are passed on unchecked, because compiling a schema from an untrusted server is too risky.
+    jsonSchemaValidator: { getValidator: takeAnything },
+    listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } },
   });
+}
+
+function takeAnything<T>(): JsonSchemaValidator<T> {
+  // Nothing relies on the type of the data.
+  return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
+}
+
+interface ObservedRequest {
+  readonly method: 'tools/call' | 'resources/read' | 'prompts/get';
+  /** The tool or prompt, by its name there. */
+  readonly target: string | undefined;
+  readonly protocolVersion: string | undefined;
+  /** Absent for a program. */
+  readonly url: string | undefined;
+}
+
+function spanOf({ method, target, protocolVersion, url }: ObservedRequest) {
+  const { hostname, port, protocol } = url === undefined ? NO_ADDRESS : new URL(url);
+  const usual = protocol === 'https:' ? 443 : 80;
   return {
-    transport,
-    refusal: async (signal, error) =>
-      account ? accountRequiredBy(error) : askOAuth(new URL(url), headers, { fetch, challenge: challenge(), signal }),
-    release: close,
+    name: target === undefined ? method : `${method} ${target}`,
+    kind: 'client' as const,
+    attributes: {
+      'mcp.method.name': method,
+      'mcp.protocol.version': protocolVersion,
+      'gen_ai.operation.name': method === 'tools/call' ? 'execute_tool' : undefined,
+      'gen_ai.tool.name': method === 'tools/call' ? target : undefined,
+      'gen_ai.prompt.name': method === 'prompts/get' ? target : undefined,
+      'network.transport': url === undefined ? 'pipe' : 'tcp',
+      'server.address': hostname,
+      'server.port': hostname === undefined ? undefined : Number(port || usual),
+    },
   };
 }
+
+const NO_ADDRESS = { hostname: undefined, port: undefined, protocol: undefined };

@@ -4,10 +4,11 @@ import { GUEST_SCOPES } from '../../core/access/scopes.ts';
 import { ToolError } from '../../core/errors.ts';
 import type { CatalogEntry } from '../../core/registry/catalog-index.ts';
 import { defineTool, READS, type Tool } from '../../core/registry/define-tool.ts';
+import { LISTS } from './connection.ts';
 import type { UpstreamConnection } from './connection-pool.ts';
-import { questionsIn } from './elicitation.ts';
 import { LISTED, shownResource } from './extras.ts';
-import type { CallOptions } from './guest-tool.ts';
+import { questionsIn } from './failure.ts';
+import type { CallOptions } from './offered-tools.ts';
 import { grantOf, labelOf } from './tool-definitions.ts';
 
 /** Runs the work for a call of the tool, over the connection that its caller uses. */
@@ -121,7 +122,7 @@ function listTool(integration: Integration, run: RunCall): Tool {
     handler: async ({ cursor }: { readonly cursor?: string | undefined }, options: CallOptions) => {
       if (!(integration.approvedResources ?? []).some(({ uriTemplate }) => uriTemplate === LISTED)) return NOTHING;
       return run(tool, options, async ({ connection, scrubber }, { signal }) => {
-        const page = await connection.listResources({ cursor, signal, timeoutMs: LIST_MS });
+        const page = await connection.page(LISTS.resources, { cursor, signal, timeoutMs: LIST_MS });
         const resources = page.items.slice(0, LARGEST_PAGE).flatMap((item) => shownResource(item, scrubber));
         return { resources, nextCursor: page.nextCursor ?? null };
       });

@@ -1,6 +1,6 @@
 import type { Tool as UpstreamTool } from '@modelcontextprotocol/client';
 import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, LISTS, type List } from './connection.ts';
 import { type Extras, LISTED, NO_EXTRAS, readPrompts, readTemplates } from './extras.ts';
 import type { Scrubber } from './text.ts';
 import { type Listing, readListing } from './tool-definitions.ts';
@@ -20,7 +20,8 @@ export async function listTools(
   { timeoutMs, toolPrefix }: IntegrationRecord,
   scrubber: Scrubber,
 ): Promise<ListedTools> {
-  const raw = await connection.list(Math.max(LIST_MS, timeoutMs));
+  const { tools } = connection.offers;
+  const raw = tools ? await allPages(connection, LISTS.tools, Math.max(LIST_MS, timeoutMs)) : [];
   const listing = readListing(raw, toolPrefix, scrubber);
   const names = new Set(listing.definitions.map(({ name }) => name));
   // Each name was read from an object with a schema. Of several tools with the same name, the first counts.
@@ -33,14 +34,30 @@ export async function listTools(
 
 /** A server that cannot list what it declares keeps its tools. */
 async function extrasOver(connection: Connection, scrubber: Scrubber, timeoutMs: number): Promise<Extras> {
-  const { hasPrompts, hasResources } = connection;
-  const ask = (what: 'prompts' | 'templates') => connection.listExtras(what, timeoutMs).catch(() => []);
-  const prompts = hasPrompts ? readPrompts(await ask('prompts'), scrubber) : [];
-  if (!hasResources) return { ...NO_EXTRAS, prompts };
+  const ask = (list: List) => allPages(connection, list, timeoutMs).catch(() => []);
+  const prompts = connection.offers.prompts ? readPrompts(await ask(LISTS.prompts), scrubber) : [];
+  if (!connection.offers.resources) return { ...NO_EXTRAS, prompts };
   return {
     prompts,
-    resources: [{ uriTemplate: LISTED, hash: LISTED }, ...readTemplates(await ask('templates'), scrubber)],
+    resources: [{ uriTemplate: LISTED, hash: LISTED }, ...readTemplates(await ask(LISTS.templates), scrubber)],
   };
+}
+
+export const MOST_PAGES = 20;
+const MOST_LISTED = 1000;
+
+/** The whole list. Of an endless one, the beginning. */
+async function allPages(connection: Connection, list: List, timeoutMs: number): Promise<unknown[]> {
+  const items: unknown[] = [];
+  const signal = AbortSignal.timeout(timeoutMs);
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES && items.length < MOST_LISTED; page++) {
+    const listed = await connection.page(list, { cursor, signal, timeoutMs });
+    items.push(...listed.items);
+    if (listed.nextCursor === undefined || listed.nextCursor === cursor) return items;
+    cursor = listed.nextCursor;
+  }
+  return items.slice(0, MOST_LISTED);
 }
 
 /** The tool, if the server lists it in this form. */

@@ -2,16 +2,17 @@ import type { IntegrationRecord, IntegrationStatus } from '../../../resources/in
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
 import { accountRequiredBy } from '../accounts/account-auth.ts';
-import { AccountRequired } from '../accounts/account-required.ts';
+import { AccountRequired } from '../accounts/account-tokens.ts';
 import { holderOf } from '../accounts/holder.ts';
 import { isPerPerson, takesAccounts } from '../auth-mode.ts';
-import { Connection, ConnectionFailure, type ConnectOptions, secretsOf, type Target } from './connection.ts';
+import { Connection, type ConnectOptions } from './connection.ts';
 import { ConnectionPool, type OpenOptions, SHARED, type UpstreamConnection } from './connection-pool.ts';
 import { errorText, failureOf } from './failure.ts';
 import { type ListedTools, listTools } from './list-tools.ts';
 import { OAuthRequired } from './oauth.ts';
 import { Scrubber } from './text.ts';
 import { labelOf } from './tool-definitions.ts';
+import { ConnectionFailure, secretsOf, type Target } from './transport.ts';
 
 /** What the connections of an integration need from the server. */
 export interface UpstreamConnectionsDeps

@@ -7,17 +7,22 @@ import type {
 } from '../../../resources/integration.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
+import type { Progress } from '../../core/registry/call.ts';
+import type { Tool } from '../../core/registry/define-tool.ts';
 import type { LiveCatalog } from '../../core/registry/live-catalog.ts';
-import { CallsInFlight } from './calls-in-flight.ts';
 import type { Connection } from './connection.ts';
-import { pagesIn, questionsIn } from './elicitation.ts';
 import { type Extras, extraStates, NO_EXTRAS } from './extras.ts';
-import { toolError } from './failure.ts';
+import { pagesIn, questionsIn, toolError } from './failure.ts';
 import { GuestExtras, type RunCall } from './guest-extras.ts';
-import type { CallOptions, ToolContent } from './guest-tool.ts';
 import { listedTool } from './list-tools.ts';
-import { hashOfListing, type NameHolder, OfferedTools, toolStates } from './offered-tools.ts';
-import { throttled } from './progress.ts';
+import {
+  type CallOptions,
+  hashOfListing,
+  type NameHolder,
+  OfferedTools,
+  type ToolContent,
+  toolStates,
+} from './offered-tools.ts';
 import type { Scrubber } from './text.ts';
 import { labelOf, shownName } from './tool-definitions.ts';
 import { UpstreamConnections, type UpstreamConnectionsDeps } from './upstream-connections.ts';
@@ -223,3 +228,48 @@ export class Upstream {
 
 /** A change of one of these members needs a new connection. */
 const TARGET = ['toolPrefix', 'command', 'args', 'env', 'url', 'headers', 'auth', 'oauth', 'enabled'] as const;
+
+/** The calls of an integration that are under way. A call ends when its tool is no longer offered as it was when the call began. */
+export class CallsInFlight {
+  readonly #calls = new Map<AbortController, Tool>();
+
+  get count(): number {
+    return this.#calls.size;
+  }
+
+  /** Runs the work with a signal that aborts with the other signal or with the error of `endUnless`. Throws the error of `endUnless` where that ended it. */
+  async run<Result>(
+    tool: Tool,
+    other: AbortSignal | undefined,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const ending = new AbortController();
+    this.#calls.set(ending, tool);
+    try {
+      return await work(other ? AbortSignal.any([other, ending.signal]) : ending.signal);
+    } catch (thrown) {
+      throw ending.signal.aborted ? ending.signal.reason : thrown;
+    } finally {
+      this.#calls.delete(ending);
+    }
+  }
+
+  endUnless(isOffered: (tool: Tool) => boolean, why: () => ToolError): void {
+    for (const [ending, tool] of this.#calls) if (!isOffered(tool)) ending.abort(why());
+  }
+}
+
+export const FREELY = 20;
+export const EVERY_MS = 100;
+
+/** Passes on the first reports of progress, then a few each second. */
+export function throttled(report: (progress: Progress) => void): (progress: Progress) => void {
+  let [count, last] = [0, 0];
+  return (progress) => {
+    count += 1;
+    const now = performance.now();
+    if (count > FREELY && now - last < EVERY_MS) return;
+    last = now;
+    report(progress);
+  };
+}

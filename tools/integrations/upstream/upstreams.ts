@@ -10,15 +10,15 @@ import { readWithRetry } from '../../core/registry/read-with-retry.ts';
 import type { SecretBox } from '../../core/sealing/secrets.ts';
 import type { Telemetry } from '../../core/telemetry/telemetry.ts';
 import { AccountAuth } from '../accounts/account-auth.ts';
-import type { AccountRequired } from '../accounts/account-required.ts';
 import { accountKey } from '../accounts/account-secrets.ts';
+import type { AccountRequired } from '../accounts/account-tokens.ts';
 import type { IntegrationAccounts } from '../accounts/accounts.ts';
 import { askForAccount } from '../accounts/ask-for-account.ts';
 import { takesAccounts } from '../auth-mode.ts';
-import type { Target } from './connection.ts';
 import { type Extras, NO_EXTRAS } from './extras.ts';
 import type { NameHolder } from './offered-tools.ts';
 import { shownName } from './tool-definitions.ts';
+import type { Target } from './transport.ts';
 import { Upstream, type View } from './upstream.ts';
 import { createWatchdog } from './watchdog.ts';
 
