@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Clocks, wrongClocks } from '../../tools/clocks.ts';
 import { clockAlerts } from '../../tools/webhooks/alert-sources.ts';
-import { lookForAlerts } from '../../tools/webhooks/alert-watch.ts';
+import { lookForAlerts } from '../../tools/webhooks/alerts.ts';
 import { mustCall, rest } from '../support/calls.ts';
 import { type Member, startMember } from '../support/cluster.ts';
 import { type TestDatabase, testDatabase, withoutPostgres } from '../support/postgres.ts';

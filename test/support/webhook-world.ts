@@ -10,7 +10,7 @@ import type { Principal } from '../../tools/core/access/principal.ts';
 import { createSecretBox } from '../../tools/core/sealing/secrets.ts';
 import { FlowEngine } from '../../tools/flows/run/engine.ts';
 import { kinds } from '../../tools/kinds.ts';
-import type { AlertSource } from '../../tools/webhooks/alert-watch.ts';
+import type { AlertSource } from '../../tools/webhooks/alerts.ts';
 import { WebhookEngine } from '../../tools/webhooks/engine.ts';
 import { stoppedAtEnd } from './at-end.ts';
 import { EngineWorld, type Place } from './engine-world.ts';

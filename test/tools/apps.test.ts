@@ -11,7 +11,7 @@ import type { Principal } from '../../tools/core/access/principal.ts';
 import { reaches } from '../../tools/core/access/reach.ts';
 import { grantRights, intersectRights, scopeRights } from '../../tools/core/access/rights.ts';
 import { scopesToAskFor } from '../../tools/core/access/step-up.ts';
-import { holderOf } from '../../tools/integrations/accounts/holder.ts';
+import { holderOf } from '../../tools/integrations/accounts/account-holder.ts';
 import { inputFor } from '../contract/inputs.ts';
 import { pluck } from '../support/pluck.ts';
 import { fc } from '../support/property.ts';

@@ -10,7 +10,7 @@ import { endOf, type Principal } from '../../tools/core/access/principal.ts';
 import { reaches, reachesFully, reachOf } from '../../tools/core/access/reach.ts';
 import { roleIn } from '../../tools/core/access/visibility.ts';
 import { findRunAs } from '../../tools/flows/run-as.ts';
-import { holderOf } from '../../tools/integrations/accounts/holder.ts';
+import { holderOf } from '../../tools/integrations/accounts/account-holder.ts';
 import { callsOf } from '../support/calls.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';

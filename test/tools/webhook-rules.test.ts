@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import type { Ongoing } from '../../tools/webhooks/alert-watch.ts';
-import { raiseAlert } from '../../tools/webhooks/alerts.ts';
+import { type Ongoing, raiseAlert } from '../../tools/webhooks/alerts.ts';
 import { FailingFiles } from '../store/failing-files.ts';
 import { until } from '../support/until.ts';
 import { startReceiver, WebhookWorld } from '../support/webhook-world.ts';

@@ -1,5 +1,4 @@
-import { parseCondition } from './conditions.ts';
-import { type Parsed, parseTemplate } from './templates.ts';
+import { type Parsed, parseCondition, parseTemplate } from './expressions.ts';
 import { TimeLimitExceeded, withTimeLimit } from './time-limit.ts';
 
 export interface Texts {
@@ -7,13 +6,11 @@ export interface Texts {
   readonly conditions: readonly string[];
 }
 
-/** In the order of the texts. */
 export interface ParsedTexts {
   readonly templates: readonly Parsed[];
   readonly conditions: readonly Parsed[];
 }
 
-/** The time that the texts of one flow may take together. */
 const MOST_MS = 2000;
 
 /** Parses all texts. One that takes too long, or whose turn comes too late, has that as its problem. */

@@ -5,8 +5,8 @@ import type { Staged } from '../core/registry/tool.ts';
 import { formatPath } from '../core/registry/validate.ts';
 import { Busy, type JobOutcome, SideProcess } from '../core/side-process/side-process.ts';
 import { analyzeTexts, type ParsedTexts, type Texts } from './analyze-texts.ts';
+import { isTemplate, limitProblem, type Parsed, workOf } from './expressions.ts';
 import { isCheapCondition, isCheapTemplate } from './template-evaluator.ts';
-import { isTemplate, limitProblem, type Parsed, workOf } from './templates.ts';
 
 /** What a flow does and when. Its runs act as the person or key that wrote these members. */
 export type FlowDefinition = Pick<Flow, 'trigger' | 'steps' | 'agentId' | 'prompt'>;
@@ -16,7 +16,6 @@ type Written = Pick<Flow, 'steps' | 'prompt'>;
 export const MOST_CHARACTERS = 500_000;
 /** Of all templates, see `workOf`. */
 export const MOST_WORK = 10_000_000;
-/** As many problems as are of use. */
 const MOST_ISSUES = 100;
 /** The analysis stops itself before this. */
 const JOB_MS = 5000;
@@ -39,21 +38,17 @@ export class AnalyzedTexts implements Staged {
     this.#conditions = byText(texts?.conditions, parsed?.conditions);
   }
 
-  /** @throws ToolError (conflict) */
   template(text: string): Parsed {
     return isTemplate(text) ? known(this.#templates.get(text)) : { references: [] };
   }
 
-  /** @throws ToolError (conflict) */
   condition(text: string): Parsed {
     return known(this.#conditions.get(text));
   }
 
-  /** There is nothing to free. */
   async discard(): Promise<void> {}
 }
 
-/** @throws ToolError (unavailable) */
 export async function analyzedTextsOf(definition: Written, caller: string): Promise<AnalyzedTexts> {
   const { templates, conditions } = placedTextsOf(definition);
   const issues = limitIssues(templates, conditions);
@@ -127,7 +122,6 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** All texts in the value, each with its path, which begins with the given one. */
 export function textsIn(value: unknown, path: readonly PropertyKey[]): PlacedText[] {
   if (typeof value === 'string') return [{ path, text: value }];
   if (Array.isArray(value)) return value.flatMap((item, index) => textsIn(item, [...path, index]));

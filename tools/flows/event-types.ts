@@ -1,12 +1,14 @@
+import { z } from 'zod';
+import { noNextPage } from '../../resources/fields.ts';
 import { collections } from '../../store/collections.ts';
 import type { Readers, RecordChange } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { guardedAmong, isGuarded, isSeen, isThreadSeen } from '../core/access/visibility.ts';
 import type { EventNames, RecordKind } from '../core/kind.ts';
+import { defineTool, READS } from '../core/registry/define-tool.ts';
 
 const HAPPENS = { created: 'was created', updated: 'was changed', deleted: 'was deleted' } as const;
 
-/** A type of event that a flow can wait for. */
 interface EventType {
   readonly type: string;
   readonly description: string;
@@ -14,7 +16,6 @@ interface EventType {
   readonly recordType: string;
 }
 
-/** Every type of event: what happens to records of these kinds. */
 export function eventTypesOf(kinds: readonly RecordKind[]): EventType[] {
   return kinds.flatMap(({ type: recordType, collection, event }) => {
     if (!event) return [];
@@ -29,7 +30,6 @@ export function eventTypesOf(kinds: readonly RecordKind[]): EventType[] {
   });
 }
 
-/** Something that happened to a record. */
 export interface RecordEvent {
   readonly type: string;
   readonly id: string;
@@ -81,3 +81,26 @@ export async function maySee(
   if (isGuarded(record) || typeof record.threadId !== 'string') return true;
   return isThreadSeen(store, record.threadId, principal);
 }
+
+export const listEventTypes = defineTool({
+  name: 'list_event_types',
+  title: 'List event types',
+  description:
+    'List the types of event that can start a flow, as its trigger {"kind": "event", "type"}. Each run gets the type and the record\'s id as `input`.',
+  access: { scope: 'flows:read', grant: 'flow:read' },
+  annotations: READS,
+  input: z.strictObject({}),
+  output: z.object({
+    data: z.array(
+      z.object({
+        type: z.string(),
+        description: z.string(),
+        recordType: z.string().describe('Of the records that it happens to.'),
+      }),
+    ),
+    nextCursor: noNextPage,
+  }),
+  errors: [],
+
+  handler: async (_, { server }) => ({ data: eventTypesOf(server.kinds), nextCursor: null }),
+});

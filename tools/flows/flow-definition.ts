@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import { canonicalize } from 'json-canonicalize';
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
-import type { FlowStep } from '../../resources/flow.ts';
+import type { Flow, FlowStep } from '../../resources/flow.ts';
 import { SECRET_MASK } from '../../resources/integration.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../core/access/delegation.ts';
@@ -18,12 +19,10 @@ import type { Tool } from '../core/registry/define-tool.ts';
 import { formatPath, isAtOrIn, parseInput } from '../core/registry/validate.ts';
 import { type AnalyzedTexts, type FlowDefinition, textsIn } from './definition-texts.ts';
 import { eventTypesOf } from './event-types.ts';
-import { outputProblem } from './output-members.ts';
+import { isTemplate, type Parsed, type Reference } from './expressions.ts';
 import { scheduleProblem } from './schedule.ts';
-import { unknownArguments } from './step-arguments.ts';
-import { isTemplate, type Parsed, type Reference } from './templates.ts';
+import { outputProblem, unknownArguments } from './step-arguments.ts';
 
-/** As many problems as are of use. */
 const MOST_ISSUES = 100;
 /** Steps that are looked at before other calls run. */
 const AT_ONCE = 5;
@@ -33,7 +32,6 @@ interface DefinitionDeps {
   readonly server: Pick<ServerFacts, 'catalog' | 'kinds'>;
 }
 
-/** What is wrong with the definition, each with its place. */
 export async function definitionIssues(
   { trigger, steps, agentId, prompt }: FlowDefinition,
   texts: AnalyzedTexts,
@@ -220,4 +218,40 @@ function referenceProblem([root, step, member, ...path]: Reference, before: Earl
 
 function leavesOf(value: unknown): unknown[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : [value];
+}
+
+type DefinitionChange = { readonly [Member in keyof FlowDefinition]?: FlowDefinition[Member] | null | undefined };
+
+/** The definition after a change. Members that are not given stay; null clears. */
+export function definitionOf(current: FlowDefinition, change: DefinitionChange): FlowDefinition {
+  const steps = change.steps === undefined ? current.steps : change.steps;
+  const agentId = change.agentId === undefined ? current.agentId : change.agentId;
+  const prompt = change.prompt === undefined ? current.prompt : change.prompt;
+  return {
+    trigger: change.trigger ?? current.trigger,
+    ...(steps && { steps }),
+    ...(agentId && { agentId }),
+    ...(prompt && { prompt }),
+  };
+}
+
+export function sameDefinition(one: FlowDefinition, other: FlowDefinition): boolean {
+  const text = ({ trigger, steps, agentId, prompt }: FlowDefinition) => canonicalize([trigger, steps, agentId, prompt]);
+  return text(one) === text(other);
+}
+
+/** Whether its runs begin without a call of somebody who is asked who they are. */
+export function startsAutomatically({ kind }: Pick<Flow['trigger'], 'kind'>): boolean {
+  return kind !== 'manual';
+}
+
+/** Whether the change decides what a flow does that begins by itself. A change of its name, or of whether it runs, does not. */
+export async function changesAutomaticRuns(
+  { id, ...change }: DefinitionChange & { readonly id: string },
+  { flows }: Pick<Readers, 'flows'>,
+): Promise<boolean> {
+  const current = await flows.get(id);
+  const trigger = change.trigger ?? current?.trigger;
+  if (trigger === undefined || !startsAutomatically(trigger)) return false;
+  return current === undefined || !sameDefinition(current, definitionOf(current, change));
 }

@@ -21,8 +21,15 @@ import { listPage, textFilter } from '../core/registry/paging.ts';
 import { looksLikeId } from '../core/registry/record-names.ts';
 import { readSettings } from '../settings/settings.ts';
 import { type AnalyzedTexts, analyzedTextsOf, type FlowDefinition } from './definition-texts.ts';
-import { changesAutomaticRuns, definitionOf, sameDefinition, startsAutomatically } from './flow-change.ts';
-import { authorizeDefinition, definitionIssues, requireRights } from './flow-definition.ts';
+import {
+  authorizeDefinition,
+  changesAutomaticRuns,
+  definitionIssues,
+  definitionOf,
+  requireRights,
+  sameDefinition,
+  startsAutomatically,
+} from './flow-definition.ts';
 import { authorizeRestore, prepareRestore } from './restore-flow.ts';
 import { runAsOf } from './run-as.ts';
 import { deleteOutputsAbout } from './run-queue.ts';
@@ -200,7 +207,6 @@ export const flowKind = defineKind({
 
     authorizeRestore,
     stageRestore: (state, { id }) => analyzedTextsOf(state, id),
-    // The texts are what `stageRestore` made.
     prepareRestore: (state, current, context, texts) => prepareRestore(state, current, context, texts as AnalyzedTexts),
   },
 

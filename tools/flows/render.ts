@@ -1,5 +1,4 @@
-import { conditions } from './conditions.ts';
-import { isTemplate, templates } from './templates.ts';
+import { conditions, isTemplate, templates } from './expressions.ts';
 import { TimeLimitExceeded, withTimeLimit } from './time-limit.ts';
 
 /** What templates and conditions see: the input of the run, and the output of each earlier step, null where the step has none. */
@@ -11,7 +10,6 @@ export interface TemplateScope {
 /** A text that is one output and nothing else. Its value keeps its type. */
 const WHOLE = /^\s*\{\{-?((?:(?!\}\}|\{\{)[\s\S])*)\}\}\s*$/;
 
-/** The largest arguments of a step, in characters of JSON. */
 export const LARGEST = 1024 * 1024;
 
 /** The arguments with all templates filled. @throws Error that says what is wrong with which text */

@@ -7,8 +7,7 @@ import type { HistoryWriters } from '../core/history-writers.ts';
 import type { Context } from '../core/registry/context.ts';
 import type { Authorizing } from '../core/registry/define-tool.ts';
 import type { AnalyzedTexts } from './definition-texts.ts';
-import { sameDefinition } from './flow-change.ts';
-import { authorizeDefinition, definitionIssues, requireRights } from './flow-definition.ts';
+import { authorizeDefinition, definitionIssues, requireRights, sameDefinition } from './flow-definition.ts';
 import { isRunAs, runAsOf } from './run-as.ts';
 import { missingRecords } from './step-arguments.ts';
 import { signatureOf, withCurrentSecret } from './webhook-secret.ts';
@@ -50,7 +49,6 @@ export async function prepareRestore(
   return { ...state, runAs: runAsOf(principal) };
 }
 
-/** The state with the secret that its webhook has then. */
 async function restoredOf(
   earlier: Flow,
   current: Flow | undefined,
@@ -67,7 +65,6 @@ function notRestorable({ path, message }: Issue): ToolError {
   return new ToolError('conflict', `This state of the flow cannot be restored: ${path}: ${message}`);
 }
 
-/** A deleted flow as it was. */
 async function lastStateOf(entityId: string, { versions }: Pick<Readers, 'versions'>): Promise<Flow | undefined> {
   const last = await versions.first({ where: { entityType: 'flow', entityId } });
   return last && flow.parse({ ...last.payload, updatedAt: last.createdAt, revision: last.revision });

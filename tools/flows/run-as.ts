@@ -51,7 +51,6 @@ export function actingFlow(
   return runId === undefined ? acting : { ...acting, runId, ...(attempt !== undefined && { attempt }) };
 }
 
-/** Whether runs of the flow act as this caller. */
 export function isRunAs(caller: Principal, { type, id }: RunAs): boolean {
   const own = runAsOf(caller);
   return own.type === type && own.id === id;

@@ -1,30 +1,26 @@
 import type { Flow } from '../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunTrigger } from '../../resources/flow-run.ts';
 import type { Readers, Writers } from '../../store/port.ts';
+import type { Principal } from '../core/access/principal.ts';
 import { ToolError } from '../core/errors.ts';
+import { ANSWER_RETENTION_MS, type CallFingerprint, requireSameInput } from '../core/registry/idempotency.ts';
 import { outgoingTrace } from '../core/telemetry/span.ts';
-import type { RunOrigin } from './idempotent-run.ts';
 
-/** The largest number of runs of one flow that can wait. */
 export const MOST_QUEUED = 100;
 /** The largest number of runs that wait or are under way: of one owner, and of all. */
 export const MOST_OPEN_OF_OWNER = 1000;
 export const MOST_OPEN = 10_000;
-/** The longest chain of flows that begin each other's runs. */
 export const DEEPEST_CAUSES = 3;
-/** The number of runs that are kept of one flow. */
 export const MOST_KEPT = 500;
 
 export interface RunRequest {
   readonly trigger: FlowRunTrigger;
   readonly input: FlowRunRecord['input'];
-  /** The flows whose runs led to this one. */
   readonly causes: readonly string[];
   readonly begun?: RunOrigin | undefined;
   readonly retry?: RetrySource | undefined;
 }
 
-/** What a run takes over from the run it retries. */
 export type RetrySource = Required<Pick<FlowRunRecord, 'retryOf'>> &
   Partial<Pick<FlowRunRecord, 'steps' | 'recordIds' | 'retriedRevision'>>;
 
@@ -33,7 +29,6 @@ type Owned = Runs & Owners;
 type Owners = Pick<Readers, 'apiKeys' | 'capsules' | 'connectedApps'>;
 export const OPEN = ['queued', 'running'];
 
-/** Why the flow cannot run now. Undefined if it can. */
 export function flowProblem({ enabled, steps, agentId, id }: Flow): string | undefined {
   if (!enabled) return `The flow is disabled; update_flow with {"id": "${id}", "enabled": true} lets it run.`;
   if (steps?.length || agentId) return undefined;
@@ -72,7 +67,6 @@ export async function queueRun(store: Owned, flow: Flow, wish: RunRequest): Prom
 
 interface QueueOutcome {
   readonly runs: readonly FlowRunRecord[];
-  /** Why there are no more. */
   readonly problem: string;
 }
 
@@ -87,7 +81,6 @@ export async function queueRuns(store: Owned, flow: Flow, wishes: readonly RunRe
   return { runs, problem };
 }
 
-/** The admin user that the runs act for. */
 export async function ownerOf({ type, id }: Flow['runAs'], store: Owners): Promise<string> {
   const app = type === 'app' ? await store.connectedApps.get(id) : undefined;
   if (app?.userId !== undefined) return app.userId;
@@ -103,7 +96,6 @@ interface QueueKey {
 
 const NEXT = 'let some end, or cancel some with cancel_flow_run';
 
-/** Why no more runs of the flow may wait. */
 export async function queueProblem(
   { flowRuns }: Pick<Readers, 'flowRuns'>,
   flowId: string,
@@ -181,7 +173,6 @@ export function hasEnded({ status }: Pick<FlowRunRecord, 'status'>): boolean {
   return status !== 'queued' && status !== 'running';
 }
 
-/** The waiting runs of a flow, oldest first. */
 export async function nextQueued({ flowRuns }: Pick<Readers, 'flowRuns'>, flowId: string) {
   return flowRuns.first({ where: { flowId, status: 'queued' }, order: 'oldest' });
 }
@@ -196,4 +187,36 @@ export async function deleteOutputsAbout(store: Runs, id: string): Promise<void>
       await store.flowRuns.touch(runId, { steps: bare, input: null, underWay: null, recordIds: null });
     }
   }
+}
+
+/** What a run keeps of who began it, so that the same call made again finds it. */
+export type RunOrigin = Pick<FlowRunRecord, 'begunBy' | 'begunWith'>;
+
+interface RunTrigger {
+  readonly principal: Principal;
+  readonly repeat: CallFingerprint | undefined;
+}
+
+/** A step of another run names the attempt at it, others the key of their call. */
+export function runOriginOf({ principal, repeat }: RunTrigger): RunOrigin {
+  if (principal.type === 'flow') return { begunBy: principal.attempt };
+  return repeat ? { begunBy: repeat.key, begunWith: repeat.inputHash } : {};
+}
+
+/**
+ * The run that the same attempt, or an earlier call under the same key, began while its answer was not kept.
+ * @throws InputMismatch if that call had another input
+ */
+export async function earlierRun(
+  { flowRuns }: Pick<Readers, 'flowRuns'>,
+  { principal, repeat }: RunTrigger,
+  now: Date,
+): Promise<FlowRunRecord | undefined> {
+  const { begunBy, begunWith } = runOriginOf({ principal, repeat });
+  if (begunBy === undefined) return undefined;
+  const isCall = begunWith !== undefined;
+  const from = isCall ? new Date(now.getTime() - ANSWER_RETENTION_MS).toISOString() : undefined;
+  const run = await flowRuns.first({ where: { begunBy }, from });
+  if (run && isCall && repeat) requireSameInput(repeat, run.begunWith);
+  return run;
 }

@@ -1,9 +1,8 @@
 import { SizeBudget, truncated } from '../core/history/size-budget.ts';
 import { type Job, SideProcess } from '../core/side-process/side-process.ts';
+import { isTemplate } from './expressions.ts';
 import { holds, render, type TemplateScope } from './render.ts';
-import { isTemplate } from './templates.ts';
 
-/** The time that the templates and conditions of one run may take together. */
 export const RUN_MS = 2000;
 /** A job in the other process stops itself before this. */
 const JOB_MS = 1500;
@@ -12,7 +11,6 @@ const module = new URL('./render.ts', import.meta.url);
 /** As many runs can wait as can be under way. */
 const apart = new SideProcess({ mostMegabytes: 256, mostWaiting: 1000 });
 
-/** The run has used all its time for templates and conditions. */
 export class EvaluationTimeUsedUp extends Error {
   constructor() {
     const message = `The templates and conditions of the run take more than ${RUN_MS} ms in all; make them simpler, or let steps do the work.`;
@@ -65,7 +63,6 @@ const MOST_OUTPUTS = 20;
 const LONGEST = 10_000;
 const OUTPUT = /\{\{-?\s*[\w.]+\s*-?\}\}/g;
 
-/** Whether the texts contain only a few paths to values. */
 export function isCheapTemplate(value: unknown): boolean {
   const found = templatesIn(value);
   if (found.reduce((length, text) => length + text.length, 0) > LONGEST) return false;

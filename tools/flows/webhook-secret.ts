@@ -10,7 +10,6 @@ import { isRunAs } from './run-as.ts';
 type Trigger = Flow['trigger'];
 type Secrets = Pick<Writers, 'flowSecrets'>;
 
-/** A secret as its sender knows it. */
 export interface SecretInput {
   readonly scheme: WebhookScheme;
   readonly secret: string;
@@ -21,7 +20,6 @@ export function flowSecretContext(flowId: string): string {
   return `flow ${flowId} webhook`;
 }
 
-/** How deliveries to the flow are signed, if it takes any. */
 export function signatureOf({ trigger }: { readonly trigger: Trigger }): FlowSignature | undefined {
   return trigger.kind === 'webhook' ? trigger.signature : undefined;
 }

@@ -8,7 +8,6 @@ export function authOf({ transport, headers, auth }: Authenticated): Integration
   return auth ?? (Object.keys(headers ?? {}).length > 0 ? 'headers' : 'none');
 }
 
-/** Whether accounts at its provider are connected to the integration. */
 export function takesAccounts(record: Authenticated): boolean {
   return isOAuth(authOf(record));
 }

@@ -11,9 +11,9 @@ import { ToolError } from '../core/errors.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
+import { mayConnect } from './accounts/account-holder.ts';
 import { accountKey } from './accounts/account-secrets.ts';
 import type { IntegrationAccounts } from './accounts/accounts.ts';
-import { mayConnect } from './accounts/holder.ts';
 import { isPerPerson, takesAccounts } from './auth-mode.ts';
 
 const id = refTo('integration', recordId).describe('Integration id (`int_…`), see list_integrations.');
@@ -140,7 +140,6 @@ function requirePerson(principal: Principal, fail: Fail<never>): void {
   throw fail('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
 }
 
-/** @throws ToolError if the caller may not manage the accounts of others at the integration */
 function requireOthers({ rights }: Principal, integrationId: string, op: 'read' | 'write', fail: Fail<never>): void {
   const needs = [{ resource: 'integration', op, ids: [integrationId] }];
   if (!rights.allows({ scope: 'admin', needs })) throw notAllowed(`integration:${op}:${integrationId}`, fail);

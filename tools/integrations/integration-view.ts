@@ -8,7 +8,6 @@ import {
 import { authOf } from './auth-mode.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 
-/** The integration without its secrets, with the state of its connection. */
 export function showIntegration(record: IntegrationRecord, upstreams: Upstreams): Integration {
   const { status, tools, prompts, resources, listingHash } = upstreams.view(record.id);
   return {

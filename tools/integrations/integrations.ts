@@ -16,7 +16,7 @@ import { ToolError } from '../core/errors.ts';
 import type { ServerFacts, SteppingContext } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
-import { endAccountsOf } from './accounts/end-accounts.ts';
+import { endAccountsOf } from './accounts/links.ts';
 import { authOf } from './auth-mode.ts';
 import { showIntegration, summarise } from './integration-view.ts';
 import { requireAuth, sealedMembers, withChange } from './sealed-members.ts';
@@ -268,7 +268,6 @@ async function findIntegration(
   return record;
 }
 
-/** Approves the tools, prompts and resources that the integration lists now. */
 async function approve(
   { id }: IntegrationRecord,
   upstreams: Upstreams,

@@ -17,7 +17,6 @@ interface SealedMembersDeps {
   readonly current?: IntegrationRecord;
 }
 
-/** The members with secrets, encrypted, as far as they are given. */
 export function sealedMembers(
   id: string,
   given: Omit<MembersInput, keyof Sealed> & Partial<Sealed>,
@@ -91,7 +90,6 @@ export function requireAuth({ headers, auth, oauth }: AuthInput): void {
   if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
 }
 
-/** The members as they will be. */
 export function withChange(
   { headers, auth, oauth }: Pick<IntegrationRecord, 'headers' | 'auth' | 'oauth'>,
   change: AuthInput,

@@ -8,7 +8,6 @@ import type { Fail } from '../core/registry/define-tool.ts';
 import { shownName } from './upstream/tool-definitions.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 
-/** Members of an input that say where the server is and how to reach it. */
 export interface TargetInput {
   readonly transport: IntegrationRecord['transport'];
   readonly command?: string | undefined;
@@ -35,7 +34,6 @@ export function requireOperator(principal: Principal, fail: Fail<never>): void {
   });
 }
 
-/** The members that say which program runs. */
 const PROGRAM = ['command', 'args', 'env'] as const;
 
 /** A program that a credential sets up would continue running after the credential has ended. @throws ToolError (forbidden) */
@@ -44,7 +42,6 @@ export function requireLasting(principal: Principal, { transport, ...given }: Ta
   if (isProgram) requireWithin(principal, { lifetime: 'never' });
 }
 
-/** Checks that every given member belongs to the transport. @throws ToolError that names those that do not */
 export function requireMembers(input: TargetInput, fail: Fail<never>): void {
   const other = input.transport === 'stdio' ? 'http' : 'stdio';
   const issues = OF[other].flatMap((member): Issue[] =>
@@ -55,7 +52,6 @@ export function requireMembers(input: TargetInput, fail: Fail<never>): void {
   if (issues[0]) throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
 }
 
-/** @throws ToolError if the member that names the server is missing */
 export function requireTarget(input: TargetInput, fail: Fail<never>): void {
   const [member] = OF[input.transport];
   if (input[member] !== undefined) return;
@@ -63,7 +59,6 @@ export function requireTarget(input: TargetInput, fail: Fail<never>): void {
   throw fail('invalid_input', `${member}: ${message}`, { issues: [{ path: member, message }] });
 }
 
-/** Checks that this server's configuration allows the target. @throws ToolError */
 export async function requireAllowed(input: TargetInput, upstreams: Upstreams, fail: Fail<never>): Promise<void> {
   const message = await upstreams.refusal(input);
   if (message === undefined) return;
@@ -128,7 +123,6 @@ export async function requireFreeNames(
 
 export const MOST_INTEGRATIONS = 50;
 
-/** @throws ToolError if the name has no characters for a prefix */
 export function prefixFrom(name: string, fail: Fail<never>): string {
   const words =
     name
@@ -149,7 +143,6 @@ type ProgramChange = Pick<IntegrationRecord, 'id'> & {
   readonly [Member in 'command' | 'args' | 'env' | 'enabled']?: unknown;
 };
 
-/** Whether the change starts a program, or decides which one is started with what. */
 export async function startsProgram(
   { id, command, args, env, enabled }: ProgramChange,
   { integrations }: Pick<Readers, 'integrations'>,

@@ -5,14 +5,13 @@ import type { StorageQuotas } from '../core/access/storage.ts';
 import { allOf } from '../core/registry/paging.ts';
 import type { Upstreams } from '../integrations/exports.ts';
 import { stateOf } from '../keys/api-keys.ts';
-import type { AlertSource, Ongoing } from './alert-watch.ts';
+import type { AlertSource, Ongoing } from './alerts.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** An integration that is away for less is tried again first. */
 const AWAY_MS = 5 * 60_000;
 const AWAY: readonly string[] = ['unavailable', 'wants_oauth'];
 
-/** Integrations that are away, and those with something to approve. */
 export function integrationAlerts(
   store: Pick<Readers, 'integrations'>,
   upstreams: Pick<Upstreams, 'view'>,
@@ -35,7 +34,6 @@ export function integrationAlerts(
   };
 }
 
-/** Backups that are not made as planned. */
 export function backupAlerts(backups: Pick<Backups, 'state'>): AlertSource {
   return {
     name: 'backups',
@@ -46,7 +44,6 @@ export function backupAlerts(backups: Pick<Backups, 'state'>): AlertSource {
   };
 }
 
-/** Processes whose clocks are wrong. */
 export function clockAlerts(clocks: Pick<Clocks, 'wrong'>): AlertSource {
   return {
     name: 'clocks',
@@ -56,7 +53,6 @@ export function clockAlerts(clocks: Pick<Clocks, 'wrong'>): AlertSource {
   };
 }
 
-/** Limits of storage that are nearly reached. */
 export function storageAlerts(storage: Pick<StorageQuotas, 'state'>): AlertSource {
   return {
     name: 'storage',
@@ -67,7 +63,6 @@ export function storageAlerts(storage: Pick<StorageQuotas, 'state'>): AlertSourc
   };
 }
 
-/** Keys and capsules that expire soon. */
 export function expiryAlerts(store: Pick<Readers, 'apiKeys' | 'capsules'>): AlertSource {
   return {
     name: 'expiry',

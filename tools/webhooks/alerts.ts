@@ -1,7 +1,7 @@
-import type { AlertType, WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
-import type { NewRecord, RecordChange } from '../../store/port.ts';
+import type { AlertRecord, AlertType, WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
+import type { NewRecord, RecordChange, Store } from '../../store/port.ts';
+import { allOf } from '../core/registry/paging.ts';
 
-/** Something that an operator should look at. */
 export interface Alert {
   readonly type: AlertType;
   /** Of the record that it is about. */
@@ -29,7 +29,6 @@ export const ALERT_RIGHTS: Readonly<Record<AlertType, { readonly scope: string; 
   'webhook.failed': { scope: 'admin', resource: 'webhook' },
 };
 
-/** What a transaction needs to have for an alert. */
 export interface AlertWriters {
   readonly webhooks: {
     find(query: { readonly where: { readonly enabled: true }; readonly limit: number }): Promise<{
@@ -71,8 +70,40 @@ export function alertDelivery(
   };
 }
 
-/** The alert that follows from the change itself. */
 export function alertOf({ kind, collection, record }: RecordChange): Alert | undefined {
   if (collection !== 'flowRuns' || kind !== 'updated' || record.status !== 'failed') return undefined;
   return { type: 'flow.failed', id: record.id, revision: record.revision, ids: [record.flowId] };
+}
+
+/** Where alerts about what goes on for a while come from. */
+export interface AlertSource {
+  readonly name: string;
+  /** All that continues now. */
+  look(now: Date): Promise<readonly Ongoing[]>;
+}
+
+export interface Ongoing extends Alert {
+  /** Tells apart what comes again: it is told anew where this differs. */
+  readonly occasion?: string;
+}
+
+/** Tells once of what continues, also after a restart, and anew when it comes again. */
+export async function lookForAlerts(store: Store, source: AlertSource, now: Date): Promise<void> {
+  const ongoing = new Map((await source.look(now)).map((alert) => [keyOf(alert), alert]));
+  const known = await allOf(store.alerts, { where: { source: source.name } });
+  const over = known.filter(({ key }) => !ongoing.has(key));
+  for (const { key } of known) ongoing.delete(key);
+  if (over.length === 0 && ongoing.size === 0) return;
+  await store.transaction(async (tx) => {
+    for (const { id } of over) if (await tx.alerts.get(id)) await tx.alerts.delete(id);
+    for (const [key, alert] of ongoing) {
+      if (await tx.alerts.first({ where: { key } })) continue; // another process was faster
+      await tx.alerts.insert({ key, source: source.name } satisfies Partial<AlertRecord>);
+      await raiseAlert(tx, alert, now);
+    }
+  });
+}
+
+function keyOf({ type, id, occasion = '' }: Ongoing): string {
+  return `${type} ${id} ${occasion}`;
 }

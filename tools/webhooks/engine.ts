@@ -10,23 +10,21 @@ import { AddressRefused, requirePublic } from '../core/outbound/ip-addresses.ts'
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Dependency } from '../core/registry/context.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
-import { type AlertSource, lookForAlerts } from './alert-watch.ts';
+import { type AlertSource, lookForAlerts } from './alerts.ts';
+import type { Attempt } from './attempt.ts';
 import { deliveryRefusal } from './delivery-refusal.ts';
 import type { SendMail } from './mails.ts';
 import { Outbox } from './outbox.ts';
-import type { Attempt } from './request.ts';
 import { SEND, WebhookSender } from './sender.ts';
 import { StoreAlarm } from './store-alarm.ts';
 import { deleteOldDeliveries, trimWaiting } from './trim-deliveries.ts';
 
 declare module '../core/registry/context.ts' {
   interface ServerFacts {
-    /** What sends for webhooks. Absent if nothing is sent, as in a registry of tests. */
     readonly webhooks?: Webhooks | undefined;
   }
 }
 
-/** What tools need of sending. */
 export interface Webhooks {
   readonly box: SecretBox;
   /** Why nothing is sent to this address. Undefined if it is allowed. */
@@ -40,21 +38,17 @@ interface WebhookEngineOptions {
   readonly catalog: Catalog;
   readonly kinds: readonly RecordKind[];
   readonly box: SecretBox;
-  /** Whether connections to private and local addresses are allowed. */
   readonly privateAddresses: boolean;
   readonly sendMail: SendMail;
   readonly version: string;
   readonly baseUrl: string;
   readonly alerts: readonly AlertSource[];
-  /** How long a receiver may take to answer. */
   readonly answerMs?: number;
   now(): Date;
   onFailure(cause: unknown): void;
 }
 
-/** How often what is due is looked for. */
 const LOOK_MS = 5000;
-/** How often alerts and old deliveries are looked for. */
 const WATCH_MS = 60_000;
 /** Events of so long are sent for by one job. */
 const GATHER_MS = 50;
@@ -90,7 +84,6 @@ export class WebhookEngine implements Webhooks, Dependency {
     });
   }
 
-  /** What this process does for all that share the store. */
   readonly jobs: JobTable = {
     [SEND]: async ({ webhookId }) => this.#sending.begin(String(webhookId)),
   };
@@ -121,7 +114,6 @@ export class WebhookEngine implements Webhooks, Dependency {
     );
   }
 
-  /** Has everything sent that is due. */
   async look(): Promise<void> {
     const { store, now } = this.#options;
     for (const webhook of [...this.#outbox.webhooks]) {
@@ -132,7 +124,6 @@ export class WebhookEngine implements Webhooks, Dependency {
     }
   }
 
-  /** Looks for alerts and for what is old. */
   async watch(): Promise<void> {
     const { store, alerts, now } = this.#options;
     await deleteOldDeliveries(store, now());
@@ -140,12 +131,10 @@ export class WebhookEngine implements Webhooks, Dependency {
     if (asked.size > 0) for (const source of alerts) await lookForAlerts(store, source, now());
   }
 
-  /** Tells that the store takes no writes, where that continues. */
   lookAtStore(): Promise<void> {
     return this.#alarm.look();
   }
 
-  /** Resolves when nothing is being sent. */
   settled(): Promise<void> {
     return this.#sending.settled();
   }

@@ -1,6 +1,6 @@
 import type { WebhookDeliveryRecord } from '../../resources/webhook.ts';
 import type { Position, Readers } from '../../store/port.ts';
-import { isDue } from './backoff.ts';
+import { isDue } from './attempt.ts';
 
 const PAGE = 200;
 
@@ -11,7 +11,6 @@ interface LanesInput {
   readonly now: Date;
   /** Looks no further when so many are found. */
   readonly enough: number;
-  /** Records whose lanes are left out. */
   readonly without: ReadonlySet<string>;
 }
 

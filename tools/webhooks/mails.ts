@@ -12,10 +12,8 @@ export type SendMail = (mail: {
 export const GATHER_MS = 30_000;
 /** The shortest time between two mails of one webhook. */
 export const BETWEEN_MS = 10 * 60_000;
-/** Further ones are counted. */
 export const MOST_LINES = 50;
 
-/** Whether a mail is due now, where this is the oldest event that waits. */
 export function isMailDue(
   { lastSentAt }: Pick<WebhookRecord, 'lastSentAt'>,
   { createdAt }: Pick<WebhookDeliveryRecord, 'createdAt'>,

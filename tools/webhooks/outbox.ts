@@ -18,7 +18,6 @@ interface OutboxParts {
  */
 export class Outbox {
   readonly #parts: OutboxParts;
-  /** Enabled webhooks. */
   readonly #open = new Map<string, WebhookRecord>();
   #byEvent: Waiting = new Map();
   #byAlert: Waiting = new Map();
@@ -47,7 +46,6 @@ export class Outbox {
     this.#stopAdding?.();
   }
 
-  /** Those that are enabled. */
   get webhooks(): Iterable<WebhookRecord> {
     return this.#open.values();
   }
@@ -78,7 +76,6 @@ export class Outbox {
   }
 }
 
-/** Webhooks by the type that they wait for. */
 type Waiting = ReadonlyMap<string, readonly WebhookRecord[]>;
 
 function waitingIn(webhooks: readonly WebhookRecord[], member: 'events' | 'alerts'): Waiting {

@@ -2,11 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { WebhookRecord } from '../../resources/webhook.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
 
-/** The form of Standard Webhooks. */
 const PREFIX = 'whsec_';
 const BYTES = 32;
 
-/** A new secret, and the members that keep it. */
 export function newSecret(id: string, box: SecretBox) {
   const secret = `${PREFIX}${randomBytes(BYTES).toString('base64')}`;
   return { secret, members: { secret: box.seal(secret, placeOf(id)) } };
@@ -18,7 +16,6 @@ export function signingSecrets({ id, secret, former }: WebhookRecord, box: Secre
   return sealed.flatMap((text) => (text === undefined ? [] : [box.open(text, placeOf(id))]));
 }
 
-/** The members whose secret was re-encrypted. Undefined if there are none. */
 export function reencryptedSecrets(
   { id, secret, former }: WebhookRecord,
   box: SecretBox,

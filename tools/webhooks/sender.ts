@@ -6,22 +6,18 @@ import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
 import { readSettings } from '../settings/settings.ts';
 import { raiseAlert } from './alerts.ts';
-import { afterAttempt, afterFailure, isDue, isPaused } from './backoff.ts';
+import { type Attempt, afterAttempt, afterFailure, isDue, isPaused, post } from './attempt.ts';
 import { deliveryRefusal } from './delivery-refusal.ts';
 import { dueLanes, type Lane } from './lanes.ts';
 import { isMailDue, mailOf, type SendMail } from './mails.ts';
-import { type Attempt, post } from './request.ts';
 import { signingSecrets } from './secrets.ts';
-import { WakeSignal } from './wake-signal.ts';
 
 /** Events of different records that are sent at once to one webhook. */
 export const AT_ONCE = 8;
-/** The most events in one mail. */
 export const MOST_IN_MAIL = 2000;
 const BATCH = 100;
 /** How soon to look again, where another process sends. */
 const AGAIN_MS = 1000;
-/** The job that has a webhook's events sent. */
 export const SEND = 'send_webhook';
 
 export interface WebhookSenderDeps {
@@ -31,7 +27,6 @@ export interface WebhookSenderDeps {
   readonly box: SecretBox;
   readonly fetch: Fetch;
   readonly sendMail: SendMail;
-  /** How long a receiver may take to answer. */
   readonly answerMs: number;
   readonly version: string;
   readonly baseUrl: string;
@@ -49,7 +44,6 @@ export class WebhookSender {
     this.#parts = parts;
   }
 
-  /** Has everything sent that is due. */
   begin(webhookId: string): void {
     if (this.#closed.signal.aborted) return;
     const running = this.#underWay.get(webhookId);
@@ -64,7 +58,6 @@ export class WebhookSender {
     this.#underWay.set(webhookId, { bell, done });
   }
 
-  /** Resolves when nothing is under way. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all([...this.#underWay.values()].map(({ done }) => done));
   }
@@ -101,7 +94,6 @@ export class WebhookSender {
   /** Sends what is due, of several records at once, until nothing more is. */
   async #sendDue(webhookId: string, bell: WakeSignal): Promise<void> {
     const { store, now } = this.#parts;
-    /** By record. */
     const active = new Map<string, Promise<void>>();
     do {
       bell.reset();
@@ -228,4 +220,32 @@ async function noteHealth(tx: Transaction, id: string, attempt: Attempt, now: Da
   if (stopped === null || !webhook.enabled) return;
   const { revision } = await tx.webhooks.update(id, { enabled: false, stopped });
   await raiseAlert(tx, { type: 'webhook.failed', id, revision }, now);
+}
+
+/** Wakes a waiter, now or at its next wait. */
+export class WakeSignal {
+  #rang = false;
+  #ring = () => {};
+
+  /** Whether it rang since `reset`. */
+  get rang(): boolean {
+    return this.#rang;
+  }
+
+  ring(): void {
+    this.#rang = true;
+    this.#ring();
+  }
+
+  reset(): void {
+    this.#rang = false;
+  }
+
+  /** Resolves when it rings, or at once if it rang since `reset`. */
+  wait(): Promise<void> {
+    if (this.#rang) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#ring = resolve;
+    });
+  }
 }

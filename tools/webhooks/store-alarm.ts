@@ -2,7 +2,7 @@ import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webho
 import { newId } from '../../store/ids.ts';
 import type { Store } from '../../store/port.ts';
 import { alertDelivery } from './alerts.ts';
-import type { Attempt } from './request.ts';
+import type { Attempt } from './attempt.ts';
 
 interface StoreAlarmParts {
   readonly store: Store;
@@ -63,7 +63,6 @@ export class StoreAlarm {
     if ((await attempt(webhook, told)).ok) told.deliveredAt = now().toISOString();
   }
 
-  /** What could not be sent before is sent now. */
   async #enter(): Promise<void> {
     if (this.#told.size === 0) return;
     await this.#parts.store.transaction(async (tx) => {

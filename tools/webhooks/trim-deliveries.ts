@@ -29,7 +29,6 @@ export async function trimWaiting(store: Store, { id }: WebhookRecord, waiting: 
   });
 }
 
-/** Deletes old deliveries, and those of webhooks that are gone. */
 export async function deleteOldDeliveries(store: Store, now: Date): Promise<void> {
   const before = new Date(now.getTime() - KEPT_MS).toISOString();
   const webhooks = await allOf(store.webhooks, {});

@@ -212,7 +212,6 @@ export async function findWebhook(
   return record;
 }
 
-/** What was remembered of failures does not count any more. */
 const FRESH = { failures: null, failingSince: null, restsUntil: null, lastError: null, stopped: null } as const;
 const OWNERS: readonly string[] = ['session', 'api-key'];
 
@@ -226,7 +225,6 @@ function requirePerson({ type }: Principal, fail: Fail<never>): void {
 
 type Chosen = Pick<WebhookRecord, 'events' | 'alerts'>;
 
-/** @throws ToolError if there is nothing to tell, or a type that nothing has */
 function requireTypes({ events, alerts }: Chosen, { kinds }: Pick<ServerFacts, 'kinds'>, fail: Fail<never>): void {
   const known = new Set(eventTypesOf(kinds).map(({ type }) => type));
   const issues = events.flatMap((type, at) =>
@@ -250,7 +248,6 @@ async function requireAllowed(
     throw fail('invalid_input', `target.url: ${message}`, { issues: [{ path: 'target.url', message }] });
 }
 
-/** Whether the change sends to another server, which gets a secret of its own. */
 function movesAway({ target: before }: WebhookRecord, { target: after }: WebhookRecord): boolean {
   const origin = (url: string | undefined) => (url === undefined ? undefined : new URL(url).origin);
   return origin(before.url) !== origin(after.url);

@@ -6,9 +6,7 @@ import { outgoingTrace } from '../telemetry/span.ts';
 import { AddressRefused, hostOf, isPublic, publicLookup } from './ip-addresses.ts';
 import { answerWith, type Fault, limitBody, limitEvents, type Replacement } from './limits.ts';
 
-/** How HTTP requests to an integration are made. */
 interface FetchOptions {
-  /** Whether connections to private and local addresses are allowed. */
   readonly privateAddresses: boolean;
   /** The largest body in bytes. In a stream of events, the largest event. */
   readonly mostBytes: number;
@@ -111,7 +109,6 @@ function hearErrors(socket: Socket): void {
   socket.on('error', ignore);
 }
 
-/** Sockets are used again. */
 const heard = new WeakSet<Socket>();
 const ignore = () => {};
 
@@ -132,12 +129,10 @@ function answerOf(response: IncomingMessage, mostBytes: number, instead: Replace
   return new Response(Readable.toWeb(body) as unknown as ReadableStream, { status, headers });
 }
 
-/** The error message in place of the answer to this request. */
 function faultAnswer(body: RequestInit['body'], fault: Fault): string | undefined {
   // A message of the SDK, not a request to a token provider.
   const { id } = typeof body === 'string' && body.startsWith('{') ? (JSON.parse(body) as { id?: string | number }) : {};
   return id === undefined ? undefined : JSON.stringify(answerWith(fault, id));
 }
 
-/** Statuses whose answers have no body. */
 const BODILESS = new Set([204, 205, 304]);

@@ -36,7 +36,6 @@ export const publicLookup: LookupFunction = (hostname, options, callback) => {
   });
 };
 
-/** The host of a URL in the form that `net` takes. */
 export function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }

@@ -3,13 +3,10 @@ import { exceededLimit } from '../registry/json-limits.ts';
 
 /** The deepest nesting of a message. Code that walks over a message could follow far deeper ones. */
 export const DEEPEST = 100;
-/** The most names and array items of a message. */
 export const MOST_MEMBERS = 150_000;
 
-/** Why a message of a server is not passed on. */
 export type Fault = 'too_large' | 'broken';
 
-/** Codes of the errors that replace answers that could not be passed on. */
 export const FAULT_CODES = { too_large: -32_099, broken: -32_098 } as const satisfies Record<Fault, number>;
 
 const FAULTS: Record<Fault, string> = {
@@ -17,7 +14,6 @@ const FAULTS: Record<Fault, string> = {
   broken: 'The connection broke off.',
 };
 
-/** The JSON-RPC error that replaces an answer with this fault. */
 export function answerWith(fault: Fault, id: string | number) {
   return { jsonrpc: '2.0' as const, id, error: { code: FAULT_CODES[fault], message: FAULTS[fault] } };
 }
@@ -25,7 +21,6 @@ export function answerWith(fault: Fault, id: string | number) {
 /** The message to pass on in place of one with this fault. Undefined if the faulty message answers no request. */
 export type Replacement = (fault: Fault) => string | undefined;
 
-/** Whether the message has too many members or nests too deeply. */
 export function isExcessive(message: Buffer): boolean {
   return exceededLimit(message, { members: MOST_MEMBERS, levels: DEEPEST }) !== undefined;
 }
@@ -141,7 +136,6 @@ export function withPartLimit(parts: Buffer[], part: Buffer): Buffer[] {
 const CARRIAGE_RETURN = 13;
 const LINE_FEED = 10;
 
-/** Messages that are read without a pause. */
 const MOST_AT_ONCE = 100;
 const PAUSE_MS = 10;
 
@@ -149,7 +143,6 @@ const PAUSE_MS = 10;
 export class Pace {
   #taken = 0;
 
-  /** Resolves when the next message may be read. */
   step(): Promise<void> | undefined {
     this.#taken += 1;
     return this.#taken % MOST_AT_ONCE === 0 ? delay(PAUSE_MS) : undefined;

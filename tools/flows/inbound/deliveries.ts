@@ -1,5 +1,22 @@
-import type { FlowDelivery, FlowDeliveryRecord } from '../../../resources/flow-delivery.ts';
+import { z } from 'zod';
+import { pageOf, paging, plainLine, recordId } from '../../../resources/fields.ts';
+import { webhookScheme } from '../../../resources/flow.ts';
+import {
+  deliveryOutcome,
+  type FlowDelivery,
+  type FlowDeliveryRecord,
+  flowDelivery,
+} from '../../../resources/flow-delivery.ts';
+import { orNameOf, refTo } from '../../../resources/markers.ts';
 import type { Readers } from '../../../store/port.ts';
+import { authorOf } from '../../core/access/principal.ts';
+import { WEBHOOK_TOOL } from '../../core/access/webhook-principal.ts';
+import type { Caller } from '../../core/history/withheld.ts';
+import { CREATES, defineTool, READS } from '../../core/registry/define-tool.ts';
+import { LARGEST_PAGE, listPage } from '../../core/registry/paging.ts';
+import { findRunAs, isRunAs } from '../run-as.ts';
+import { queueRun } from '../run-queue.ts';
+import { isSmallInput, LARGEST_INPUT, seesContent } from '../runs.ts';
 
 /** For so long a delivery is listed, and a repeat of it known. */
 export const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
@@ -8,7 +25,6 @@ export function expiryOf(now: Date): string {
   return new Date(now.getTime() + KEPT_MS).toISOString();
 }
 
-/** The delivery that came with this key before. */
 export async function findRepeated(
   { flowDeliveries }: Pick<Readers, 'flowDeliveries'>,
   key: string,
@@ -16,7 +32,6 @@ export async function findRepeated(
   return await flowDeliveries.first({ where: { key } });
 }
 
-/** The parts of a delivery that not everybody may see. */
 interface Inside {
   readonly reason?: string | undefined;
   readonly body?: unknown;
@@ -38,4 +53,75 @@ export function showDelivery(
     ...(lastAt !== undefined && { lastAt }),
     ...(body !== undefined && { body }),
   };
+}
+
+/** What the door calls when a delivery was signed well. Delivery, run and audit entry are stored together, or none of them. */
+export const receiveWebhook = defineTool({
+  name: WEBHOOK_TOOL,
+  title: 'Receive webhook',
+  description: 'Begin a run of a flow with what a sender delivered and signed. Returns the delivery.',
+  access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
+  annotations: { ...CREATES, openWorldHint: true },
+  doorOnly: true,
+  input: z.strictObject({
+    id: orNameOf('flow', refTo('flow', recordId)).describe('Flow id (`flw_…`) or name, see list_flows.'),
+    scheme: webhookScheme,
+    key: plainLine(z.string().min(1).max(100)).describe('Equal for repeats of one delivery.'),
+    event: plainLine(z.string().min(1).max(200)).optional(),
+    body: z
+      .unknown()
+      .refine((body) => isSmallInput(body), `Is longer than ${LARGEST_INPUT} characters of JSON; send less.`)
+      .describe('The input of the run.'),
+  }),
+  output: flowDelivery,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id: flowId, scheme, key, event, body }, { store, principal, server, fail }) {
+    if (await findRepeated(store, key)) throw fail('conflict', 'This delivery came before.');
+    const flow = await store.flows.read(flowId);
+    const now = server.now();
+    const runAs = await findRunAs(flow.runAs, store, { catalog: server.catalog, now });
+    if (typeof runAs === 'string') throw fail('conflict', runAs);
+    const trigger = { kind: 'webhook', by: authorOf(principal) } as const;
+    const { id: runId } = await queueRun(store, flow, { trigger, input: body, causes: [] });
+    const members = { flowId, key, scheme, ...(event !== undefined && { event }), runId };
+    const kept = { ...members, outcome: 'run', count: 1, expiresAt: expiryOf(now) } as const;
+    return showDelivery(await store.flowDeliveries.insert(kept), {});
+  },
+});
+
+export const listFlowDeliveries = defineTool({
+  name: 'list_flow_deliveries',
+  title: 'List flow deliveries',
+  description: 'List what was sent to the webhook of a flow in the last 30 days, newest first, and what became of it.',
+  access: { scope: 'flows:read', grant: 'flow:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({
+    id: orNameOf('flow', refTo('flow', recordId)).describe('Flow id (`flw_…`) or name, see list_flows.'),
+    outcome: deliveryOutcome.optional(),
+    ...paging,
+  }),
+  output: pageOf(flowDelivery),
+  errors: ['not_found'],
+
+  async handler({ id, outcome, ...input }, context) {
+    const { store, principal } = context;
+    const { runAs } = await store.flows.read(id);
+    const isOwn = principal.rights.isAdmin || isRunAs(principal, runAs);
+    const page = await listPage(store.flowDeliveries, input, { where: { flowId: id, outcome } }, (record) => record);
+    const data: FlowDelivery[] = [];
+    let room = LARGEST_PAGE;
+    for (const record of page.data) {
+      const body = await bodyOf(record, context);
+      room -= body === undefined ? 0 : JSON.stringify(body).length;
+      data.push(showDelivery(record, { ...(isOwn && { reason: record.reason }), ...(room > 0 && { body }) }));
+    }
+    return { ...page, data };
+  },
+});
+
+/** What was sent, as far as it is kept and the caller may see it: it is the input of the run. */
+async function bodyOf({ runId }: FlowDeliveryRecord, caller: Caller): Promise<unknown> {
+  const run = runId === undefined ? undefined : await caller.store.flowRuns.get(runId);
+  return run && (await seesContent(run, caller)) ? run.input : undefined;
 }

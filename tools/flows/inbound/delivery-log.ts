@@ -4,11 +4,9 @@ import type { Store } from '../../../store/port.ts';
 import { expiryOf } from './deliveries.ts';
 
 const MINUTE_MS = 60_000;
-/** As many kinds of notes are kept apart. */
 const MOST_KINDS = 1000;
 const LONGEST_REASON = 1000;
 
-/** A delivery that began no run. */
 export type UnstartedDelivery = Pick<FlowDeliveryRecord, 'flowId' | 'scheme' | 'outcome'> &
   Partial<Pick<FlowDeliveryRecord, 'event' | 'reason'>>;
 
@@ -87,7 +85,6 @@ interface RepeatedDelivery {
   readonly lastAt: string;
 }
 
-/** Counts repeats of a delivery, unless it was removed. */
 export async function countRepeats(
   { flowDeliveries }: Pick<Parameters<Parameters<Store['transaction']>[0]>[0], 'flowDeliveries'>,
   { id, more, lastAt }: RepeatedDelivery,

@@ -11,12 +11,19 @@ import { looksLikeId } from '../../core/registry/record-names.ts';
 import type { Registry } from '../../core/registry/registry.ts';
 import { createSecretBox, type SecretBox, SecretsError } from '../../core/sealing/secrets.ts';
 import { flowSecretContext, keyOf, signatureOf } from '../webhook-secret.ts';
-import { challengeIn, contentOf, eventOf, isPing, keyOfDelivery } from './content.ts';
 import { findRepeated } from './deliveries.ts';
 import { countRepeats, DeliveryLog } from './delivery-log.ts';
-import { type HeaderOf, SIGNATURE_HEADERS, verify } from './schemes.ts';
+import {
+  challengeIn,
+  contentOf,
+  eventOf,
+  type HeaderOf,
+  isPing,
+  keyOfDelivery,
+  SIGNATURE_HEADERS,
+  verify,
+} from './schemes.ts';
 
-/** A request that says it is signed, as it came. */
 export interface InboundRequest {
   /** Or its name. */
   readonly flowId: string;
@@ -35,7 +42,6 @@ interface ReceiverParts {
   now(): Date;
 }
 
-/** A delivery that was signed well. */
 interface Signed extends InboundRequest {
   readonly flow: Flow;
   readonly scheme: WebhookScheme;
@@ -76,7 +82,6 @@ export class WebhookReceiver {
     return this.#answer({ ...came, flowId, flow, scheme, digest });
   }
 
-  /** The key, or the reason for having none. */
   #keyOf({ id, scheme, sealed }: FlowSecretRecord): Key | string {
     const box = this.#parts.registry.server.secrets;
     try {
@@ -128,7 +133,6 @@ export class WebhookReceiver {
       const { id, outcome, runId } = answer.output as FlowDelivery; // the output of receive_webhook
       return repliedTo(scheme, { id, outcome, runId }, 202);
     }
-    // Another one with the same key came in between.
     if (await this.#isRepeated(key)) return repliedTo(scheme, { outcome: 'repeat' });
     const { error } = answer;
     this.#notes.note({

@@ -1,9 +1,9 @@
-import type { Flow } from '../../../resources/flow.ts';
+import type { Flow, FlowStep } from '../../../resources/flow.ts';
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
-import type { Store, Transaction } from '../../../store/port.ts';
+import type { Readers, Store, Transaction } from '../../../store/port.ts';
+import { isTemplate } from '../expressions.ts';
 import { flowProblem, nextQueued, retryProblem } from '../run-queue.ts';
 import type { Clock } from './clock.ts';
-import { startedRun } from './start-run.ts';
 
 export interface ClaimedRun {
   /** Absent if the run was cancelled instead, as its flow cannot run. */
@@ -41,7 +41,6 @@ export function claimNext(
   });
 }
 
-/** The run, where it is under way and its process is gone. */
 export async function orphanedRun({ flowRuns, jobs }: Store, runId: string): Promise<FlowRunRecord | undefined> {
   const run = await flowRuns.get(runId);
   return run?.status === 'running' && !(await jobs.isAlive(run.worker)) ? run : undefined;
@@ -58,4 +57,52 @@ export function claimRun(store: Store, left: FlowRunRecord): Promise<FlowRunReco
 
 async function isBusyAnywhere(flowId: string, { flowRuns }: Transaction): Promise<boolean> {
   return (await flowRuns.count({ where: { flowId, status: 'running' } })) > 0;
+}
+
+/** Another process continues the run, because this one was taken for gone. */
+export class RunLost extends Error {
+  constructor(runId: string) {
+    super(`Another process continues the run ${runId}.`);
+  }
+}
+
+/** The run as it is now, for a change by the process that runs it. @throws RunLost */
+export async function ownRun({ flowRuns }: Pick<Readers, 'flowRuns'>, run: FlowRunRecord): Promise<FlowRunRecord> {
+  const current = (await flowRuns.get(run.id)) ?? run;
+  if (current.worker !== run.worker) throw new RunLost(run.id);
+  return current;
+}
+
+/** What a run is made of from its beginning on, whatever becomes of its flow. Steps that it took over from an earlier run stay as they are. */
+function startedRun(
+  flow: Flow,
+  { steps: done }: Pick<FlowRunRecord, 'steps'>,
+  worker: string | undefined,
+  now: Date,
+): Partial<FlowRunRecord> {
+  const plan = planOf(flow);
+  const steps = plan.map(
+    ({ id, tool }) => done.find((step) => step.id === id) ?? { id, tool, status: 'pending' as const, attempts: 0 },
+  );
+  const { revision: flowRevision, runAs } = flow;
+  return {
+    status: 'running',
+    flowRevision,
+    runAs,
+    plan,
+    steps,
+    startedAt: now.toISOString(),
+    ...(worker !== undefined && { worker }),
+  };
+}
+
+/**
+ * The steps of a run. For a flow with an agent it is one step that invokes the agent. The prompt is always a text, even where it is a
+ * single output.
+ */
+function planOf({ steps, agentId, prompt = '{{ input }}' }: Flow): FlowStep[] {
+  if (agentId === undefined) return steps ?? [];
+  const retry = { attempts: 1, delayMs: 0 };
+  const input = isTemplate(prompt) ? `{% if true %}${prompt}{% endif %}` : prompt;
+  return [{ id: 'agent', tool: 'invoke_agent', arguments: { agent: agentId, input }, onError: 'stop', retry }];
 }

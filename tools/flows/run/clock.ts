@@ -1,4 +1,5 @@
-/** The time as the engine sees it. Tests use a clock that they set. */
+import { backoffMs } from '../../../store/backoff.ts';
+
 export interface Clock {
   now(): Date;
   /** Calls back after this time. The returned function cancels the call. */
@@ -13,7 +14,6 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after this time, or at once when the signal aborts. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -25,4 +25,30 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
     const forget = clock.after(ms, end);
     signal.addEventListener('abort', end, { once: true });
   });
+}
+
+const BACKOFF = { firstMs: 200, longestMs: 30_000 };
+
+/**
+ * Exponential backoff for a store that refuses: short at first, because a lost connection is soon replaced. Concurrent refusals wait for
+ * the same moment.
+ */
+export class Backoff {
+  readonly #clock: Clock;
+  #pauses = 0;
+  #endsAt = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Called after each refusal. Returns milliseconds. */
+  next(): number {
+    const now = this.#clock.now().getTime();
+    if (now < this.#endsAt) return Math.min(this.#endsAt - now, BACKOFF.longestMs); // the clock may have been set back
+    this.#pauses = now - this.#endsAt > BACKOFF.longestMs ? 0 : this.#pauses + 1;
+    const ms = backoffMs(this.#pauses, BACKOFF);
+    this.#endsAt = now + ms;
+    return ms;
+  }
 }

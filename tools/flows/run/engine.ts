@@ -8,22 +8,18 @@ import { FlowRunner } from './runner.ts';
 import { FlowTriggers } from './triggers.ts';
 import type { Awaited } from './wait-graph.ts';
 
-/** What tools need from the engine that runs flows. */
 interface Flows {
-  /** Looks at the flow's queue. Called after a run was added to it. */
   wake(flowId: string): void;
   /**
    * Resolves when the run has ended, the signal aborts or the server stops. Resolves at once with `stuck` where the waiting run would wait
    * for itself.
    */
   ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined>;
-  /** Ends a run that is under way here. Called after the wish to end it was stored, which another process finds soon. */
   cancel(runId: string): void;
 }
 
 declare module '../../core/registry/context.ts' {
   interface ServerFacts {
-    /** What runs flows. Absent if none run, as in a registry of tests. */
     readonly flows?: Flows;
   }
 }

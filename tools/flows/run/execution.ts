@@ -10,6 +10,7 @@ import type { Registry } from '../../core/registry/registry.ts';
 import { actingFlow, findRunAs } from '../run-as.ts';
 import { requireFilled } from '../step-arguments.ts';
 import { EvaluationTimeUsedUp, TemplateEvaluator } from '../template-evaluator.ts';
+import { ownRun } from './claim-run.ts';
 import { type Clock, pause } from './clock.ts';
 import {
   CANCELLED,
@@ -17,18 +18,18 @@ import {
   type End,
   goneFailure,
   inStep,
+  nextAttempt,
   outcomeOf,
   repeatProblem,
   STEP_MS,
   type StepFailure,
   type StepOutcome,
+  scopeOf,
   sizeProblem,
   storedFailure,
+  storedInput,
 } from './outcome.ts';
-import { nextAttempt } from './retry-step.ts';
-import { ownRun } from './run-ownership.ts';
 import type { RunSlot } from './run-slots.ts';
-import { scopeOf, storedInput } from './step-input.ts';
 
 export interface ExecutionDeps {
   readonly store: Store;
@@ -107,7 +108,6 @@ export class FlowExecution {
     return this.#cancel.signal.aborted || this.#run.cancelAsked === true;
   }
 
-  /** Undefined if the run continues. */
   async #step(step: FlowStep): Promise<StepFailure | 'left' | undefined> {
     const kept = this.#kept(step.id);
     if (kept.status !== 'pending' && kept.status !== 'running') return storedFailure(step, kept);
@@ -174,7 +174,6 @@ export class FlowExecution {
     return this.#leave.signal.aborted ? 'left' : undefined;
   }
 
-  /** The principal of the run as it is now. */
   async #renewed(attempt?: string): Promise<CredentialStatus> {
     const { store, registry, clock } = this.#parts;
     const { id: runId, causes } = this.#run;
@@ -184,7 +183,6 @@ export class FlowExecution {
     return actingFlow(this.#flow, runAs, { causes, runId, attempt });
   }
 
-  /** Makes one attempt at the step, with the rights that `runAs` has now. */
   async #attempt(step: FlowStep, input: Arguments, attempt: number): Promise<StepOutcome | 'left'> {
     if (this.#tried?.step === step.id && this.#tried.attempt === attempt) return this.#tried.outcome;
     const { first = attempt, unmade } = this.#underWay(step) ?? {};

@@ -1,11 +1,16 @@
 import type { ErrorCode } from '../../../resources/error.ts';
 import type { FlowStep } from '../../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts';
+import { backoffMs } from '../../../store/backoff.ts';
 import type { ToolError } from '../../core/errors.ts';
+import { shownArguments } from '../../core/history/audit-entry.ts';
+import { secretsIn } from '../../core/history/redact.ts';
 import type { Answer } from '../../core/registry/call.ts';
+import type { Catalog } from '../../core/registry/catalog-index.ts';
 import type { Tool } from '../../core/registry/define-tool.ts';
+import { retryDelayMs } from '../../core/registry/retry-delay.ts';
+import type { TemplateScope } from '../render.ts';
 
-/** The longest time of one attempt at a step. */
 export const STEP_MS = 10 * 60_000;
 
 export interface StepFailure {
@@ -28,7 +33,6 @@ export const CANCELLED = {
   error: { code: 'conflict', message: 'The run was cancelled.' },
 } as const satisfies End;
 
-/** The failure of a run whose principal may not continue. */
 export function goneFailure({ code, message }: ToolError): StepFailure {
   return { code, message, final: true, ends: true };
 }
@@ -94,4 +98,81 @@ export function sizeProblem(tool: string, output: object, steps: readonly FlowRu
   if (length <= LARGEST_OUTPUT && length + others <= LARGEST_RUN) return undefined;
   const message = `${tool} was called; its answer of ${length} characters is more than a run keeps. Ask for less, for example with limit.`;
   return { code: 'too_large', message };
+}
+
+type UnderWay = FlowRunRecord['underWay'];
+
+interface FailedAttempt {
+  readonly attempt: number;
+  readonly underWay: UnderWay;
+  readonly now: Date;
+}
+
+interface NextAttempt {
+  readonly attempt: number;
+  readonly change: Partial<FlowRunStep> & { readonly retryAt: string };
+  readonly underWay: UnderWay;
+}
+
+/** The attempt after a failed one: always if nothing was done, otherwise as often as the step allows. Undefined if there is none. */
+export function nextAttempt(step: FlowStep, failure: StepFailure, tried: FailedAttempt): NextAttempt | undefined {
+  const { attempt, underWay, now } = tried;
+  const { code, message } = failure;
+  const after = (ms: number, tries: number) => {
+    const retryAt = new Date(now.getTime() + ms).toISOString();
+    return { status: 'pending', error: { code, message }, attempts: tries, retryAt } as const;
+  };
+  const again = retryUnmadeCall(failure, tried);
+  if (again) return { attempt, change: after(again.delay, attempt - 1), underWay: again.underWay };
+  if (attempt >= step.retry.attempts || !isWorthRetrying(failure)) return undefined;
+  const kept = mayHaveTakenEffect(failure) && underWay ? { ...underWay, unmade: undefined } : undefined;
+  return { attempt: attempt + 1, change: after(retryDelay(step, attempt), attempt), underWay: kept };
+}
+
+function retryUnmadeCall({ unmade: answer }: StepFailure, { attempt, underWay, now }: FailedAttempt) {
+  if (!answer || !underWay) return undefined;
+  const { count, since } = underWay.unmade ?? { count: 0, since: now.toISOString() };
+  const sinceMs = now.getTime() - Date.parse(since);
+  const delay = retryDelayMs(answer, { count, sinceMs, withinMs: STEP_MS });
+  if (delay === undefined) return undefined;
+  return { delay, underWay: { ...underWay, first: underWay.first ?? attempt, unmade: { count: count + 1, since } } };
+}
+
+/** Whether another attempt can help. An error in the call itself would happen again. */
+function isWorthRetrying({ code, final }: StepFailure): boolean {
+  if (final) return false;
+  return code === 'unavailable' || code === 'internal' || code === 'rate_limited' || code === 'conflict';
+}
+
+/**
+ * Whether the call may have been made nevertheless, as its answer can get lost on the way from the database. The next attempt then repeats it
+ * under the same key, and gets the answer that was kept. Other failures are kept as the answer, so the next attempt is a new call.
+ */
+function mayHaveTakenEffect({ code }: StepFailure): boolean {
+  return code === 'unavailable' || code === 'internal';
+}
+
+const LONGEST_DELAY_MS = 3_600_000;
+
+function retryDelay({ retry }: FlowStep, attempt: number): number {
+  return backoffMs(attempt - 1, { firstMs: retry.delayMs, longestMs: LONGEST_DELAY_MS });
+}
+
+const LONGEST_SHOWN = 16 * 1024;
+
+interface StoredInput {
+  readonly shown: Record<string, unknown>;
+  /** For a repeat of the call. An input with a secret is not stored; it is made again from the outputs of earlier steps. */
+  readonly stored?: Record<string, unknown>;
+}
+
+export function storedInput(tool: Tool | undefined, input: Record<string, unknown>, catalog: Catalog): StoredInput {
+  if (!tool) return { shown: {}, stored: input };
+  const shown = shownArguments(tool, input, { tools: catalog, longest: LONGEST_SHOWN });
+  return secretsIn(tool, input, catalog).length === 0 ? { shown, stored: input } : { shown };
+}
+
+export function scopeOf({ input = {}, steps }: Pick<FlowRunRecord, 'input' | 'steps'>): TemplateScope {
+  const ended = steps.filter(({ status }) => status !== 'pending' && status !== 'running');
+  return { input, steps: Object.fromEntries(ended.map(({ id, output }) => [id, { output: output ?? null }])) };
 }

@@ -2,12 +2,9 @@ import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import { type PeriodicTask, startLeaderTask } from '../../../store/periodic-task.ts';
 import type { Position, Readers, Store } from '../../../store/port.ts';
 
-/** How often one process looks for runs that no process runs any more. */
 const LOOK_EVERY_MS = 5_000;
-/** How often it also has all queues looked at. */
 const QUEUES_EVERY = 6;
 
-/** Calls back with all runs of this status, oldest first. */
 export async function forEachRun(
   { flowRuns }: Pick<Readers, 'flowRuns'>,
   status: FlowRunRecord['status'],

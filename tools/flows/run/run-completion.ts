@@ -1,17 +1,14 @@
 import type { Commit, Store } from '../../../store/port.ts';
 import { hasEnded, OPEN } from '../run-queue.ts';
 
-/** How often runs of other processes are looked at. */
 const LOOK_EVERY_MS = 500;
 
 interface RunCompletionDeps {
   readonly store: Store;
-  /** Aborted when the server stops. */
   readonly closed: AbortSignal;
   onFailure(cause: unknown): void;
 }
 
-/** Lets callers wait for the end of a run. */
 export class RunCompletion {
   readonly #parts: RunCompletionDeps;
   readonly #waiting = new Map<string, Set<() => void>>();
@@ -65,7 +62,6 @@ export class RunCompletion {
     }
   }
 
-  /** Finds runs that ended in another process. */
   async #look(): Promise<void> {
     const id = [...this.#waiting.keys()];
     const open = await this.#parts.store.flowRuns.find({ where: { id, status: OPEN }, limit: id.length });

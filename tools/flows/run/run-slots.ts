@@ -10,7 +10,6 @@ export class RunSlots {
   readonly #wanting = new Map<string, Set<() => void>>();
   #total = 0;
 
-  /** Resolves with a place, or without one when the signal aborts. */
   async take(owner: string, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
     const wants = this.#wanting.get(owner) ?? new Set();
@@ -31,7 +30,6 @@ export class RunSlots {
     return given;
   }
 
-  /** Whether the owner would get a place at once. */
   hasRoom(owner: string): boolean {
     return this.#total < (this.#held.has(owner) ? MOST_AT_ONCE : MOST_IN_ALL);
   }
@@ -92,7 +90,6 @@ export class RunSlot {
     this.#places.leave(this.owner);
   }
 
-  /** Leaves the place for good. */
   end(): void {
     this.#ended = true;
     this.leave();

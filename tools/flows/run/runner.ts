@@ -4,18 +4,15 @@ import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import { backoffMs } from '../../../store/backoff.ts';
 import type { JobTable } from '../../../store/jobs-port.ts';
 import { nextQueued } from '../run-queue.ts';
-import { Backoff } from './backoff.ts';
-import { type ClaimedRun, claimNext, claimRun, orphanedRun } from './claim-run.ts';
-import { pause } from './clock.ts';
+import { type ClaimedRun, claimNext, claimRun, orphanedRun, RunLost } from './claim-run.ts';
+import { Backoff, pause } from './clock.ts';
 import { type ExecutionDeps, FlowExecution } from './execution.ts';
 import { finishObserved } from './observed-run.ts';
 import { forEachRun } from './recovery.ts';
 import { RunCompletion } from './run-completion.ts';
-import { RunLost } from './run-ownership.ts';
 import { RunSlot, RunSlots } from './run-slots.ts';
 import { type Awaited, LocalWaitGraph, SharedWaitGraph, type WaitGraph } from './wait-graph.ts';
 
-/** How long a stopping server waits for the current calls. */
 const LEAVE_MS = 8_000;
 /** How often the runs of this process are looked up for a wish to end them, which another process may have stored. */
 const ASK_MS = 1000;
@@ -49,9 +46,7 @@ export class FlowRunner {
   readonly #places = new RunSlots();
   /** Flows with queued runs by owner, in the order in which they are looked at. */
   readonly #flows = new Map<string, Set<string>>();
-  /** Owners for whose flows a place is wanted. */
   readonly #wanting = new Set<string>();
-  /** Flows are looked at one after the other. */
   #looking: Promise<void> = Promise.resolve();
   readonly #patience: Backoff;
   /** True once the runs of an earlier process were found. Before that, a new run would be mistaken for one of them. */
@@ -68,7 +63,6 @@ export class FlowRunner {
     setMaxListeners(0, this.#close.signal); // every waiting run adds one listener
   }
 
-  /** What this process does for all that share the store. */
   readonly jobs: JobTable = {
     look_at_flow: ({ flowId, turn }) => this.#look(String(flowId), Number(turn ?? 0)),
     resume_run: ({ runId }) => this.#takeOver(String(runId)),
@@ -86,7 +80,6 @@ export class FlowRunner {
     for (const owner of this.#flows.keys()) this.#want(owner);
   }
 
-  /** Has the flow's queue looked at. Called after a run was added to it. */
   wake(flowId: string): void {
     void this.#wake(flowId);
   }
@@ -186,7 +179,6 @@ export class FlowRunner {
     this.#execute(flow, run, new RunSlot(this.#places, ownerOf(run), false));
   }
 
-  /** Ends the runs of this process that another one was asked to end. */
   async #ask(): Promise<void> {
     const { store, onFailure } = this.#parts;
     if (this.#running.size === 0) return;
@@ -224,7 +216,6 @@ export class FlowRunner {
     if (this.#flows.get(owner)?.size === 0) this.#flows.delete(owner);
   }
 
-  /** Undefined if no run of the flow can begin now. */
   async #takeOne(flowId: string): Promise<ClaimedRun | undefined> {
     try {
       const busy = [...this.#running.values()].some((other) => other.flowId === flowId);

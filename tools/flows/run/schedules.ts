@@ -10,14 +10,12 @@ const LONGEST_SLEEP_MS = 600_000;
 
 interface SchedulesParts {
   readonly clock: Clock;
-  /** Called when a run of the flow is due. */
   due(flowId: string, at: Date): void;
   onFailure(cause: unknown): void;
 }
 
 interface Schedule {
   readonly cron: Cron;
-  /** Equal for equal schedules. */
   readonly text: string;
   next: Date;
 }
@@ -55,7 +53,6 @@ export class Schedules {
     this.#schedules.delete(flowId);
   }
 
-  /** Waits for the next time of a schedule. */
   sleep(): void {
     this.#forgetTimer();
     if (this.#schedules.size === 0) return;

@@ -34,26 +34,21 @@ interface TriggerParts {
   readonly catalog: Catalog;
   readonly kinds: readonly RecordKind[];
   readonly clock: Clock;
-  /** Called after a run was put into the flow's queue. */
   queued(flowId: string): void;
   onFailure(cause: unknown): void;
 }
 
-/** An event that a flow waits for. */
 interface PendingEvent {
   readonly flowId: string;
   readonly event: RecordEvent;
   readonly origin: Principal | undefined;
 }
 
-/** What decides whether events begin runs of a flow. */
 interface Listener {
   readonly flow: Flow;
   /** Whom its runs act as, or why they cannot. */
   readonly runAs: Principal | string;
-  /** Why no more of its runs may wait. */
   readonly problem: string | undefined;
-  /** The runs that events begin. */
   readonly wishes: RunRequest[];
 }
 
@@ -65,15 +60,12 @@ export class FlowTriggers {
   readonly #parts: TriggerParts;
   readonly #following: EnabledRecords<'flows'>;
   readonly #schedules: Schedules;
-  /** Flows by the type of event that triggers them. */
   readonly #listening = new Map<string, Set<string>>();
   #forgetFlows = () => {};
   #forgetEvents = () => {};
   readonly #close = new AbortController();
   #work: Promise<void> = Promise.resolve();
-  /** The events that wait, and those that are being looked at. */
   readonly #events: PendingEvent[] = [];
-  /** Why events began no runs, and how often. */
   readonly #leftOut = new Map<string, number>();
 
   constructor(parts: TriggerParts) {
@@ -89,7 +81,6 @@ export class FlowTriggers {
     });
   }
 
-  /** What this process does for all that share the store. */
   readonly jobs: JobTable = {
     run_on_schedule: ({ flowId, at }) => this.#then(() => this.#begin(String(flowId), new Date(at ?? ''))),
   };
@@ -130,7 +121,6 @@ export class FlowTriggers {
     else if (this.#events.push(noted) === 1) void this.#then(() => this.#lookAtEvents());
   }
 
-  /** In the order in which they happened. */
   async #lookAtEvents(): Promise<void> {
     while (this.#events.length > 0) {
       const batch = this.#events.slice(0, AT_ONCE);
@@ -170,7 +160,6 @@ export class FlowTriggers {
     this.#deafen(id);
   }
 
-  /** Begins no more runs of the flow by events. */
   #deafen(id: string): void {
     for (const [type, flows] of this.#listening) {
       flows.delete(id);
@@ -262,18 +251,15 @@ export class FlowTriggers {
   }
 }
 
-/** Whether one of the last runs was begun for this time of the schedule. */
 async function hasRunAt({ flowRuns }: Pick<Readers, 'flowRuns'>, flowId: string, at: Date): Promise<boolean> {
   const { records } = await flowRuns.find({ where: { flowId }, limit: 100 });
   return records.some(({ trigger }) => trigger.kind === 'cron' && trigger.at === at.toISOString());
 }
 
-/** The chain of flows in whose runs the principal acts. */
 export function causesOf(principal: Principal | undefined): readonly string[] {
   return flowIn(principal)?.causes ?? [];
 }
 
-/** The run in which the principal acts, if there is one. */
 export function runOf(principal: Principal): string | undefined {
   return flowIn(principal)?.runId;
 }

@@ -2,7 +2,6 @@ import type { Flow } from '../../../resources/flow.ts';
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import type { Readers, Store } from '../../../store/port.ts';
 
-/** A run whose end a caller waits for. */
 export interface Awaited {
   readonly id: string;
   readonly flow: Pick<Flow, 'id'> & Partial<Pick<Flow, 'overlap'>>;
@@ -10,7 +9,6 @@ export interface Awaited {
   readonly by: string | undefined;
 }
 
-/** A run that waits for another. */
 interface Waiting extends Awaited {
   readonly by: string;
 }

@@ -15,7 +15,6 @@ export interface KnownClient {
   readonly isGiven?: boolean;
 }
 
-/** What is sealed in an account. */
 export interface AccountSecrets {
   readonly client: KnownClient;
   readonly tokens: StoredOAuthTokens;
@@ -25,7 +24,6 @@ export interface AccountSecrets {
   readonly discovery: OAuthDiscoveryState;
 }
 
-/** What is sealed in a link that was opened. */
 export interface FlowSecrets {
   readonly client: KnownClient;
   readonly verifier: string;
@@ -61,12 +59,10 @@ export function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** The place for which the secrets of an account are sealed. */
 export function accountSecretContext(key: string): string {
   return `${key} account`;
 }
 
-/** The place for which the secrets of an opened link are sealed. */
 export function linkSecretContext(id: string): string {
   return `${id} flow`;
 }

@@ -1,7 +1,16 @@
-import { OAuthError, OAuthErrorCode, refreshAuthorization } from '@modelcontextprotocol/client';
+import {
+  type AuthProvider,
+  InsufficientScopeError,
+  OAuthError,
+  OAuthErrorCode,
+  refreshAuthorization,
+  SdkError,
+  SdkErrorCode,
+} from '@modelcontextprotocol/client';
 import type { IntegrationAccountRecord } from '../../../resources/integration-account.ts';
 import type { Store } from '../../../store/port.ts';
 import { ToolError } from '../../core/errors.ts';
+import type { Fetch } from '../../core/outbound/fetch.ts';
 import type { SecretBox } from '../../core/sealing/secrets.ts';
 import { type AccountSecrets, openAccount, sealAccount } from './account-secrets.ts';
 import { endOf } from './authorize-account.ts';
@@ -28,7 +37,6 @@ export class AccountTokens {
     this.#parts = parts;
   }
 
-  /** The record of the account. @throws AccountRequired if there is none that can be used */
   async account(key: string): Promise<IntegrationAccountRecord> {
     const account = await this.#parts.store.integrationAccounts.first({ where: { key } });
     if (account?.status !== 'connected') throw new AccountRequired();
@@ -54,7 +62,6 @@ export class AccountTokens {
     return renewal;
   }
 
-  /** Notes that the account was used, at most once a minute. */
   async noteUse(key: string): Promise<void> {
     const now = this.#parts.now();
     if (now.getTime() - (this.#used.get(key) ?? 0) < USE_MS) return;
@@ -128,7 +135,6 @@ export class AccountTokens {
 
 const NOT_RENEWED = 'The provider of the account could not be asked for a new token; try again in a moment.';
 
-/** Whether asking again is of no use. */
 function isFinal(error: unknown): boolean {
   if (error instanceof AccountRequired) return true;
   return error instanceof OAuthError && FINAL.has(error.code);
@@ -140,7 +146,6 @@ const FINAL: ReadonlySet<string> = new Set([
   OAuthErrorCode.UnauthorizedClient,
 ]);
 
-/** There is no account, or it has to be connected again. */
 export class AccountRequired extends Error {
   /** Scopes that the server asks for, besides those of the account. */
   readonly scopes: readonly string[];
@@ -149,4 +154,52 @@ export class AccountRequired extends Error {
     super('It wants an account; connect_integration gives a link to connect one.');
     this.scopes = scopes;
   }
+}
+
+/** Gives a connection the tokens of one account, and new ones when the server refuses those. */
+export class AccountAuth implements AuthProvider {
+  readonly #tokens: Pick<AccountTokens, 'token' | 'renewed'>;
+  readonly #key: string;
+  /** The token that each refused answer was given to, because several requests continue at a time. */
+  readonly #refused = new WeakMap<Response, string>();
+  readonly #seen = new Set<string>();
+
+  constructor(tokens: Pick<AccountTokens, 'token' | 'renewed'>, key: string) {
+    this.#tokens = tokens;
+    this.#key = key;
+  }
+
+  /** The tokens that the server was sent, which it may repeat in its answers. */
+  get seen(): readonly string[] {
+    return [...this.#seen];
+  }
+
+  async token(): Promise<string> {
+    const token = await this.#tokens.token(this.#key);
+    this.#seen.add(token);
+    return token;
+  }
+
+  async onUnauthorized({ response }: { readonly response: Response }): Promise<void> {
+    await this.#tokens.renewed(this.#key, this.#refused.get(response) ?? '');
+  }
+
+  /** A `fetch` that notes which token was refused. */
+  watch(fetch: Fetch): Fetch {
+    return async (url, init) => {
+      const response = await fetch(url, init);
+      const sent = new Headers(init?.headers).get('Authorization') ?? '';
+      if (response.status === 401) this.#refused.set(response, sent.replace(/^Bearer /, ''));
+      return response;
+    };
+  }
+}
+
+/** Converts the error of a server or provider into AccountWanted, if an account would help. */
+export function accountRequiredBy(error: unknown): AccountRequired | undefined {
+  if (error instanceof AccountRequired) return error;
+  if (error instanceof InsufficientScopeError)
+    return new AccountRequired(error.requiredScope?.split(' ').filter(Boolean));
+  const isRefused = error instanceof SdkError && error.code === SdkErrorCode.ClientHttpAuthentication;
+  return isRefused ? new AccountRequired() : undefined;
 }

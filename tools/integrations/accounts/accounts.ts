@@ -23,13 +23,20 @@ import {
   finishFlow,
   metadataDocument,
 } from './authorize-account.ts';
-import { endAccountsOf } from './end-accounts.ts';
-import { CALLBACK_PATH, CLIENT_PATH, findLink, insertLink, isAccepted, LINK_MS, type NewLink } from './links.ts';
+import {
+  CALLBACK_PATH,
+  CLIENT_PATH,
+  endAccountsOf,
+  findLink,
+  insertLink,
+  isAccepted,
+  LINK_MS,
+  type NewLink,
+} from './links.ts';
 import { revokeTokens } from './revocation.ts';
 
 declare module '../../core/registry/context.ts' {
   interface ServerFacts {
-    /** Absent if there are no integrations. */
     readonly integrationAccounts?: IntegrationAccounts;
   }
 }
@@ -39,13 +46,11 @@ interface AccountsOptions {
   readonly secrets: SecretBox;
   readonly baseUrl: string;
   readonly privateAddresses: boolean;
-  /** What this server calls itself. */
   readonly name: string;
   now(): Date;
   onFailure(cause: unknown): void;
 }
 
-/** Which account: of the person, or the shared one if there is no person. */
 interface WhoseAccount {
   readonly integrationId: string;
   readonly userId?: string | undefined;
@@ -56,13 +61,11 @@ interface Listeners {
   onEnded(whose: WhoseAccount): void;
 }
 
-/** A link as its page shows it. */
 export interface ShownLink {
   readonly integration: Pick<IntegrationRecord, 'name' | 'url'>;
   readonly shared: boolean;
 }
 
-/** The accounts that people connect to integrations. */
 export class IntegrationAccounts {
   readonly tokens: AccountTokens;
   readonly #options: AccountsOptions;
@@ -87,7 +90,6 @@ export class IntegrationAccounts {
     );
   }
 
-  /** What this server is as a client, for providers to read. */
   get metadata(): object {
     const { baseUrl } = this.#options;
     return metadataDocument(this.#identity, `${baseUrl}${CLIENT_PATH}`, baseUrl);
@@ -120,19 +122,16 @@ export class IntegrationAccounts {
     return insertLink(tx, integration, { link, baseUrl, now: now() });
   }
 
-  /** The same in a transaction of its own. */
   newLink(integration: IntegrationRecord, link: NewLink): Promise<{ url: string; expiresAt: string }> {
     return this.#options.store.transaction((tx) => this.link(tx, integration, link));
   }
 
-  /** These scopes, and those that the account has. */
   async scopesWith(integrationId: string, userId: string, scopes: readonly string[]): Promise<string[]> {
     const where = { key: accountKey(integrationId, userId) };
     const account = await this.#options.store.integrationAccounts.first({ where });
     return [...new Set([...(account?.scopes ?? []), ...scopes])];
   }
 
-  /** What the link is for. @throws ToolError if it does not open for the person */
   async show(secret: string, person: Principal): Promise<ShownLink> {
     const { link, integration } = await this.#linkFor(secret, person);
     return { integration, shared: link.shared };
@@ -177,7 +176,6 @@ export class IntegrationAccounts {
     return revokeTokens(secrets, this.#options.privateAddresses).catch(() => false);
   }
 
-  /** The same for several, in the background. */
   revokeAll(accounts: readonly IntegrationAccountRecord[]): void {
     for (const account of accounts) void this.revoke(account);
   }
@@ -239,7 +237,6 @@ export class IntegrationAccounts {
     });
   }
 
-  /** Undefined if the account cannot be read with the key of this server. */
   #readable(account: IntegrationAccountRecord): AccountSecrets | undefined {
     try {
       return openAccount(this.#options.secrets, account);
@@ -268,7 +265,6 @@ export class IntegrationAccounts {
     this.#listeners?.onConnected(account);
   }
 
-  /** Ends all accounts of a person, here and at their providers. */
   async #endAllOf(userId: string): Promise<void> {
     const ended = await this.#options.store.transaction((tx) => endAccountsOf(tx, { userId }));
     this.revokeAll(ended);

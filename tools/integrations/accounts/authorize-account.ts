@@ -61,7 +61,6 @@ export function beginFlow(
   });
 }
 
-/** Redeems what the provider sent back. @throws ToolError */
 export function finishFlow(
   integration: IntegrationRecord,
   { answer, flow }: { readonly answer: URLSearchParams; readonly flow: FlowSecrets },
@@ -86,7 +85,6 @@ export function finishFlow(
   });
 }
 
-/** When tokens end that last this many seconds. */
 export function endOf(seconds: number | undefined, now: Date): string | undefined {
   return seconds === undefined
     ? undefined
@@ -95,12 +93,10 @@ export function endOf(seconds: number | undefined, now: Date): string | undefine
 
 const A_YEAR = 365 * 24 * 3600;
 
-/** The place for which the client secret of an integration is sealed. */
 export function clientSecretContext(id: string): string {
   return `${id} oauth clientSecret`;
 }
 
-/** The client that an operator got from the provider. */
 function givenClient({ id, oauth }: IntegrationRecord, box: SecretBox, { redirectUri }: ClientIdentity) {
   if (oauth?.clientId === undefined) return undefined;
   const { clientId, clientSecret, issuer } = oauth;
@@ -112,7 +108,6 @@ function givenClient({ id, oauth }: IntegrationRecord, box: SecretBox, { redirec
   return { information, redirectUri, isGiven: true };
 }
 
-/** The server's answer to a request without a token. */
 async function challengeOf(url: URL, fetch: Fetch): Promise<{ metadata?: URL; scopes: readonly string[] }> {
   const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'ping' });
@@ -123,7 +118,6 @@ async function challengeOf(url: URL, fetch: Fetch): Promise<{ metadata?: URL; sc
   return { scopes: scope.split(' ').filter(Boolean), ...(metadata && { metadata }) };
 }
 
-/** Whether a browser may be sent there. */
 function isPage({ protocol, username, password }: URL, privateAddresses: boolean): boolean {
   if (username !== '' || password !== '') return false;
   return protocol === 'https:' || (protocol === 'http:' && privateAddresses);
@@ -164,7 +158,6 @@ function refusalOf(error: unknown): ToolError {
 const GIVE_CLIENT =
   'an administrator registers one there and gives it with update_integration {oauth: {clientId, clientSecret}}.';
 
-/** How this server introduces itself to providers. */
 export interface ClientIdentity {
   readonly name: string;
   readonly redirectUri: string;
@@ -175,7 +168,6 @@ export interface ClientIdentity {
 interface AuthorizationInput {
   /** The client that an operator gave. None is registered in its place. */
   readonly given: KnownClient | undefined;
-  /** The client of the account so far. */
   readonly known?: KnownClient | undefined;
   readonly scopes?: readonly string[];
 }
@@ -215,7 +207,6 @@ class FlowProvider implements OAuthClientProvider {
     return metadataOf(this.#identity);
   }
 
-  /** What the second half of the flow needs. */
   get secrets(): FlowSecrets {
     if (!this.#client || !this.#discovery) throw new Error('The flow has not begun.');
     return { client: this.#known(this.#client), verifier: this.#verifier, discovery: this.#discovery };
@@ -277,7 +268,6 @@ function usable(client: KnownClient | undefined, { redirectUri }: ClientIdentity
   return scopes.every((scope) => names.includes(scope)) ? client : undefined;
 }
 
-/** The members that a metadata document and a registration have in common. */
 function metadataOf({ name, redirectUri }: ClientIdentity): OAuthClientMetadata {
   return {
     client_name: name,

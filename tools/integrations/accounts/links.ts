@@ -1,14 +1,11 @@
 import type { IntegrationRecord } from '../../../resources/integration.ts';
-import type { IntegrationLinkRecord } from '../../../resources/integration-account.ts';
-import type { Readers, Writers } from '../../../store/port.ts';
+import type { IntegrationAccountRecord, IntegrationLinkRecord } from '../../../resources/integration-account.ts';
+import type { Readers, Where, Writer, Writers } from '../../../store/port.ts';
 import { isPerPerson, takesAccounts } from '../auth-mode.ts';
 import { hashOf, newSecret } from './account-secrets.ts';
 
-/** The page that a link opens. */
 export const CONNECT_PATH = '/integrations/connect';
-/** Where providers send the person back to. */
 export const CALLBACK_PATH = '/integrations/callback';
-/** Where providers read what this server is as a client. */
 export const CLIENT_PATH = '/oauth/client.json';
 
 /** How long a link waits to be opened, and after that for the provider. */
@@ -53,7 +50,32 @@ export async function findLink(
   return (by === 'hash') === (link.stateHash === undefined) ? link : undefined;
 }
 
-/** Whether the integration still takes the account of the link. */
 export function isAccepted(integration: IntegrationRecord | undefined, { shared }: IntegrationLinkRecord): boolean {
   return integration !== undefined && takesAccounts(integration) && isPerPerson(integration) !== shared;
+}
+
+type AccountWriters = Pick<Writers, 'integrationAccounts' | 'integrationLinks'>;
+
+/** Deletes the accounts of an integration or of a person, with the links that could connect new ones. Returns them. */
+export async function endAccountsOf(
+  { integrationAccounts, integrationLinks }: AccountWriters,
+  where: { readonly integrationId: string } | { readonly userId: string },
+): Promise<IntegrationAccountRecord[]> {
+  await deleteAll(integrationLinks, where);
+  return deleteAll(integrationAccounts, where);
+}
+
+async function deleteAll<Record extends { readonly id: string }>(
+  records: Pick<Writer<Record>, 'find' | 'delete'>,
+  where: Where<Record>,
+): Promise<Record[]> {
+  const ended: Record[] = [];
+  for (;;) {
+    const page = await records.find({ where, limit: 100 });
+    for (const record of page.records) {
+      await records.delete(record.id);
+      ended.push(record);
+    }
+    if (page.records.length === 0) return ended;
+  }
 }

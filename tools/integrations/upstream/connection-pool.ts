@@ -10,12 +10,10 @@ import type { Scrubber } from './text.ts';
 /** The account of the connection that all callers share. Other accounts are named by the ids of their people. */
 export const SHARED = 'shared';
 
-/** A connection that can be used, with what is listed over it. */
 export interface UpstreamConnection {
   readonly connection: Connection;
   readonly scrubber: Scrubber;
   readonly listed: ListedTools;
-  /** How long the last listing took. */
   readonly latencyMs: number;
 }
 
@@ -83,7 +81,6 @@ export class ConnectionPool {
     return this.#checks !== undefined;
   }
 
-  /** Keeps the shared connection until `stop`. */
   start(): void {
     this.#failures = 0;
     this.#checks = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
@@ -131,7 +128,6 @@ export class ConnectionPool {
     }
   }
 
-  /** The connection may be broken. */
   doubt(account: string): void {
     const entry = this.#entries.get(account);
     if (entry && account === SHARED) void this.#look(entry);
@@ -158,7 +154,6 @@ export class ConnectionPool {
     if (account === SHARED && this.isStarted) this.#connect();
   }
 
-  /** Begins to make the shared connection, unless there is one. */
   #connect(): Entry {
     const known = this.#entries.get(SHARED);
     if (known) return known;

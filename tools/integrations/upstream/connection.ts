@@ -29,13 +29,11 @@ export interface ConnectOptions extends TransportOptions {
   /** The server answered `initialize` before, so newer revisions are not tried. */
   readonly legacy: boolean;
   onToolsChanged(): void;
-  /** Ends the attempt to connect. */
   readonly signal: AbortSignal;
   /** Called when the connection ends, unless `close` ended it. */
   onLost(why: unknown): void;
 }
 
-/** A call, with the tool as its server defines it. */
 interface UpstreamCall extends Omit<CallOptions, 'principal'> {
   readonly tool: UpstreamTool;
   readonly input: object;
@@ -74,14 +72,12 @@ interface PromptCall {
   readonly input: object;
 }
 
-/** What its measures need to know. */
 interface Observing {
   readonly telemetry: Telemetry;
   /** Absent for a program. */
   readonly url: string | undefined;
 }
 
-/** One connection to a server. All calls share it. */
 export class Connection {
   readonly #client: Client;
   readonly #line: Line;

@@ -8,7 +8,6 @@ import { isSchemaObject } from './schema.ts';
 import { cleanText, type Scrubber } from './text.ts';
 import { hashOf } from './tool-definitions.ts';
 
-/** What a server offers besides tools. */
 export interface Extras {
   readonly prompts: readonly PromptDefinition[];
   /** Templates of resources, and `LISTED` where it lists resources. */

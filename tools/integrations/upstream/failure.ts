@@ -10,11 +10,9 @@ import { MOST_BYTES } from './transport.ts';
 const LONGEST_QUOTE = 2000;
 const INVALID_PARAMS = -32_602;
 
-/** Why a call of an integration failed, as an error of this server. */
 interface Failure {
   readonly code: Extract<ErrorCode, 'invalid_input' | 'conflict' | 'too_large' | 'unavailable'>;
   readonly message: string;
-  /** The connection may be lost. */
   readonly doubt?: true;
 }
 
@@ -59,7 +57,6 @@ function refusalOf({ code, message }: ProtocolError, prefix: string, scrubber: S
   };
 }
 
-/** The text of a tool result that reports an error. */
 export function toolError(content: readonly unknown[], prefix: string, scrubber: Scrubber): string {
   const texts = content.map((block) => (block as { text?: unknown }).text).filter((text) => typeof text === 'string'); // content blocks are objects
   return `The tool of ${prefix} answered with an error: ${quote(texts.join('\n') || 'without a text', scrubber)}`;
@@ -70,7 +67,6 @@ function quote(text: string, scrubber: Scrubber): string {
   return JSON.stringify(cleanText(scrubber.text(text), LONGEST_QUOTE));
 }
 
-/** The text of an error for operators. */
 export function errorText(error: unknown, scrubber: Scrubber): string {
   const message = error instanceof Error ? error.message : String(error);
   return scrubber.shown(message, 600) || 'It failed without saying why.';
@@ -120,7 +116,6 @@ export function pagesIn(error: unknown, asking: Asking): ToolError | undefined {
   return new ToolError('conflict', message);
 }
 
-/** The error for a tool that asks where nobody can be asked. */
 function cannotAsk(label: string): ToolError {
   const message = `The tool of ${label} asks a person for input, which cannot be passed on here; an MCP client of revision 2026-07-28 that can ask its person (elicitation) can call it.`;
   return new ToolError('conflict', message);

@@ -37,7 +37,6 @@ export class GuestExtras {
     this.#run = run;
   }
 
-  /** Those that have not changed keep the same entry objects. */
   entries(integration: Integration): CatalogEntry[] {
     const group = `Integrations/${labelOf(integration)}`;
     const { approvedPrompts = [], approvedResources = [] } = integration;

@@ -8,7 +8,6 @@ import { type Listing, readListing } from './tool-definitions.ts';
 /** What a server lists over a connection. Servers may list something else to each account. */
 export interface ListedTools {
   readonly listing: Listing;
-  /** The tools that can be offered, as the server defines them. */
   readonly tools: ReadonlyMap<string, UpstreamTool>;
   readonly extras: Extras;
 }

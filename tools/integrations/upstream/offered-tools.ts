@@ -17,7 +17,6 @@ import { inputCheck } from './validate-input.ts';
 /** Says which other holder has a tool name, in words for messages. Undefined if the name is free. */
 export type NameHolder = (tool: string) => string | undefined;
 
-/** The values that the settings of a tool's entry were made from. */
 interface OfferedTool {
   readonly definition: ToolDefinition;
   readonly readOnly: boolean;
@@ -36,7 +35,6 @@ export class OfferedTools {
     this.#call = call;
   }
 
-  /** The tool with this definition, if it is offered now. */
   get({ name, hash }: Pick<ToolDefinition, 'name' | 'hash'>): Tool | undefined {
     const made = this.#made.get(name);
     return made?.definition.hash === hash ? made.entry.tool : undefined;
@@ -64,7 +62,6 @@ export class OfferedTools {
     return made.map(({ entry }) => entry);
   }
 
-  /** Drops all entries, for example when the prefix of their names changes. */
   clear(): void {
     this.#made = new Map();
   }
@@ -103,7 +100,6 @@ export function toolStates(
   return [...approvedOnes, ...held, ...left.map((each) => ({ ...each, state: 'left_out' as const }))];
 }
 
-/** The listed names that other tools have, each one once. */
 function takenAmong(definitions: readonly ToolDefinition[], toolPrefix: string, takenBy: NameHolder): RejectedTool[] {
   return [...new Set(definitions.map(({ name }) => name))].flatMap((name) => {
     const holder = takenBy(shownName(toolPrefix, name));
@@ -132,7 +128,6 @@ function readerTest(readOnlyTools: readonly string[]): (name: string) => boolean
   return (name) => matchers.some((matches) => matches(name));
 }
 
-/** The result of a tool call in MCP. */
 export interface ToolContent {
   readonly content: unknown[];
   readonly structuredContent?: Record<string, unknown>;
@@ -146,7 +141,6 @@ export interface CallOptions {
   readonly questions: Questions | undefined;
 }
 
-/** Where a tool comes from and how it is called. */
 interface Origin {
   readonly integration: Pick<IntegrationRecord, 'id' | 'name' | 'toolPrefix'>;
   /** As the operator marked it. What the server says about this does not count. */
@@ -164,7 +158,6 @@ const output = z.object({
 const ACTS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true } as const;
 const LOOKS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true } as const;
 
-/** Makes a tool of an integration into a tool of this server. */
 function guestTool(definition: ToolDefinition, origin: Origin): Tool {
   const { name, title, description, inputSchema } = definition;
   const { integration, readOnly } = origin;

@@ -2,7 +2,6 @@ import { canonicalize } from 'json-canonicalize';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
 import { cleanText } from './text.ts';
 
-/** Why a schema cannot be shown and checked. */
 export class SchemaProblem extends Error {}
 
 export const MOST_BYTES = 64 * 1024;
@@ -35,7 +34,6 @@ interface SchemaPosition {
   readonly oldTuples: boolean;
   /** Keywords beside `$ref` are ignored, as before 2019-09. */
   readonly loneRefs: boolean;
-  /** The copies of all schemas that were read so far. */
   readonly found: JsonSchema[];
 }
 
@@ -66,7 +64,6 @@ export function boundSchema(raw: unknown): JsonSchema {
   return schema;
 }
 
-/** What a reference of the form `#/a/b` refers to. */
 export function resolve(root: JsonSchema, reference: string): unknown {
   let at: unknown = root;
   for (const part of reference.split('/').slice(1)) {

@@ -8,7 +8,6 @@ import {
 import { answerWith, isExcessive, Pace, withPartLimit } from '../../core/outbound/limits.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** A program that speaks MCP on its standard input and output. */
 export interface StdioTarget {
   readonly command: string;
   readonly args: readonly string[];
@@ -45,7 +44,6 @@ export class StdioTransport implements Transport {
     return this.#child?.pid;
   }
 
-  /** The last text that the child wrote to standard error. */
   get stderr(): string {
     return this.#stderr;
   }
@@ -182,7 +180,6 @@ export class LineReader {
     this.#mostBytes = mostBytes;
   }
 
-  /** Whether the line is so long that its sender must mean harm. */
   get isEndless(): boolean {
     return this.#size > ENDLESS_BYTES;
   }
@@ -245,7 +242,6 @@ function parseLine(line: Buffer): JSONRPCMessage | undefined {
   }
 }
 
-/** The error that replaces an answer that nests too deeply. */
 function refused(message: unknown): JSONRPCErrorResponse | undefined {
   const { id, method } = message as { id?: unknown; method?: unknown }; // parsed from an object or array
   const answers = method === undefined && (typeof id === 'string' || typeof id === 'number');

@@ -19,7 +19,6 @@ const REDACTED = '[redacted]';
 
 /** Removes the secrets of an integration from what its server sends, in the forms in which servers repeat them. */
 export class Scrubber {
-  /** Undefined if there is no secret to search for. */
   readonly #needles: RegExp | undefined;
 
   constructor(secrets: readonly string[]) {
@@ -42,7 +41,6 @@ export class Scrubber {
     return text.replace(this.#needles, REDACTED);
   }
 
-  /** Text of the server in a form that is safe to show. */
   shown(text: string, longest = 200): string {
     return cleanText(this.text(text), longest);
   }

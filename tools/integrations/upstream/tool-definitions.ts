@@ -13,19 +13,16 @@ export const LONGEST_DESCRIPTION = 2000;
 export const MOST_TOOLS = 250;
 export const MOST_BYTES = 1024 * 1024;
 
-/** A tool that cannot be offered, with the reason. */
 export interface RejectedTool {
   readonly name: string;
   readonly reason: string;
 }
 
-/** What a server lists: the tools that can be offered here, and those that cannot. */
 export interface Listing {
   readonly definitions: readonly ToolDefinition[];
   readonly leftOut: readonly RejectedTool[];
 }
 
-/** The name of an integration's tool on this server. */
 export function shownName(prefix: string, name: string): string {
   return prefix === '' ? localName(name) : `${prefix}__${localName(name)}`;
 }
@@ -39,7 +36,6 @@ export function grantOf({ id, toolPrefix }: Pick<IntegrationRecord, 'id' | 'tool
   return `${GUEST_GRANT}:${toolPrefix || id}/${localName(name)}`;
 }
 
-/** The name of an integration in messages. */
 export function labelOf({ name, toolPrefix }: Pick<IntegrationRecord, 'name' | 'toolPrefix'>): string {
   return toolPrefix || name;
 }

@@ -1,11 +1,10 @@
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createFetch } from '../../core/outbound/fetch.ts';
-import { type AccountAuth, accountRequiredBy } from '../accounts/account-auth.ts';
+import { type AccountAuth, accountRequiredBy } from '../accounts/account-tokens.ts';
 import { askOAuth } from './oauth.ts';
 import { type StdioTarget, StdioTransport } from './stdio-transport.ts';
 import type { Watchdog } from './watchdog.ts';
 
-/** The largest message of a server, in bytes. */
 export const MOST_BYTES = 1024 * 1024;
 
 export interface TransportOptions {
@@ -16,7 +15,6 @@ export interface TransportOptions {
 interface HttpTarget {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The account whose tokens the server gets. */
   readonly account?: AccountAuth;
 }
 
@@ -33,7 +31,6 @@ export class ConnectionFailure extends Error {
   }
 }
 
-/** The transport to a server. */
 export interface Line {
   readonly transport: StdioTransport | StreamableHTTPClientTransport;
   /** Why the server refuses everybody, or this account, where that can be found out. */
@@ -42,7 +39,6 @@ export interface Line {
   release(): void;
 }
 
-/** The parts of a target that nobody may see. */
 export function secretsOf(target: Target): string[] {
   if ('stdio' in target) return Object.values(target.stdio.env);
   const { headers, account } = target.http;

@@ -1,9 +1,8 @@
 import type { IntegrationRecord, IntegrationStatus } from '../../../resources/integration.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
-import { accountRequiredBy } from '../accounts/account-auth.ts';
-import { AccountRequired } from '../accounts/account-tokens.ts';
-import { holderOf } from '../accounts/holder.ts';
+import { holderOf } from '../accounts/account-holder.ts';
+import { AccountRequired, accountRequiredBy } from '../accounts/account-tokens.ts';
 import { isPerPerson, takesAccounts } from '../auth-mode.ts';
 import { Connection, type ConnectOptions } from './connection.ts';
 import { ConnectionPool, type OpenOptions, SHARED, type UpstreamConnection } from './connection-pool.ts';
@@ -14,7 +13,6 @@ import { Scrubber } from './text.ts';
 import { labelOf } from './tool-definitions.ts';
 import { ConnectionFailure, secretsOf, type Target } from './transport.ts';
 
-/** What the connections of an integration need from the server. */
 export interface UpstreamConnectionsDeps
   extends Pick<ConnectOptions, 'privateAddresses' | 'watchdog' | 'client' | 'telemetry'> {
   /**
@@ -25,7 +23,6 @@ export interface UpstreamConnectionsDeps
   /** What a caller is told whose call needs an account that is not connected, or has to be connected again. */
   askForAccount(record: IntegrationRecord, caller: Principal, wanted: AccountRequired): Promise<ToolError>;
   onUsed(record: IntegrationRecord, userId?: string): void;
-  /** Called each time the state of the connection changes. */
   onState(record: IntegrationRecord, status: IntegrationStatus): void;
 }
 
@@ -39,11 +36,9 @@ type StatusInput = { readonly [Member in keyof IntegrationStatus]?: IntegrationS
   'state'
 >;
 
-/** This much of what a program wrote last is kept. */
 const LONGEST_WORDS = 1000;
 const NEVER = new AbortController().signal;
 
-/** The connections of an integration, their state, and the errors of calls over them. */
 export class UpstreamConnections {
   readonly #owner: Owner;
   readonly #deps: UpstreamConnectionsDeps;
@@ -111,7 +106,6 @@ export class UpstreamConnections {
     return this.#pool.end(userId ?? SHARED, reason);
   }
 
-  /** Does the work over the connection that the caller uses. @throws ToolError */
   async use<Result>(
     caller: Principal,
     given: AbortSignal,

@@ -29,14 +29,12 @@ import { UpstreamConnections, type UpstreamConnectionsDeps } from './upstream-co
 
 export const MOST_CALLS = 64;
 
-/** What an integration needs from the server. */
 interface UpstreamServices extends UpstreamConnectionsDeps {
   readonly catalog: LiveCatalog;
   /** Finds other tools with the integration's tool names. `approved`: also tools that are approved and not offered now. */
   takenBy(record: IntegrationRecord, approved: boolean): NameHolder;
 }
 
-/** The state of an integration, besides its record. */
 export interface View {
   readonly status: IntegrationStatus;
   readonly tools: readonly IntegrationTool[];
@@ -75,7 +73,6 @@ export class Upstream {
     );
   }
 
-  /** The prompts and resources that are listed now, for approval. */
   get extras(): Extras {
     return this.#lines.listed?.extras ?? NO_EXTRAS;
   }
@@ -102,7 +99,6 @@ export class Upstream {
     this.#lines.start();
   }
 
-  /** Resolves when nothing of the connections is left. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     this.#services.catalog.put(this.#record.id, []);
@@ -133,7 +129,6 @@ export class Upstream {
     await this.#lines.refresh(caller);
   }
 
-  /** An account was connected: of the person, or the shared one. */
   accountConnected(userId: string | undefined): void {
     this.#lines.accountConnected(userId);
   }
@@ -190,7 +185,6 @@ export class Upstream {
     return new ToolError('unavailable', `The integration ${this.#label} does not offer this tool now; see tools/list.`);
   }
 
-  /** The error of a call that was under way. */
   #ended(why: string): ToolError {
     const message = `The integration ${this.#label} ${why} while the call was under way, which may have been carried out; look before you try again.`;
     return new ToolError('unavailable', message);

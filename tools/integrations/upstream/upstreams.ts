@@ -9,11 +9,10 @@ import type { LiveCatalog } from '../../core/registry/live-catalog.ts';
 import { readWithRetry } from '../../core/registry/read-with-retry.ts';
 import type { SecretBox } from '../../core/sealing/secrets.ts';
 import type { Telemetry } from '../../core/telemetry/telemetry.ts';
-import { AccountAuth } from '../accounts/account-auth.ts';
+import { askForAccount } from '../accounts/account-holder.ts';
 import { accountKey } from '../accounts/account-secrets.ts';
-import type { AccountRequired } from '../accounts/account-tokens.ts';
+import { AccountAuth, type AccountRequired } from '../accounts/account-tokens.ts';
 import type { IntegrationAccounts } from '../accounts/accounts.ts';
-import { askForAccount } from '../accounts/ask-for-account.ts';
 import { takesAccounts } from '../auth-mode.ts';
 import { type Extras, NO_EXTRAS } from './extras.ts';
 import type { NameHolder } from './offered-tools.ts';
@@ -24,7 +23,6 @@ import { createWatchdog } from './watchdog.ts';
 
 declare module '../../core/registry/context.ts' {
   interface ServerFacts {
-    /** The connections to other MCP servers. Absent if there can be none. */
     readonly upstreams?: Upstreams;
   }
 }
@@ -32,9 +30,7 @@ declare module '../../core/registry/context.ts' {
 interface UpstreamsOptions {
   readonly catalog: LiveCatalog;
   readonly secrets: SecretBox;
-  /** Whether integrations may run programs. */
   readonly stdio: boolean;
-  /** Whether connections to private and local addresses are allowed. */
   readonly privateAddresses: boolean;
   readonly client: { readonly name: string; readonly version: string };
   readonly accounts: IntegrationAccounts;
@@ -43,7 +39,6 @@ interface UpstreamsOptions {
   onState(record: IntegrationRecord, status: IntegrationStatus): void;
 }
 
-/** The running integrations, by the ids of their records. */
 export class Upstreams implements Dependency {
   readonly secrets: SecretBox;
   readonly accounts: IntegrationAccounts;
@@ -126,7 +121,6 @@ export class Upstreams implements Dependency {
     });
   }
 
-  /** Resolves when nothing of the integration runs any more. */
   remove(id: string): Promise<void> {
     this.#removed.add(id);
     return this.#inTurn(async () => {
@@ -148,12 +142,10 @@ export class Upstreams implements Dependency {
     return this.#running.get(id)?.definitions ?? [];
   }
 
-  /** The prompts and resources that it lists now. */
   extras(id: string): Extras {
     return this.#running.get(id)?.extras ?? NO_EXTRAS;
   }
 
-  /** Why the integration is not allowed. Undefined if it is. */
   async refusal({ transport, url }: Pick<IntegrationRecord, 'transport' | 'url'>): Promise<string | undefined> {
     if (transport === 'stdio') return this.#options.stdio ? undefined : NO_STDIO;
     if (this.#options.privateAddresses || url === undefined) return undefined;
@@ -272,7 +264,6 @@ function approvedNames(records: readonly IntegrationRecord[]): ReadonlyMap<strin
   );
 }
 
-/** The place that a secret of an integration is sealed for. */
 export function secretContext(id: string, member: 'env' | 'headers', name: string): string {
   return `${id} ${member} ${name}`;
 }

@@ -93,7 +93,6 @@ function certainPart(root: JsonSchema, kept: readonly string[]): CertainPart {
   return { parts, type: parts > MOST_PARTS ? z.unknown() : z.fromJSONSchema(schema as z.core.JSONSchema.BaseSchema) };
 }
 
-/** Keywords that are read as they are. */
 const KEPT = [
   'required',
   'minimum',

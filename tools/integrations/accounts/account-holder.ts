@@ -1,12 +1,11 @@
 import type { IntegrationRecord } from '../../../resources/integration.ts';
-import type { Principal } from '../../core/access/principal.ts';
+import { chainOf, type Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
 import { isPerPerson } from '../auth-mode.ts';
 import { labelOf } from '../upstream/tool-definitions.ts';
 import { hashOf } from './account-secrets.ts';
 import type { AccountRequired } from './account-tokens.ts';
 import type { IntegrationAccounts } from './accounts.ts';
-import { holderOf, mayConnect } from './holder.ts';
 
 /** The error of a call that needs an account. People, and their keys, get a link to connect theirs. */
 export async function askForAccount(
@@ -52,4 +51,24 @@ function withoutLink({ id, toolPrefix, name }: IntegrationRecord, caller: Princi
 
 function hashId(url: string): string {
   return hashOf(url).slice(0, 32);
+}
+
+/**
+ * The person whose account a call uses: the one the caller acts for. A capsule uses its owner's account only if it is set to, and none
+ * otherwise.
+ */
+export function holderOf(principal: Principal): string | undefined {
+  const chain = [principal, ...chainOf(principal)];
+  const capsule = chain.find(({ type }) => type === 'capsule');
+  if (capsule) return capsule.integrationAccounts === 'owner' ? capsule.ownerId : undefined;
+  const root = chain.at(-1) ?? principal;
+  return root.type === 'anonymous' ? undefined : root.ownerId;
+}
+
+/**
+ * Whether the caller is a person, or a key or an app of one, who may be given a link. Nobody follows one for an agent, a flow or a capsule.
+ */
+export function mayConnect({ type, actsFor }: Principal): boolean {
+  if (type === 'app') return actsFor?.type === 'session' && !actsFor.actsFor;
+  return !actsFor && (type === 'session' || type === 'api-key');
 }
