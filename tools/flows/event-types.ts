@@ -61,10 +61,7 @@ function whatUpdateWas({ whichOf }: EventNames, record: RecordChange['record']):
   return record.status === 'deleted' ? 'deleted' : (whichOf?.(record as never) ?? 'updated'); // of the kind's own collection
 }
 
-/**
- * Whether the principal may see the record now and could see it at the time of the event. Of a record that was deleted since, `record` holds
- * what is still known of that time, and it alone decides.
- */
+/** Whether the principal may see the record now and could at the event. Of a deleted one, `record` is what is known of then, and decides. */
 export async function maySee(
   {
     need,

@@ -70,10 +70,7 @@ export async function definitionIssues(
   return issues;
 }
 
-/**
- * Runs act with the rights of the writer, so the writer must have every right that the definition needs.
- * @throws ToolError (forbidden)
- */
+/** Runs act with the rights of the writer, who must have every right that the definition needs. @throws ToolError (forbidden) */
 export async function requireRights(
   principal: Principal,
   { steps, agentId }: Pick<FlowDefinition, 'steps' | 'agentId'>,
@@ -96,10 +93,7 @@ export async function requireRights(
   requireFreshFor(principal, agent.tools ?? [], catalog);
 }
 
-/**
- * The same before the definition is checked. A step that no flow can have is a mistake and no matter of rights; it is named with all others,
- * and the rights are asked again then, because its tool may have come meanwhile.
- */
+/** The same before the definition is checked. A step that no flow can have is a mistake, not a matter of rights, and named with the others. */
 export async function authorizeDefinition(
   principal: Principal,
   definition: Pick<FlowDefinition, 'steps' | 'agentId'>,
@@ -152,10 +146,7 @@ function stepIssues(step: FlowStep, place: string, before: EarlierSteps, { catal
 const SECRET =
   'A secret cannot be written into a flow, nor taken from its input, which is kept; take it from the answer of an earlier step: {{ steps.<id>.output.<member> }}.';
 
-/**
- * Secret arguments of the tool that are written into the flow instead of taken from an earlier step. Everybody who reads the flow, its
- * versions or its runs would see them.
- */
+/** Secrets written into the flow instead of taken from an earlier step: readers of the flow, its versions and runs would see them. */
 function writtenSecrets(tool: Tool, given: object, catalog: Catalog): string[] {
   return secretsIn(tool, given, catalog)
     .filter(({ value }) => !leavesOf(value).every(isHarmless))

@@ -8,9 +8,7 @@ import { findRunAs } from './run-as.ts';
 
 const MOST_NAMED = 10;
 
-/**
- * Enabled flows whose runs fail because the principal they act as is deactivated or gone. Only callers who may read flows see their names.
- */
+/** Enabled flows whose principal is deactivated or gone. Only callers who may read flows see their names. */
 export async function flowHealth(
   store: Readers,
   { rights }: Principal,

@@ -252,10 +252,7 @@ interface Written {
   readonly given?: SecretInput;
 }
 
-/**
- * The trigger as it is stored. A schedule keeps the time zone in which it was written, also when the workspace changes its own; a webhook
- * keeps its secret elsewhere.
- */
+/** The trigger as it is stored: a schedule keeps the time zone of its writing, and a webhook keeps its secret elsewhere. */
 async function writtenTrigger(
   trigger: FlowTriggerInput,
   current: Flow | undefined,

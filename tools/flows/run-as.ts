@@ -6,10 +6,7 @@ import type { Principal } from '../core/access/principal.ts';
 import { intersectToolLimits, type ToolLimit } from '../core/access/tool-limit.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 
-/**
- * The principal that runs act as when this caller defines the flow. For a session it is the user, because sessions end within hours. Agents
- * and flows cannot define flows.
- */
+/** The principal of the runs when this caller defines the flow. For a session it is the user, because sessions end within hours. */
 export function runAsOf(caller: Principal): RunAs {
   const { type, id, name, ownerId, madeWith } = caller;
   if (type !== 'session') return { type, id, name };

@@ -203,10 +203,7 @@ export function runOriginOf({ principal, repeat }: RunTrigger): RunOrigin {
   return repeat ? { begunBy: repeat.key, begunWith: repeat.inputHash } : {};
 }
 
-/**
- * The run that the same attempt, or an earlier call under the same key, began while its answer was not kept.
- * @throws InputMismatch if that call had another input
- */
+/** The run that an earlier call by the same attempt or key began, while its answer was not kept. @throws InputMismatch */
 export async function earlierRun(
   { flowRuns }: Pick<Readers, 'flowRuns'>,
   { principal, repeat }: RunTrigger,

@@ -161,10 +161,7 @@ async function cancelQueued(tx: Pick<Writers, 'flowRuns'>, id: string, message: 
 
 export const flowRunTools = [triggerFlow, listFlowRuns, getFlowRun, cancelFlowRun];
 
-/**
- * Triggering a flow gives no right to read. Only `runAs` and admins see the content of its runs, `runAs` while it may see all records that
- * a run names: its later steps may hold what earlier ones read.
- */
+/** Only admins and `runAs` see the content of runs, `runAs` while it may see all records that a run names. Triggering gives no right to read. */
 export async function showRun(run: FlowRun, caller: Caller): Promise<FlowRun> {
   if (await seesContent(run, caller)) return run;
   const { input: _, error, steps, ...rest } = run;

@@ -72,10 +72,7 @@ function requireUsable(given: SecretInput): void {
   );
 }
 
-/**
- * The secret belongs to the principal the runs act for. Changing what this webhook runs requires its secret.
- * @throws ToolError (invalid_input)
- */
+/** Changing what a webhook runs requires its secret, which belongs to the principal of the runs. @throws ToolError (invalid_input) */
 export function requireKnownSecret(
   principal: Principal,
   { runAs }: Pick<Flow, 'runAs'>,

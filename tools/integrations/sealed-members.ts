@@ -101,10 +101,7 @@ export function withChange(
   };
 }
 
-/**
- * The members to store, with the secret encrypted. A secret given as the mask keeps its stored value, and goes to no other provider and for
- * no other server than it was given for. @throws ToolError
- */
+/** The members to store, encrypted. A masked secret is kept, for the provider and server that it was given for. @throws ToolError */
 function sealedOAuth(
   id: string,
   given: OAuth,

@@ -23,9 +23,7 @@ export type Secrets = Readonly<Record<string, string>>;
 
 const OF = { stdio: ['command', 'args', 'env'], http: ['url', 'headers', 'auth', 'oauth'] } as const;
 
-/**
- * Integrations run programs and hold secrets, so only people and their keys may manage them, and only with full access. @throws ToolError
- */
+/** Integrations run programs and hold secrets, so only people and their keys with full access manage them. @throws ToolError */
 export function requireOperator(principal: Principal, fail: Fail<never>): void {
   requireWithin(principal, { fullAccess: true });
   if (principal.type === 'session' || principal.type === 'api-key') return;
@@ -66,9 +64,7 @@ export async function requireAllowed(input: TargetInput, upstreams: Upstreams, f
   throw fail('invalid_input', `${path}: ${message}`, { issues: [{ path, message }] });
 }
 
-/**
- * A secret is sent only to the target that it was given for. Where the target changes, the secrets must be given again. @throws ToolError
- */
+/** A secret is sent only to the target it was given for, so with another target it must be given again. @throws ToolError */
 export function requireOwnSecrets(current: IntegrationRecord, change: Omit<TargetInput, 'transport'>): void {
   const member = current.transport === 'stdio' ? 'env' : 'headers';
   const kept = keptNames(current[member], change[member]);

@@ -40,10 +40,7 @@ export interface AlertWriters {
 
 export const MOST_WEBHOOKS = 20;
 
-/**
- * Notifies every webhook subscribed to these alerts. Sent once, if and only if the transaction commits. For ongoing conditions see
- * `AlertWatch`.
- */
+/** Notifies every webhook that subscribed to the alert, if and only if the transaction commits. */
 export async function raiseAlert(store: AlertWriters, alert: Alert, now: Date): Promise<void> {
   const { records } = await store.webhooks.find({ where: { enabled: true }, limit: MOST_WEBHOOKS });
   for (const webhook of records) {

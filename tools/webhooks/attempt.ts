@@ -32,10 +32,7 @@ export function bodyOf({ event: { type, at, ...data } }: Pick<WebhookDeliveryRec
   return JSON.stringify({ type, timestamp: at, data });
 }
 
-/**
- * Sends the event once, signed with each secret as Standard Webhooks says. Only the status of the answer counts: redirects are not followed,
- * and no byte of a body is read.
- */
+/** Sends the event once, signed as Standard Webhooks says. Redirects are not followed, and no byte of a body is read. */
 export async function post(
   delivery: Pick<WebhookDeliveryRecord, 'id' | 'event'>,
   { url, secrets, version, at }: Signed,

@@ -41,10 +41,7 @@ function instantOf(at: string | undefined): number {
   return at === undefined ? 0 : Date.parse(at);
 }
 
-/**
- * By revision, because clocks of several processes differ. A deletion has the revision of the state that it ended, and comes after it; what
- * was restored has a later one.
- */
+/** By revision, because clocks of processes differ. A deletion has the revision of the state that it ended, and comes after it. */
 function compare(one: WebhookDeliveryRecord, other: WebhookDeliveryRecord): number {
   const revision = (one.event.revision ?? 0) - (other.event.revision ?? 0);
   const deleted = Number(isDeletion(one)) - Number(isDeletion(other));

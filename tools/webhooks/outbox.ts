@@ -12,10 +12,7 @@ interface OutboxParts {
   onFailure(cause: unknown): void;
 }
 
-/**
- * Writes what happens for the webhooks that wait for it, in the transaction in which it happens: an event is in the outbox if and only if its
- * change is committed. While no webhook waits for anything, transactions are as they are without it.
- */
+/** Writes events for waiting webhooks in the transaction of the change. While none waits, transactions are as they are without it. */
 export class Outbox {
   readonly #parts: OutboxParts;
   readonly #open = new Map<string, WebhookRecord>();

@@ -147,10 +147,7 @@ export class WebhookSender {
     });
   }
 
-  /**
-   * Stores the outcome of an attempt and the state of the receiver. Nothing is stored for a delivery that another process or a retry
-   * changed in the meantime.
-   */
+  /** Stores the outcome and the state of the receiver, but not of deliveries that another process or a retry changed meanwhile. */
   async #keep(
     webhookId: string,
     deliveries: readonly WebhookDeliveryRecord[],

@@ -18,10 +18,7 @@ type ToldDelivery = Delivery & { readonly webhookId: string; attempts: number; d
 
 const STORE = 'store';
 
-/**
- * Tells that the store takes no writes. Nothing can be kept of it then, so each process sends it by itself, from what it knows, and enters it
- * among the deliveries when the store works again.
- */
+/** Tells that the store takes no writes. Each process sends it from what it knows, and stores the delivery when the store works again. */
 export class StoreAlarm {
   readonly #parts: StoreAlarmParts;
   #wasDown = false;

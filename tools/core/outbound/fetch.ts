@@ -21,10 +21,7 @@ interface GuardedFetch {
   close(): void;
 }
 
-/**
- * A `fetch` for servers that are not trusted. It connects only to the address that was checked, follows no redirect, and never holds more
- * of an answer than is allowed.
- */
+/** A `fetch` for untrusted servers: only to the address that was checked, no redirects, and never more of an answer than is allowed. */
 export function createFetch({ privateAddresses, mostBytes }: FetchOptions): GuardedFetch {
   // Agents of its own, because the shared ones may reuse a socket to an address that was not checked.
   const agents = { 'http:': new PlainAgent({ keepAlive: true }), 'https:': new SecureAgent({ keepAlive: true }) };
@@ -99,10 +96,7 @@ function exchange(url: URL, options: RequestOptions, body: string): Promise<Inco
   });
 }
 
-/**
- * An aborted request destroys its socket with an error that nothing listens for any more. Without this listener the error would end the
- * process. The reader of the answer gets it in any case.
- */
+/** Without this listener, an aborted request's socket error would end the process. The reader of the answer gets it in any case. */
 function hearErrors(socket: Socket): void {
   if (heard.has(socket)) return;
   heard.add(socket);

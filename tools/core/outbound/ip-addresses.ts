@@ -22,10 +22,7 @@ export class AddressRefused extends Error {
   }
 }
 
-/**
- * Resolves a name for a connection and returns only checked addresses, so the connection cannot go elsewhere. A name with any closed
- * address is refused.
- */
+/** Gives a connection only addresses that were checked. A name with any closed address is refused. */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
   lookupAddress(hostname, { ...options, all: true }, (error, found) => {
     if (error) return callback(error, []);

@@ -17,10 +17,7 @@ interface LoggedDelivery {
   lastAt: string;
 }
 
-/**
- * Logs deliveries that began no run. The first of its kind in a minute is written at once, later ones are counted and written together, so
- * that floods cause few writes.
- */
+/** Logs deliveries that began no run. The first of a kind is written at once, later ones are counted, so that floods cause few writes. */
 export class DeliveryLog {
   readonly #store: Store;
   readonly #now: () => Date;

@@ -118,10 +118,7 @@ interface Delivered {
 /** These senders also send forms. */
 const SENDS_FORMS: readonly WebhookScheme[] = ['github', 'slack'];
 
-/**
- * What was sent, as the input of a run: the JSON, or of a form its fields; where one of them is `payload`, the JSON in it.
- * @throws ToolError (invalid_input, unsupported_media_type)
- */
+/** The JSON that was sent; of a form its fields, or the JSON in its `payload`. @throws ToolError (invalid_input, unsupported_media_type) */
 export function contentOf({ scheme, header, body }: Delivered): unknown {
   const [type = ''] = (header('content-type') ?? '').toLowerCase().split(';');
   const isForm = type.trim() === 'application/x-www-form-urlencoded';
@@ -177,10 +174,7 @@ export function isPing({ scheme, header }: Delivered, content: unknown): boolean
   return scheme === 'github' && header('x-github-event') === 'ping' && textAt(content, 'zen') !== undefined;
 }
 
-/**
- * Equal for repeats of one delivery. Senders who sign the time sign a repeat anew, so what they number is known by its number; the rest by its
- * signature.
- */
+/** Equal for repeats of one delivery: its number where the sender gives one, because a repeat may be signed anew; else its signature. */
 export function keyOfDelivery(
   flowId: string,
   { scheme, header }: Pick<Delivered, 'scheme' | 'header'>,

@@ -15,10 +15,7 @@ interface ClaimDeps {
   readonly clock: Clock;
 }
 
-/**
- * Claims the oldest queued run of the flow for this process. Undefined if there is none, or it must wait for another run. The flow is read
- * in the same transaction, so that no run begins with an outdated or disabled flow.
- */
+/** Claims the oldest queued run of the flow as it is now. Undefined if there is none, or it must wait for another run. */
 export function claimNext(
   { store, clock }: ClaimDeps,
   flowId: string,
@@ -96,10 +93,7 @@ function startedRun(
   };
 }
 
-/**
- * The steps of a run. For a flow with an agent it is one step that invokes the agent. The prompt is always a text, even where it is a
- * single output.
- */
+/** The steps of a run: of a flow with an agent, one that invokes it. The prompt is always a text, also where it is a single output. */
 function planOf({ steps, agentId, prompt = '{{ input }}' }: Flow): FlowStep[] {
   if (agentId === undefined) return steps ?? [];
   const retry = { attempts: 1, delayMs: 0 };

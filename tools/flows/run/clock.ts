@@ -29,10 +29,7 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 
 const BACKOFF = { firstMs: 200, longestMs: 30_000 };
 
-/**
- * Exponential backoff for a store that refuses: short at first, because a lost connection is soon replaced. Concurrent refusals wait for
- * the same moment.
- */
+/** Exponential backoff for a store that refuses, short at first. Concurrent refusals wait for the same moment. */
 export class Backoff {
   readonly #clock: Clock;
   #pauses = 0;

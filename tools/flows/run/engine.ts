@@ -10,10 +10,7 @@ import type { Awaited } from './wait-graph.ts';
 
 interface Flows {
   wake(flowId: string): void;
-  /**
-   * Resolves when the run has ended, the signal aborts or the server stops. Resolves at once with `stuck` where the waiting run would wait
-   * for itself.
-   */
+  /** Resolves when the run has ended or the signal aborts; at once with `stuck` where the waiting run would wait for itself. */
   ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined>;
   cancel(runId: string): void;
 }

@@ -89,10 +89,7 @@ export class FlowExecution {
     this.#abandon.abort();
   }
 
-  /**
-   * Resolves when the run has ended, with the code of its error if there is one, or when its rest is left to the next process. Rejects if
-   * the store fails; calling it again continues.
-   */
+  /** Resolves at the end with the error's code, or when the rest is left to the next process. Rejects if the store fails; call it again then. */
   async finish(): Promise<string | undefined> {
     for (const step of this.#run.plan) {
       if (this.#isCancelled) return this.#end(CANCELLED);
@@ -156,10 +153,7 @@ export class FlowExecution {
     }
   }
 
-  /**
-   * Releases the slot and waits until the time, or until the principal of the run may not continue (the next attempt reports that). Then
-   * waits for a slot. Returns why the run stops, if it does.
-   */
+  /** Waits without a slot until the time, or until the principal may not continue; then takes a slot. Returns why the run stops, if it does. */
   async #rest(until: string | undefined): Promise<StepFailure | 'left' | undefined> {
     const { clock } = this.#parts;
     const ms = until === undefined ? 0 : Date.parse(until) - clock.now().getTime();

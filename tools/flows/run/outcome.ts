@@ -144,10 +144,7 @@ function isWorthRetrying({ code, final }: StepFailure): boolean {
   return code === 'unavailable' || code === 'internal' || code === 'rate_limited' || code === 'conflict';
 }
 
-/**
- * Whether the call may have been made nevertheless, as its answer can get lost on the way from the database. The next attempt then repeats it
- * under the same key, and gets the answer that was kept. Other failures are kept as the answer, so the next attempt is a new call.
- */
+/** Whether the call may have been made, its answer lost. The next attempt then repeats it under the same key; after other failures it is new. */
 function mayHaveTakenEffect({ code }: StepFailure): boolean {
   return code === 'unavailable' || code === 'internal';
 }

@@ -232,10 +232,7 @@ export class FlowRunner {
     });
   }
 
-  /**
-   * Goes on with the flow after a change that the store refused. The change may have been made and its answer lost: then a run names this
-   * process, and no other would run it. Never rejects.
-   */
+  /** Continues after a change that the store refused, but may have made: then a run names this process, and no other runs it. Never rejects. */
   async #regain(flowId: string): Promise<void> {
     const { store } = this.#parts;
     if (this.#close.signal.aborted) return;

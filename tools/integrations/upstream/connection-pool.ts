@@ -54,10 +54,7 @@ interface Entry {
   closing?: Promise<void>;
 }
 
-/**
- * The connections to one server, one for each account. Those of people are opened by a call and closed when idle. Between `start` and `stop`
- * the shared one is checked, and made again with backoff when it is lost.
- */
+/** Connections by account: a person's opens at a call and closes when idle; the shared one is checked, and made again when it is lost. */
 export class ConnectionPool {
   readonly #deps: ConnectionPoolDeps;
   readonly #limits: typeof LIMITS;
@@ -104,10 +101,7 @@ export class ConnectionPool {
     return this.#entries.get(SHARED)?.line !== undefined;
   }
 
-  /**
-   * Does the work over the connection of the account. The signal aborts when the account ends, and the work then fails with the reason.
-   * @throws if it is not connected; what the work throws
-   */
+  /** The signal aborts when the account ends, and the work then fails with the reason. @throws if it is not connected; what the work throws */
   async use<Result>(
     account: string,
     work: (line: UpstreamConnection, signal: AbortSignal) => Promise<Result>,

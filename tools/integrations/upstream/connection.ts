@@ -200,10 +200,7 @@ export class Connection {
     return observed(telemetry.measures.upstreamSeconds, [method], () => spanOf(asked), work, isError);
   }
 
-  /**
-   * Tells the server the trace of the call, what its caller can ask a person, and what the person answered. Questions of older revisions
-   * are not passed on.
-   */
+  /** The trace of the call, what its caller can ask a person, and the answers. Questions of older revisions are not passed on. */
   #about(questions: Questions | undefined) {
     const trace = outgoingTrace();
     if (!questions || this.isLegacy) return trace ? { _meta: { ...trace } } : {};

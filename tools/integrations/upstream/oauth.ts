@@ -23,10 +23,7 @@ interface Asking {
   readonly signal: AbortSignal;
 }
 
-/**
- * Whether a server that refused a connection wants OAuth: its 401 names metadata (RFC 9728), or its origin publishes some (RFC 9728, RFC
- * 8414).
- */
+/** Whether a server that answered 401 wants OAuth: it names metadata, or its origin publishes some (RFC 9728, RFC 8414). */
 export async function askOAuth(
   url: URL,
   headers: Readonly<Record<string, string>>,

@@ -23,10 +23,7 @@ interface OfferedTool {
   readonly entry: CatalogEntry;
 }
 
-/**
- * The tools that an integration offers: the approved ones that, as far as is known, have not changed since. Before the first list arrives
- * and while the server is away, these are the tools that were approved or offered last.
- */
+/** The approved tools that, as far as is known, have not changed since. While the server is away, they stay as they were. */
 export class OfferedTools {
   readonly #call: Origin['call'];
   #made: ReadonlyMap<string, OfferedTool> = new Map();
@@ -197,10 +194,7 @@ function inputOf(schema: JsonSchema): z.ZodObject {
   return declareJsonSchema(input, schema);
 }
 
-/**
- * Whether a part of the schema says that something in it is secret. Where the schema says so anywhere, a part with references counts as
- * secret too, because following every reference could take endless time.
- */
+/** Whether the part is secret. Where the schema has any secret, parts with references count as such: following them could be endless. */
 function secretTest(root: JsonSchema): (part: unknown) => boolean {
   if (!holds(root, saysSecret)) return () => false;
   return (part) => holds(part, (node) => saysSecret(node) || node.$ref !== undefined || node.$dynamicRef !== undefined);

@@ -19,10 +19,7 @@ const GRACE_MS = 2000;
 const DRAIN_MS = 200;
 const STDERR_KEPT = 4000;
 
-/**
- * Runs the program as a child in a process group of its own, so that the program's own children end with it. Its environment has only PATH,
- * HOME and the given variables. `pid` and `stderr` show the SDK that this is a stdio transport.
- */
+/** Runs the program in a process group of its own, which ends with it. `pid` and `stderr` show the SDK that this is a stdio transport. */
 export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -165,10 +162,7 @@ const ENDLESS_BYTES = 256 * 1024 * 1024;
 /** This much of both ends of a line that is too long is kept, to find the id of the request that it answers. */
 const KEPT_BYTES = 512;
 
-/**
- * Makes messages of lines. A line that is too long is not kept; an error for the request that it answers takes its place. Lines that are
- * not messages are ignored.
- */
+/** Makes messages of lines. For a line that is too long there is an error in its place; what is not a message is ignored. */
 export class LineReader {
   readonly #mostBytes: number;
   #parts: Buffer[] = [];

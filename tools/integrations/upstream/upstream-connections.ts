@@ -15,10 +15,7 @@ import { ConnectionFailure, secretsOf, type Target } from './transport.ts';
 
 export interface UpstreamConnectionsDeps
   extends Pick<ConnectOptions, 'privateAddresses' | 'watchdog' | 'client' | 'telemetry'> {
-  /**
-   * How to reach the server, with its secrets, and with the account of the person where each has one.
-   * @throws where the target is not allowed, or a secret cannot be read
-   */
+  /** The address with its secrets, and the account of the person. @throws where it is not allowed, or a secret cannot be read */
   targetOf(record: IntegrationRecord, userId?: string): Target;
   /** What a caller is told whose call needs an account that is not connected, or has to be connected again. */
   askForAccount(record: IntegrationRecord, caller: Principal, wanted: AccountRequired): Promise<ToolError>;

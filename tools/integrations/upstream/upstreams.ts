@@ -57,10 +57,7 @@ export class Upstreams implements Dependency {
     this.accounts = options.accounts;
   }
 
-  /**
-   * Starts the integrations of the store, and follows what other processes change of them. Each process has connections of its own, made in
-   * the background, and offers what is approved in the store.
-   */
+  /** Starts the integrations of the store, and follows changes by other processes. Each process has connections of its own. */
   async start(store: Store): Promise<void> {
     await this.accounts.start({
       onConnected: ({ integrationId, userId }) => this.#running.get(integrationId)?.accountConnected(userId),

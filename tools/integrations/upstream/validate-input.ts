@@ -14,10 +14,7 @@ const LONGEST_CHOICES = 1000;
 
 type Check = (value: unknown) => z.core.$ZodRawIssue[];
 
-/**
- * Finds what is wrong with a value by the schema, as far as that is certain and quickly seen: it never refuses a valid value, but may accept
- * an invalid one. The server of the tool decides in the end. Nothing is compiled before the first value comes.
- */
+/** Finds what is certainly wrong with a value: it never refuses a valid one. The server of the tool decides in the end. */
 export function inputCheck(schema: JsonSchema): Check {
   const made = new Map<boolean, CertainPart>();
   return (value) => {

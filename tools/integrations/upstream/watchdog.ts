@@ -24,10 +24,7 @@ for signal in TERM KILL; do
 done
 `;
 
-/**
- * A shell that outlives this process for a moment. It starts with the first group. Windows has no process groups; there, children see their
- * input end.
- */
+/** A shell that outlives this process for a moment. Windows has no process groups; there, children see their input end. */
 export function createWatchdog(): Watchdog {
   const groups = new Set<number>();
   let shell: ChildProcess | undefined;
