@@ -31,8 +31,8 @@ async function crashIn(tool: string): Promise<{ readonly run: FlowRun; readonly 
     const world = await FlowWorld.open({ folder, tools: toolsThatDie(false) });
     const { records } = await world.store.flowRuns.find({ limit: 10 });
     assert.equal(records.length, 1);
-    const [{ id, flowId } = { id: '', flowId: '' }] = records;
-    await world.engine.ended({ id, flow: { id: flowId }, by: undefined }, undefined);
+    const [{ id } = { id: '' }] = records;
+    await world.engine.ended({ id, by: undefined }, undefined);
     const ended = await world.must('get_flow_run', { id });
     const skills = await world.must('list_skills', { limit: 100 });
     await world.close();

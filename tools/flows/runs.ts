@@ -57,17 +57,16 @@ const triggerFlow = defineTool({
   async handler({ id, input, wait }, { store, principal, server, signal, write, repeat, fail }) {
     requireShallow(principal);
     const begun = runOriginOf({ principal, repeat });
-    const { flow, run } = await write(async (tx) => {
+    const run = await write(async (tx) => {
       const before = await earlierRun(tx, { principal, repeat }, server.now());
-      if (before) return { flow: (await tx.flows.get(id)) ?? { id: before.flowId }, run: before };
+      if (before) return before;
       const flow = await tx.flows.read(id);
       const kind = flow.trigger.kind === 'webhook' ? 'webhook' : 'manual';
       const trigger = { kind, by: authorOf(principal) } as const;
-      const wish = { trigger, input, causes: causesOf(principal), begun };
-      return { flow, run: await queueRun(tx, flow, wish) };
+      return queueRun(tx, flow, { trigger, input, causes: causesOf(principal), begun });
     });
-    server.flows?.wake(flow.id);
-    const waited = wait && (await server.flows?.ended({ id: run.id, flow, by: runOf(principal) }, signal));
+    server.flows?.wake(run.flowId);
+    const waited = wait && (await server.flows?.ended({ id: run.id, by: runOf(principal) }, signal));
     if (waited === 'stuck') {
       await write(async (tx) => {
         const { status } = (await tx.flowRuns.get(run.id)) ?? run;

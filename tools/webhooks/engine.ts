@@ -6,7 +6,7 @@ import { type PeriodicTask, startLeaderTask, startPeriodicTask } from '../../sto
 import type { Commit, Store } from '../../store/port.ts';
 import type { RecordKind } from '../core/kind.ts';
 import { createFetch } from '../core/outbound/fetch.ts';
-import { AddressRefused, requirePublic } from '../core/outbound/ip-addresses.ts';
+import { addressRefusal } from '../core/outbound/ip-addresses.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Dependency } from '../core/registry/context.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
@@ -105,13 +105,7 @@ export class WebhookEngine implements Webhooks, Dependency {
 
   async refusal(url: string): Promise<string | undefined> {
     if (this.#options.privateAddresses) return undefined;
-    return requirePublic(new URL(url)).then(
-      () => undefined,
-      (error: unknown) => {
-        if (error instanceof AddressRefused) return error.message;
-        throw error;
-      },
-    );
+    return addressRefusal(new URL(url));
   }
 
   async look(): Promise<void> {

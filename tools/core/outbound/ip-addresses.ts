@@ -37,18 +37,14 @@ export function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }
 
-/** @throws AddressRefused if the URL names a closed address, or a name that now resolves to one */
-export async function requirePublic(url: URL): Promise<void> {
+/** Why nothing may be sent to the URL: it names a closed address, or a name that now resolves to one. */
+export async function addressRefusal(url: URL): Promise<string | undefined> {
   const host = hostOf(url);
-  if (isIP(host)) {
-    if (!isPublic(host)) throw new AddressRefused(host);
-    return;
-  }
-  await new Promise<void>((resolve, reject) => {
+  if (isIP(host)) return isPublic(host) ? undefined : new AddressRefused(host).message;
+  return new Promise((resolve) => {
     publicLookup(host, { all: true }, (error) => {
       // A name that cannot be resolved now is checked again when a connection is made.
-      if (error instanceof AddressRefused) reject(error);
-      else resolve();
+      resolve(error instanceof AddressRefused ? error.message : undefined);
     });
   });
 }

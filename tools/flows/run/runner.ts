@@ -11,7 +11,7 @@ import { finishObserved } from './observed-run.ts';
 import { forEachRun } from './recovery.ts';
 import { RunCompletion } from './run-completion.ts';
 import { RunSlot, RunSlots } from './run-slots.ts';
-import { type Awaited, LocalWaitGraph, SharedWaitGraph, type WaitGraph } from './wait-graph.ts';
+import { type Awaited, enterWait, leaveWait } from './wait-graph.ts';
 
 const LEAVE_MS = 8_000;
 /** How often the runs of this process are looked up for a wish to end them, which another process may have stored. */
@@ -41,7 +41,6 @@ export class FlowRunner {
   readonly #parts: FlowRunnerDeps;
   /** Running executions by run. A run that was taken but has not begun is not in it. */
   readonly #running = new Map<string, Running>();
-  readonly #waits: WaitGraph;
   readonly #ends: RunCompletion;
   readonly #places = new RunSlots();
   /** Flows with queued runs by owner, in the order in which they are looked at. */
@@ -55,10 +54,8 @@ export class FlowRunner {
   #asking: NodeJS.Timeout | undefined;
 
   constructor(parts: FlowRunnerDeps) {
-    const { store } = parts;
     this.#parts = parts;
     this.#patience = new Backoff(parts.clock);
-    this.#waits = this.#isShared ? new SharedWaitGraph(store) : new LocalWaitGraph(this.#running);
     this.#ends = new RunCompletion({ ...parts, closed: this.#close.signal });
     setMaxListeners(0, this.#close.signal); // every waiting run adds one listener
   }
@@ -86,15 +83,16 @@ export class FlowRunner {
 
   async ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined> {
     const { by } = run;
+    const { store } = this.#parts;
     if (by === undefined) return void (await this.#ends.of(run.id, signal));
     const place = this.#running.get(by)?.place;
     const waiting = { ...run, by };
     try {
-      if (await this.#waits.enter(waiting)) return 'stuck';
+      if (await enterWait(store, waiting)) return 'stuck';
       place?.leave();
       return void (await this.#ends.of(run.id, signal));
     } finally {
-      await this.#waits.leave(waiting);
+      await leaveWait(store, waiting);
       await place?.take(signal ?? this.#close.signal);
     }
   }

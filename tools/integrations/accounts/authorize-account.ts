@@ -44,20 +44,20 @@ export function beginFlow(
   const given = givenClient(integration, secrets, identity);
   const serverUrl = new URL(integration.url ?? '');
   return withOAuthFetch(privateAddresses, async (fetchFn) => {
-    let provider: FlowProvider;
+    let flow: ReturnType<typeof flowProvider>;
     try {
       const challenge = await challengeOf(serverUrl, fetchFn);
       const wanted = scopes ?? integration.oauth?.scopes ?? challenge.scopes;
-      provider = new FlowProvider(identity, { given, known: client, scopes: wanted });
+      flow = flowProvider(identity, { given, known: client, scopes: wanted });
       const scope = wanted.length > 0 ? { scope: wanted.join(' ') } : {};
       const known = challenge.metadata ? { resourceMetadataUrl: challenge.metadata } : {};
-      await auth(provider, { serverUrl, fetchFn, ...scope, ...known });
+      await auth(flow.provider, { serverUrl, fetchFn, ...scope, ...known });
     } catch (error) {
       throw refusalOf(error);
     }
-    const url = provider.authorizationUrl;
+    const { url } = flow.state;
     if (!url || !isPage(url, privateAddresses)) throw new ToolError('conflict', NO_PAGE);
-    return { url, state: provider.stateText, secrets: provider.secrets };
+    return { url, state: flow.text, secrets: secretsIn(flow.state, identity.redirectUri, given !== undefined) };
   });
 }
 
@@ -67,7 +67,7 @@ export function finishFlow(
   { identity, privateAddresses, now }: AuthorizeDeps,
 ): Promise<AccountSecrets> {
   const given = flow.client.isGiven ? flow.client : undefined;
-  const provider = new FlowProvider(identity, { given }, flow);
+  const { provider, state } = flowProvider(identity, { given }, flow);
   return withOAuthFetch(privateAddresses, async (fetch) => {
     try {
       const transport = new StreamableHTTPClientTransport(new URL(integration.url ?? ''), {
@@ -78,9 +78,9 @@ export function finishFlow(
     } catch (error) {
       throw refusalOf(error);
     }
-    const { received: tokens } = provider;
+    const { tokens } = state;
     if (!tokens) throw new ToolError('conflict', 'The provider gave no token; try again.');
-    const { client, discovery } = provider.secrets;
+    const { client, discovery } = secretsIn(state, identity.redirectUri, given !== undefined);
     return { client, discovery, tokens, until: endOf(tokens.expires_in, now()) };
   });
 }
@@ -172,90 +172,50 @@ interface AuthorizationInput {
   readonly scopes?: readonly string[];
 }
 
-/** One flow that connects an account: what the SDK's client asks for and finds out on the way. */
-class FlowProvider implements OAuthClientProvider {
-  readonly stateText = newSecret();
-  /** Where the person has to go. Set by the SDK. */
-  authorizationUrl: URL | undefined;
-  received: StoredOAuthTokens | undefined;
-  saveClientInformation?: (information: StoredOAuthClientInformation) => void;
-  readonly clientMetadataUrl?: string;
-  readonly #identity: ClientIdentity;
-  readonly #isGiven: boolean;
-  #client: StoredOAuthClientInformation | undefined;
-  #verifier = '';
-  #discovery: OAuthDiscoveryState | undefined;
+interface FlowState {
+  client: StoredOAuthClientInformation | undefined;
+  verifier: string;
+  discovery: OAuthDiscoveryState | undefined;
+  tokens?: StoredOAuthTokens;
+  /** Where the person has to go. */
+  url?: URL;
+}
 
-  constructor(identity: ClientIdentity, { given, known, scopes = [] }: AuthorizationInput, kept?: FlowSecrets) {
-    this.#identity = identity;
-    this.#isGiven = given !== undefined;
-    this.#client = (kept?.client ?? given ?? usable(known, identity, scopes))?.information;
-    this.#verifier = kept?.verifier ?? '';
-    this.#discovery = kept?.discovery;
-    if (identity.metadataUrl !== undefined) this.clientMetadataUrl = identity.metadataUrl;
-    if (given) return;
-    this.saveClientInformation = (information) => {
-      this.#client = information;
-    };
-  }
+/** One flow that connects an account: what the SDK's client asks for, and what it finds out on the way. */
+function flowProvider(identity: ClientIdentity, { given, known, scopes = [] }: AuthorizationInput, kept?: FlowSecrets) {
+  const text = newSecret();
+  const state: FlowState = {
+    client: (kept?.client ?? given ?? usable(known, identity, scopes))?.information,
+    verifier: kept?.verifier ?? '',
+    discovery: kept?.discovery,
+  };
+  const saveClientInformation = (information: StoredOAuthClientInformation) => {
+    state.client = information;
+  };
+  const provider: OAuthClientProvider = {
+    redirectUrl: identity.redirectUri,
+    clientMetadata: metadataOf(identity),
+    ...(identity.metadataUrl !== undefined && { clientMetadataUrl: identity.metadataUrl }),
+    ...(!given && { saveClientInformation }),
+    state: () => text,
+    clientInformation: () => state.client,
+    tokens: () => undefined, // each flow begins anew, whatever an account has
+    codeVerifier: () => state.verifier,
+    discoveryState: () => state.discovery,
+    saveTokens: (tokens) => void Object.assign(state, { tokens }),
+    redirectToAuthorization: (url) => void Object.assign(state, { url }),
+    saveCodeVerifier: (verifier) => void Object.assign(state, { verifier }),
+    saveDiscoveryState: (discovery) => void Object.assign(state, { discovery }),
+    invalidateCredentials(what) {
+      if (!given && (what === 'client' || what === 'all')) state.client = undefined;
+    },
+  };
+  return { provider, state, text };
+}
 
-  get redirectUrl(): string {
-    return this.#identity.redirectUri;
-  }
-
-  get clientMetadata(): OAuthClientMetadata {
-    return metadataOf(this.#identity);
-  }
-
-  get secrets(): FlowSecrets {
-    if (!this.#client || !this.#discovery) throw new Error('The flow has not begun.');
-    return { client: this.#known(this.#client), verifier: this.#verifier, discovery: this.#discovery };
-  }
-
-  state(): string {
-    return this.stateText;
-  }
-
-  clientInformation(): StoredOAuthClientInformation | undefined {
-    return this.#client;
-  }
-
-  /** None: each flow begins anew, whatever an account has. */
-  tokens(): undefined {
-    return undefined;
-  }
-
-  saveTokens(tokens: StoredOAuthTokens): void {
-    this.received = tokens;
-  }
-
-  redirectToAuthorization(url: URL): void {
-    this.authorizationUrl = url;
-  }
-
-  saveCodeVerifier(verifier: string): void {
-    this.#verifier = verifier;
-  }
-
-  codeVerifier(): string {
-    return this.#verifier;
-  }
-
-  saveDiscoveryState(state: OAuthDiscoveryState): void {
-    this.#discovery = state;
-  }
-
-  discoveryState(): OAuthDiscoveryState | undefined {
-    return this.#discovery;
-  }
-
-  invalidateCredentials(what: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): void {
-    if ((what === 'client' || what === 'all') && this.saveClientInformation) this.#client = undefined;
-  }
-
-  #known(information: StoredOAuthClientInformation): KnownClient {
-    return { information, redirectUri: this.#identity.redirectUri, ...(this.#isGiven && { isGiven: true }) };
-  }
+function secretsIn({ client, verifier, discovery }: FlowState, redirectUri: string, isGiven: boolean): FlowSecrets {
+  if (!client || !discovery) throw new Error('The flow has not begun.');
+  return { client: { information: client, redirectUri, ...(isGiven && { isGiven }) }, verifier, discovery };
 }
 
 /** A client that was registered for another address of this server, or for fewer scopes, is of no use. */

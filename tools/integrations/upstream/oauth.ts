@@ -1,6 +1,6 @@
 import { extractWWWAuthenticateParams } from '@modelcontextprotocol/client';
+import { z } from 'zod';
 import type { Fetch } from '../../core/outbound/fetch.ts';
-import { isSchemaObject } from './schema.ts';
 
 const ASK_MS = 5000;
 const LONGEST_ORIGIN = 200;
@@ -33,14 +33,14 @@ export async function askOAuth(
   const refusal = new Response(null, { headers: { 'WWW-Authenticate': challenge } });
   const { resourceMetadataUrl: named } = extractWWWAuthenticateParams(refusal);
   const signal = AbortSignal.any([given, AbortSignal.timeout(ASK_MS)]);
-  let metadata: Metadata | undefined;
+  let found: Metadata | undefined;
   for (const place of placesOf(url, named)) {
-    metadata = await read(place, fetch, signal);
-    if (metadata) break;
+    found = await read(place, fetch, signal);
+    if (found) break;
   }
-  if (!metadata && named === undefined) return undefined;
+  if (!found && named === undefined) return undefined;
   const hasToken = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
-  return new OAuthRequired(hasToken, metadata?.issuer);
+  return new OAuthRequired(hasToken, found?.issuer);
 }
 
 interface Metadata {
@@ -62,24 +62,19 @@ async function read(place: URL, fetch: Fetch, signal: AbortSignal): Promise<Meta
     const response = await fetch(place, { headers: { Accept: 'application/json' }, signal });
     const text = await response.text();
     if (response.status !== 200 || text.length > LARGEST_DOCUMENT) return undefined;
-    const document: unknown = JSON.parse(text);
-    return isSchemaObject(document) ? metadataIn(document) : undefined;
+    return metadata.safeParse(JSON.parse(text)).data;
   } catch {
     // The answer is not metadata.
     return undefined;
   }
 }
 
-function metadataIn({
-  resource,
-  authorization_servers: servers,
-  issuer,
-  token_endpoint: tokens,
-}: Record<string, unknown>) {
-  if (typeof issuer === 'string' && typeof tokens === 'string') return shownIssuer(issuer);
-  if (typeof resource !== 'string') return undefined;
-  return shownIssuer(Array.isArray(servers) ? servers[0] : undefined);
-}
+const metadata = z.union([
+  z.object({ issuer: z.string(), token_endpoint: z.string() }).transform(({ issuer }) => shownIssuer(issuer)),
+  z
+    .object({ resource: z.string(), authorization_servers: z.array(z.unknown()).catch([]) })
+    .transform(({ authorization_servers: [issuer] }) => shownIssuer(issuer)),
+]);
 
 /** The issuer, if it is an address and nothing else. */
 function shownIssuer(issuer: unknown): Metadata {

@@ -3,7 +3,7 @@ import type { IntegrationRecord, IntegrationStatus, ToolDefinition } from '../..
 import { ELSEWHERE } from '../../../store/cluster-port.ts';
 import type { Commit, Readers, Store } from '../../../store/port.ts';
 import type { Principal } from '../../core/access/principal.ts';
-import { AddressRefused, requirePublic } from '../../core/outbound/ip-addresses.ts';
+import { addressRefusal } from '../../core/outbound/ip-addresses.ts';
 import type { Dependency } from '../../core/registry/context.ts';
 import type { LiveCatalog } from '../../core/registry/live-catalog.ts';
 import { readWithRetry } from '../../core/registry/read-with-retry.ts';
@@ -146,13 +146,7 @@ export class Upstreams implements Dependency {
   async refusal({ transport, url }: Pick<IntegrationRecord, 'transport' | 'url'>): Promise<string | undefined> {
     if (transport === 'stdio') return this.#options.stdio ? undefined : NO_STDIO;
     if (this.#options.privateAddresses || url === undefined) return undefined;
-    return requirePublic(new URL(url)).then(
-      () => undefined,
-      (error: unknown) => {
-        if (error instanceof AddressRefused) return error.message;
-        throw error;
-      },
-    );
+    return addressRefusal(new URL(url));
   }
 
   async health(): Promise<readonly IntegrationHealth[]> {
