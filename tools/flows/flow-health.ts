@@ -1,9 +1,10 @@
 import type { Flow } from '../../resources/flow.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
-import type { Page, Position, Readers } from '../../store/port.ts';
+import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { msSince } from '../core/registry/dependency-health.ts';
+import { allOf } from '../core/registry/paging.ts';
 import { findRunAs } from './run-as.ts';
 
 const MOST_NAMED = 10;
@@ -24,15 +25,12 @@ export async function flowHealth(
     return stopped;
   };
   const stopped: Flow[] = [];
-  let after: Position | undefined;
-  do {
-    const page: Page<Flow> = await store.flows.find({ where: { enabled: true }, limit: 100, after });
-    for (const flow of page.records) if (await isStopped(flow)) stopped.push(flow);
-    after = page.next ?? undefined;
-  } while (after && stopped.length < MOST_NAMED);
+  for (const flow of await allOf(store.flows, { where: { enabled: true } })) {
+    if (stopped.length < MOST_NAMED && (await isStopped(flow))) stopped.push(flow);
+  }
   if (stopped.length === 0) return [];
   const named = rights.allows({ scope: 'flows:read', needs: [{ resource: 'flow', op: 'read' }] });
-  const which = stopped.slice(0, MOST_NAMED).map(({ id, name, runAs }) => `${id} "${name}" of ${runAs.name}`);
+  const which = stopped.map(({ id, name, runAs }) => `${id} "${name}" of ${runAs.name}`);
   const lastError = `Runs of these enabled flows fail because the user or key they act for is deactivated or gone: ${named ? which.join(', ') : 'some'}.`;
   return [{ name: 'flows', kind: 'flows', status: 'degraded', latencyMs: msSince(started), lastError }];
 }

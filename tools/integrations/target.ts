@@ -97,11 +97,15 @@ export async function takenNames(
   { upstreams, store }: { readonly upstreams: Upstreams; readonly store: Pick<Readers, 'integrations'> },
 ) {
   const { records } = await store.integrations.find({ limit: MOST_INTEGRATIONS });
-  const others = records.filter((record) => record.id !== id);
-  return upstreams.taken(
-    tools.map(({ name }) => shownName('', name)),
-    others,
+  const holderOf = upstreams.nameHolder(
+    records.filter((record) => record.id !== id),
+    true,
   );
+  return tools.flatMap(({ name }) => {
+    const tool = shownName('', name);
+    const holder = holderOf(tool);
+    return holder === undefined ? [] : [{ tool, holder }];
+  });
 }
 
 /** Checks the tool names of an integration without a prefix. @throws ToolError that names those that are taken or not allowed */

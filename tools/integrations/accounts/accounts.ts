@@ -4,6 +4,7 @@ import { ELSEWHERE } from '../../../store/cluster-port.ts';
 import type { Commit, Store, Writers } from '../../../store/port.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
+import { allOf } from '../../core/registry/paging.ts';
 import type { SecretBox } from '../../core/sealing/secrets.ts';
 import {
   type AccountSecrets,
@@ -99,16 +100,9 @@ export class IntegrationAccounts {
   async start(listeners: Listeners): Promise<void> {
     this.#listeners = listeners;
     const { store } = this.#options;
-    const holders = new Set<string>();
-    for (let after: { readonly createdAt: string; readonly id: string } | undefined; ; ) {
-      const { records, next } = await store.integrationAccounts.find({ limit: 100, after });
-      for (const { userId, key, connectedAt } of records) {
-        if (userId !== undefined) holders.add(userId);
-        this.#connectedAt.set(key, connectedAt);
-      }
-      if (!next) break;
-      after = next;
-    }
+    const accounts = await allOf(store.integrationAccounts, {});
+    for (const { key, connectedAt } of accounts) this.#connectedAt.set(key, connectedAt);
+    const holders = new Set(accounts.flatMap(({ userId }) => userId ?? []));
     for (const id of holders) if (!(await store.adminUsers.get(id))?.isActive) await this.#endAllOf(id);
   }
 

@@ -76,7 +76,7 @@ const LONGEST_MESSAGE = 1000;
 const MOST_QUESTIONS = 10;
 const URL_ELICITATION_REQUIRED = -32_042;
 
-interface Asking {
+export interface Asking {
   readonly label: string;
   readonly scrubber: Scrubber;
   readonly questions: Questions | undefined;

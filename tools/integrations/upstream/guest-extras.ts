@@ -7,7 +7,7 @@ import { defineTool, READS, type Tool } from '../../core/registry/define-tool.ts
 import { LISTS } from './connection.ts';
 import type { UpstreamConnection } from './connection-pool.ts';
 import { LISTED, shownResource } from './extras.ts';
-import { questionsIn } from './failure.ts';
+import { type Asking, questionsIn } from './failure.ts';
 import type { CallOptions } from './offered-tools.ts';
 import { grantOf, labelOf } from './tool-definitions.ts';
 
@@ -96,9 +96,7 @@ function promptTool(integration: Integration, prompt: PromptDefinition, run: Run
           throw gone(label);
         const { questions } = options;
         const result = await connection.getPrompt({ name, input, signal, timeoutMs, questions });
-        const asked = questionsIn(result, { label, scrubber, questions });
-        if (asked) throw asked;
-        return scrubber.json(promptResult.parse(result)) as z.output<typeof promptResult>; // scrubbing keeps the shape
+        return answerOf(result, promptResult, { label, scrubber, questions });
       }),
   });
   return tool;
@@ -151,9 +149,7 @@ function readTool(integration: Integration, run: RunCall): Tool {
       run(tool, options, async ({ connection, scrubber }, { signal, timeoutMs }) => {
         const { questions } = options;
         const result = await connection.readResource({ uri, signal, timeoutMs, questions });
-        const asked = questionsIn(result, { label, scrubber, questions });
-        if (asked) throw asked;
-        return scrubber.json(readResult.parse(result)) as z.output<typeof readResult>; // scrubbing keeps the shape
+        return answerOf(result, readResult, { label, scrubber, questions });
       }),
   });
   return tool;
@@ -175,6 +171,13 @@ function resourceMeaning(integration: Integration, verb: 'list' | 'read') {
     annotations: LOOKS,
     errors: ['conflict', 'too_large'],
   } as const;
+}
+
+/** The result, unless it asks a person. @throws ToolError */
+function answerOf<Result>(result: unknown, schema: z.ZodType<Result>, asking: Asking): Result {
+  const asked = questionsIn(result, asking);
+  if (asked) throw asked;
+  return asking.scrubber.json(schema.parse(result)) as Result; // scrubbing keeps the shape
 }
 
 function gone(label: string): ToolError {

@@ -6,6 +6,7 @@ import type { Principal } from '../../core/access/principal.ts';
 import { addressRefusal } from '../../core/outbound/ip-addresses.ts';
 import type { Dependency } from '../../core/registry/context.ts';
 import type { LiveCatalog } from '../../core/registry/live-catalog.ts';
+import { allOf } from '../../core/registry/paging.ts';
 import { readWithRetry } from '../../core/registry/read-with-retry.ts';
 import type { SecretBox } from '../../core/sealing/secrets.ts';
 import type { Telemetry } from '../../core/telemetry/telemetry.ts';
@@ -76,15 +77,9 @@ export class Upstreams implements Dependency {
   }
 
   async #applyAll(store: Pick<Readers, 'integrations'>): Promise<ReadonlySet<string>> {
-    const found = new Set<string>();
-    let after: { readonly createdAt: string; readonly id: string } | undefined;
-    do {
-      const page = await store.integrations.find({ limit: 100, after });
-      for (const record of page.records) await this.apply(record);
-      for (const { id } of page.records) found.add(id);
-      after = page.next ?? undefined;
-    } while (after);
-    return found;
+    const records = await allOf(store.integrations, {});
+    for (const record of records) await this.apply(record);
+    return new Set(records.map(({ id }) => id));
   }
 
   #changedElsewhere({ changes, origin }: Commit): void {
@@ -172,13 +167,9 @@ export class Upstreams implements Dependency {
   }
 
   #surroundings() {
-    const { catalog, privateAddresses, client, telemetry, onState, accounts, onFailure } = this.#options;
+    const { accounts, onFailure } = this.#options;
     return {
-      catalog,
-      privateAddresses,
-      client,
-      telemetry,
-      onState,
+      ...this.#options,
       watchdog: this.#watchdog,
       targetOf: (record: IntegrationRecord, userId?: string) => this.#targetOf(record, userId),
       takenBy: (record: IntegrationRecord, approved: boolean) => this.#takenBy(record, approved),
@@ -194,23 +185,18 @@ export class Upstreams implements Dependency {
   #takenBy({ id, toolPrefix }: IntegrationRecord, approved: boolean): NameHolder {
     if (toolPrefix !== '') return () => undefined;
     const others = [...this.#running.values()].map(({ record }) => record).filter((record) => record.id !== id);
+    return this.nameHolder(others, approved);
+  }
+
+  /** Finds which of these, or this server, has a tool name. `approved`: also by tools that are approved and not offered now. */
+  nameHolder(others: readonly IntegrationRecord[], approved: boolean): NameHolder {
     const names = approved ? approvedNames(others) : new Map<string, string>();
     return (tool) => {
       const holder = this.#options.catalog.holderOf(tool);
-      if (holder && 'own' in holder) return OWN;
+      if (holder && 'own' in holder) return 'this server';
       const other = holder && others.find((record) => record.id === holder.source)?.name;
       return other === undefined ? names.get(tool) : `the integration ${other}`;
     };
-  }
-
-  /** The tools whose names are taken by this server's own tools, or by tools approved for other integrations. */
-  taken(tools: readonly string[], others: readonly IntegrationRecord[]): { tool: string; holder: string }[] {
-    const names = approvedNames(others);
-    return tools.flatMap((tool) => {
-      const found = this.#options.catalog.holderOf(tool);
-      const holder = found && 'own' in found ? OWN : names.get(tool);
-      return holder === undefined ? [] : [{ tool, holder }];
-    });
   }
 
   #targetOf(record: IntegrationRecord, userId: string | undefined): Target {
@@ -242,8 +228,6 @@ export class Upstreams implements Dependency {
     return turn;
   }
 }
-
-const OWN = 'this server';
 
 /** For tools of integrations without a prefix: the integration that has the name. */
 function approvedNames(records: readonly IntegrationRecord[]): ReadonlyMap<string, string> {
