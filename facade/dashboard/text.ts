@@ -20,7 +20,6 @@ export const text = {
   versions: 'Versions',
   overview: 'Overview',
   restore: 'Restore',
-  compare: 'Compare',
   remove: 'Remove',
   add: 'Add',
   choose: 'Choose',

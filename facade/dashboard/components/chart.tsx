@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { lazy } from '../lazy.tsx';
 import { Button } from './button.tsx';
-import type { ChartProps } from './series.ts';
+import { type ChartProps, toneOf } from './series.ts';
 
 const Plot = lazy(async () => (await import('./plot.tsx')).Plot);
 Plot.begin().catch(() => {}); // the first chart shows what failed
@@ -16,9 +16,13 @@ export function Chart(props: ChartProps) {
         <span class="chart-title">{title}</span>
         <span class="legend">
           {series.length > 1 &&
-            series.map(({ label, tone, dashed }, index) => (
-              <span key={label} class={`legend-item s${tone ?? (index % 5) + 1} ${dashed ? 'dashed' : ''}`}>
-                {label}
+            series.map((one, index) => (
+              <span
+                key={one.label}
+                class={one.dashed ? 'legend-item dashed' : 'legend-item'}
+                style={{ '--tone': toneOf(one, index) }}
+              >
+                {one.label}
               </span>
             ))}
         </span>

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
-import type { ChartProps, Series } from './series.ts';
+import { type ChartProps, type Series, toneOf } from './series.ts';
 
 /** The drawing of a chart. Loaded when the first one is shown. */
 export function Plot({ labels, series, format = String, bars = false, height = 220 }: ChartProps) {
@@ -35,8 +35,7 @@ interface Drawn extends Required<Pick<ChartProps, 'labels' | 'series' | 'format'
 }
 
 function optionsOf({ labels, series, format, bars, height, box }: Drawn): UPlot.Options {
-  const tones = series.map(({ tone }, index) => `--s${tone ?? (index % 5) + 1}`);
-  const [quiet = '', grid = '', ...strokes] = coloursOf(box, ['--quiet', '--grid', ...tones]);
+  const [quiet = '', grid = '', ...strokes] = coloursOf(box, ['var(--quiet)', 'var(--grid)', ...series.map(toneOf)]);
   const font = `11px ${getComputedStyle(box).fontFamily}`;
   const paths = (place: number) => (bars ? barsAt(place, series.length) : undefined);
   const axis = { stroke: quiet, font, ticks: { show: false }, border: { show: false } };
@@ -117,11 +116,11 @@ function seriesOf(
 }
 
 /** A canvas knows no custom properties and no `light-dark()`: elements resolve them, all at once, as each look at a style takes long. */
-function coloursOf(box: HTMLElement, names: readonly string[]): string[] {
+function coloursOf(box: HTMLElement, colours: readonly string[]): string[] {
   const probe = document.createElement('span');
-  for (const name of names) {
+  for (const colour of colours) {
     const part = document.createElement('span');
-    part.style.color = `var(${name})`;
+    part.style.color = colour;
     probe.append(part);
   }
   box.append(probe);

@@ -19,3 +19,8 @@ export interface ChartProps {
   readonly bars?: boolean;
   readonly height?: number;
 }
+
+/** The colour of a series, by its place where it names none. */
+export function toneOf({ tone }: Pick<Series, 'tone'>, index: number): string {
+  return `var(--s${tone ?? (index % 5) + 1})`;
+}

@@ -56,14 +56,14 @@ export function Time({ at: instant }: { readonly at: string | undefined }) {
   );
 }
 
-const COLOURS = 6;
+const COLOURS = ['#4a5365', '#3c55c9', '#0b766e', '#9a5a00', '#a92d66', '#6d46bd'];
 
 /** The first letters of a name on a colour of its own. */
 export function Avatar({ name, size = 'm' }: { readonly name: string; readonly size?: 's' | 'm' | 'l' }) {
   const letters = size === 'l' ? [...name].slice(0, 2) : [...name].slice(0, 1);
   const sum = [...name].reduce((total, letter) => (total * 31 + (letter.codePointAt(0) ?? 0)) % 997, 7);
   return (
-    <span class={`avatar ${size} c${sum % COLOURS}`} aria-hidden="true">
+    <span class={`avatar ${size}`} style={{ background: COLOURS[sum % COLOURS.length] }} aria-hidden="true">
       {letters.join('').toUpperCase()}
     </span>
   );

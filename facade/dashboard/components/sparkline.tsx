@@ -8,7 +8,13 @@ export function Sparkline({ values, tone = 1 }: Readonly<{ values: readonly numb
   });
   if (values.length < 2) return <span class="sparkline" />;
   return (
-    <svg class={`sparkline s${tone}`} viewBox="0 0 100 32" preserveAspectRatio="none" aria-hidden="true">
+    <svg
+      class="sparkline"
+      style={{ color: `var(--s${tone})` }}
+      viewBox="0 0 100 32"
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
       <polygon points={`0,32 ${points.join(' ')} 100,32`} />
       <polyline points={points.join(' ')} />
     </svg>

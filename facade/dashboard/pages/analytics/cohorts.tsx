@@ -53,12 +53,17 @@ function CohortRow({
       <th scope="row">{name}</th>
       <td class="end">{size}</td>
       {values.map((value, period) => (
-        <td key={period} class={`end heat heat-${value === null ? 0 : Math.ceil(value * 5)}`}>
+        <td key={period} class="end heat" style={{ background: heatOf(value ?? 0) }}>
           {value === null ? '' : percent(value, 0)}
         </td>
       ))}
     </tr>
   );
+}
+
+/** In five steps, the darker the larger the share. */
+function heatOf(share: number): string {
+  return `color-mix(in srgb, var(--s1) ${8 * Math.ceil(share * 5)}%, transparent)`;
 }
 
 /** The share of each later period; null where it is not over yet. */
