@@ -1,4 +1,3 @@
-import './preloaded-call.ts';
 import { firstCalls } from './pages/home/first-calls.ts';
 import { request } from './transport.ts';
 

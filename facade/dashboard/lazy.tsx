@@ -1,6 +1,6 @@
 import { type ComponentType, h } from 'preact';
 import { useState } from 'preact/hooks';
-import { Waiting } from './components/waiting.tsx';
+import { Waiting } from './components/small.tsx';
 
 export type LazyComponent<Props> = ComponentType<Props> & {
   /** Loads its code before it is shown. */

@@ -5,10 +5,11 @@ import './app.ts';
 import './ui.ts';
 import { render } from 'preact';
 import { boot } from './boot.ts';
+import { LinkButton } from './components/button.tsx';
+import { ShownDialog } from './components/dialog.tsx';
 import { Boundary } from './components/error-box.tsx';
-import { ShownDialog } from './components/shown-dialog.tsx';
+import { Empty, Mono } from './components/small.tsx';
 import { Toasts } from './components/toasts.tsx';
-import { Unknown } from './components/unknown.tsx';
 import { Layout } from './frame/layout.tsx';
 import { useIdentityQuestion } from './identity.ts';
 import { type LazyComponent, lazy } from './lazy.tsx';
@@ -16,6 +17,7 @@ import { startLive } from './live-updates.ts';
 import { pageAt, pages } from './pages.ts';
 import { followLinks, usePlace } from './router.ts';
 import { keepBegun } from './store.ts';
+import { text } from './text.ts';
 import { useTitle } from './title.ts';
 import { needTools, useNames } from './tools.ts';
 
@@ -77,3 +79,24 @@ if (app) {
 }
 followLinks();
 startLive();
+
+/** The page of an address that none belongs to, or that the person has no right to. */
+export function Unknown({ needs }: { readonly needs?: string }) {
+  return (
+    <div class="page-body">
+      <h1 class="only-heard">{needs ? 'No access' : text.notFound}</h1>
+      <Empty
+        title={needs ? 'You have no access to this page' : text.notFound}
+        action={<LinkButton text="Home" to="/" />}
+      >
+        {needs ? (
+          <>
+            It needs the right to call <Mono>{needs}</Mono>. Ask an administrator of this workspace.
+          </>
+        ) : (
+          text.notFoundHint
+        )}
+      </Empty>
+    </div>
+  );
+}

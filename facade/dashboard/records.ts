@@ -1,10 +1,9 @@
 import { useEffect } from 'preact/hooks';
 import { refs, titleOf } from './kinds.ts';
 import { searchMemberOf } from './schema.ts';
-import { useAnswer } from './store.ts';
+import { useAnswer, useSettled } from './store.ts';
 import { useTool } from './tools.ts';
 import { usePagedList } from './use-paged-list.ts';
-import { useSettled } from './use-settled.ts';
 
 export interface Records {
   readonly options: readonly RecordOption[];

@@ -1,5 +1,4 @@
-import { useLayoutEffect, useState } from 'preact/hooks';
-import './preloaded-call.ts';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { CallError, call, outputIn, type ToolResult } from './client.ts';
 import { hearTabs, tellTabs } from './tabs.ts';
 
@@ -143,4 +142,16 @@ export async function act<Output = Readonly<Record<string, unknown>>>(
 export function renew(tool: string): void {
   invalidate();
   tellTabs(tool);
+}
+
+const TYPING_MS = 200;
+
+/** What is typed, once it has not changed for a moment, so that not every letter is a call. Nothing typed is known at once. */
+export function useSettled(typed: string): string {
+  const [settled, settle] = useState(typed);
+  useEffect(() => {
+    const timer = setTimeout(() => settle(typed), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return typed === '' ? typed : settled;
 }

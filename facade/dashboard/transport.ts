@@ -1,6 +1,5 @@
 import { boot, toSignIn } from './boot.ts';
 import { CallError, type ErrorBody } from './call-error.ts';
-import { readEvents } from './events.ts';
 
 const VERSION = '2026-07-28';
 const META = {
@@ -17,7 +16,7 @@ export interface CallOptions {
   readonly onMessage?: (message: { readonly level: string; readonly data: string }) => void;
 }
 
-export interface RequestOptions extends CallOptions {
+interface RequestOptions extends CallOptions {
   /** The tool, for `tools/call`. */
   readonly name?: string;
   /** The query of the endpoint, as `?tools=...`. */
@@ -26,7 +25,7 @@ export interface RequestOptions extends CallOptions {
   readonly onNotification?: (notification: Notification) => void;
 }
 
-export type Notification = Readonly<{ method: string; params?: Readonly<Record<string, unknown>> }>;
+type Notification = Readonly<{ method: string; params?: Readonly<Record<string, unknown>> }>;
 
 let lastId = 0;
 
@@ -95,4 +94,31 @@ function resultIn(body: unknown, about: string, { status, headers }: Response): 
     code: 'failed',
     ...(requestId !== null && { requestId }),
   });
+}
+
+/** The JSON messages of a stream of server-sent events, as they come. */
+async function* readEvents({ body }: Response): AsyncGenerator<object> {
+  const reader = body?.getReader();
+  if (!reader) return;
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      text += decoder.decode(value, { stream: true });
+      const blocks = text.split(/\r?\n\r?\n/);
+      text = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const data = block
+          .split(/\r?\n/)
+          .filter((line) => line.startsWith('data:'))
+          .map((line) => line.slice(5).trimStart())
+          .join('\n');
+        if (data !== '') yield JSON.parse(data) as object;
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
 }

@@ -1,11 +1,8 @@
-import type { ComponentChildren } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import type { ComponentChildren, RefObject } from 'preact';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { text } from '../text.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './code.tsx';
-import { ErrorBox } from './error-box.tsx';
-import { useModal } from './modal.ts';
-import { useAction } from './use-action.ts';
 
 interface DialogProps {
   readonly title: string;
@@ -39,57 +36,6 @@ export function Dialog({ title, children, onClose, size = 's', escapes = true }:
   );
 }
 
-export interface ConfirmProps {
-  readonly title: string;
-  /** Names what will be lost. */
-  readonly children: ComponentChildren;
-  readonly action: string;
-  /** Default: that of something that is lost. */
-  readonly look?: 'primary' | 'alarm';
-  /** What has to be typed where nothing brings it back. */
-  readonly typed?: string | undefined;
-  readonly run: () => Promise<unknown>;
-  readonly onClose: () => void;
-}
-
-/** Asks before something is lost, and shows why it failed if it did. Closes when it is done. */
-export function ConfirmDialog({ title, children, action, look = 'alarm', typed, run, onClose }: ConfirmProps) {
-  const [given, setGiven] = useState('');
-  const { busy, error, run: attempt } = useAction();
-  const isReady = typed === undefined || given === typed;
-  const submit = async (event: Event) => {
-    event.preventDefault();
-    if (!isReady || busy) return;
-    if (await attempt(run)) onClose();
-  };
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <form class="confirm" onSubmit={submit}>
-        <div class="confirm-text">{children}</div>
-        {typed !== undefined && (
-          <label class="field">
-            <span class="label">
-              Type <strong>{typed}</strong> to go on
-            </span>
-            <input
-              class="input"
-              value={given}
-              autocomplete="off"
-              onInput={(event) => setGiven(event.currentTarget.value)}
-            />
-          </label>
-        )}
-        {error !== undefined && <ErrorBox error={error} />}
-        <div class="actions end">
-          <Button text={text.cancel} onClick={onClose} />
-          {/* No submit button: inside a host (MCP Apps) forms submit nothing. */}
-          <Button text={action} look={look} busy={busy} disabled={!isReady} onClick={submit} />
-        </div>
-      </form>
-    </Dialog>
-  );
-}
-
 /** A secret that is shown once. It stays until the person says that they have it. */
 export function SecretOnce({
   title,
@@ -115,4 +61,42 @@ export function SecretOnce({
       </div>
     </Dialog>
   );
+}
+
+/** Opens a dialog over the page as long as it is drawn, and then gives the focus back. */
+export function useModal(): RefObject<HTMLDialogElement | null> {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    ref.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return ref;
+}
+
+type Draw = (close: () => void) => ComponentChildren;
+
+let shown: Draw | undefined;
+let draw = () => {};
+
+/** Shows a dialog that outlives the page that asked for it, such as a secret after its form is gone. */
+export function showDialog(content: Draw): void {
+  shown = content;
+  draw();
+}
+
+function close(): void {
+  shown = undefined;
+  draw();
+}
+
+/** Where such a dialog is drawn. Stands once in the document. */
+export function ShownDialog() {
+  const [, set] = useState({});
+  useLayoutEffect(() => {
+    draw = () => set({});
+  }, []);
+  return <>{shown?.(close)}</>;
 }

@@ -1,6 +1,8 @@
 import { setQuery, usePlace } from '../router.ts';
 import { FindInput } from './find-input.tsx';
 import { type Option, Select } from './form/select.tsx';
+import { type Kinds, RecordButton } from './record-button.tsx';
+import { useRecordName } from './value.tsx';
 
 /** What is looked for in a list. It stands in the address as `q`. */
 export function FilterText({ label }: { readonly label: string }) {
@@ -43,5 +45,23 @@ export function FilterChoice({
       options={options}
       onPick={(picked) => setQuery({ [name]: picked })}
     />
+  );
+}
+
+type FilterRecordProps = Readonly<{ name: string; label: string; kinds: Kinds }>;
+
+/** A record by which a list is filtered. */
+export function FilterRecord({ name, label, kinds }: FilterRecordProps) {
+  const value = usePlace().query.get(name) ?? '';
+  const known = useRecordName(value);
+  const button = {
+    class: value ? 'filter-choice set' : 'filter-choice',
+    ...(value && { title: `${label}: ${known ?? value}` }),
+  };
+  return (
+    <RecordButton kinds={kinds} value={value} button={button} onPick={(picked) => setQuery({ [name]: picked })}>
+      <span class={value ? 'only-heard' : undefined}>{value ? `${label}: ` : label}</span>
+      {known ?? value}
+    </RecordButton>
   );
 }

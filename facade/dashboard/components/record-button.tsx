@@ -4,7 +4,7 @@ import { useRecords } from '../records.ts';
 import { text } from '../text.ts';
 import { FindInput } from './find-input.tsx';
 import { Icon } from './icon.tsx';
-import { onToggle, placeBelow } from './popover.ts';
+import { onToggle, placeBelow } from './menu.tsx';
 import { Mono } from './small.tsx';
 
 /** What may be picked: a word for many, by the name of the kind in `kinds.ts`. */

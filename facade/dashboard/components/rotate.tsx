@@ -2,11 +2,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { clockTime, timeLeft } from '../format.ts';
 import { act } from '../store.ts';
 import { useMay } from '../tools.ts';
-import { AskButton } from './action.tsx';
+import { AskButton, ConfirmDialog } from './action.tsx';
 import { Button } from './button.tsx';
 import { Connect, shortName } from './connect/connect.tsx';
-import { ConfirmDialog, SecretOnce } from './dialog.tsx';
-import { showDialog } from './shown-dialog.tsx';
+import { SecretOnce, showDialog } from './dialog.tsx';
 import { Mono } from './small.tsx';
 import { Segments } from './tabs.tsx';
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { exactTime, relative, wordOf } from '../format.ts';
 import { at } from '../router.ts';
+import { text } from '../text.ts';
 
 export type Tone = 'good' | 'warn' | 'alarm' | 'accent' | 'plain';
 
@@ -108,3 +109,19 @@ export function NamedValue({ name, about, children }: NamedValueProps) {
 }
 
 type NamedValueProps = Readonly<{ name: ComponentChildren; about?: string | undefined; children: ComponentChildren }>;
+
+/** Shown where something is on its way. */
+export function Waiting() {
+  return <div class="waiting" role="status" aria-label={text.loading} />;
+}
+
+/** Grey lines in place of what is on its way. */
+export function Skeleton({ lines = 3 }: { readonly lines?: number }) {
+  return (
+    <div class="skeleton" role="status" aria-label={text.loading}>
+      {Array.from({ length: lines }, (_, index) => (
+        <span key={index} class="skeleton-line" />
+      ))}
+    </div>
+  );
+}

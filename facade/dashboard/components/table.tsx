@@ -2,7 +2,10 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { at, go } from '../router.ts';
 import { text } from '../text.ts';
+import type { Pages } from '../use-paged-list.ts';
 import { Button } from './button.tsx';
+import { ErrorBox } from './error-box.tsx';
+import { Skeleton } from './small.tsx';
 
 export interface Column<Row> {
   /** Tells it from the others. */
@@ -15,7 +18,7 @@ export interface Column<Row> {
   readonly width?: string;
 }
 
-export interface TableProps<Row> {
+interface TableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -176,4 +179,26 @@ function useWindow(
     };
   }, [count, body]);
   return count <= DRAWN_AT_ONCE ? [0, count, 0] : range;
+}
+
+interface PagedTableProps<Row> extends Pick<TableProps<Row>, 'label' | 'columns' | 'to' | 'picked'> {
+  readonly pages: Pages<Row>;
+  /** Default: the id of the row. */
+  readonly keyOf?: (row: Row) => string;
+  /** Shown where there are no rows. */
+  readonly none: ComponentChildren;
+  /** As many grey lines stand in place of rows that are on their way. */
+  readonly lines?: number;
+}
+
+/** A paged list as a table. In its place: an error, a skeleton while it loads, or the text for an empty list. */
+export function PagedTable<Row>({ pages, none, lines = 4, keyOf = idOf, ...table }: PagedTableProps<Row>) {
+  const { rows, loading, error, more } = pages;
+  if (error) return <ErrorBox error={error} />;
+  if (rows.length === 0) return <>{loading ? <Skeleton lines={lines} /> : none}</>;
+  return <Table {...table} rows={rows} keyOf={keyOf} onMore={more} loading={loading} />;
+}
+
+function idOf(row: unknown): string {
+  return String((row as { readonly id?: unknown }).id); // records have one
 }

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { labelOf, number } from '../format.ts';
 import { pathOf, refOfId, titleOf } from '../kinds.ts';
-import type { JsonSchema } from '../schema.ts';
-import { withoutNull } from '../schema.ts';
+import { type JsonSchema, withoutNull } from '../schema.ts';
 import { useAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
 import { Json } from './code.tsx';
@@ -140,4 +139,17 @@ export function Fields({
 /** What a member is called. */
 export function titleIn(schema: JsonSchema | undefined, name: string): string {
   return schema?.properties?.[name]?.title ?? labelOf(name);
+}
+
+/** Who called, as the audit log and runs name them. */
+export type CallerRef = Readonly<{ type: string; id: string; name: string }>;
+
+/** A caller by the name of then, leading to its page if there is one. */
+export function Caller({ caller: { type, id, name } }: { readonly caller: CallerRef }) {
+  const path = pathOf(id);
+  return (
+    <>
+      {path === undefined ? name : <Link to={path}>{name}</Link>} <span class="faint">{type}</span>
+    </>
+  );
 }

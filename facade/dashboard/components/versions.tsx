@@ -8,9 +8,8 @@ import { AskButton } from './action.tsx';
 import { Button } from './button.tsx';
 import { Diff, type DiffAnswer } from './diff.tsx';
 import { ErrorBox } from './error-box.tsx';
-import { Empty, Time } from './small.tsx';
+import { Empty, Skeleton, Time } from './small.tsx';
 import { toast } from './toasts.tsx';
-import { Skeleton } from './waiting.tsx';
 
 export interface VersionRow {
   readonly id: string;

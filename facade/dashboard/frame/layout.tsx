@@ -7,7 +7,6 @@ import { Avatar } from '../components/small.tsx';
 import { groups, type PageEntry, pageAt } from '../pages.ts';
 import { at, usePlace } from '../router.ts';
 import { text } from '../text.ts';
-import { setTheme, themeNow } from '../theme.ts';
 import { useNames } from '../tools.ts';
 import { SearchPalette } from './search-palette.tsx';
 
@@ -178,4 +177,22 @@ function ThemeChoice() {
       ))}
     </fieldset>
   );
+}
+
+type Theme = 'light' | 'dark' | undefined;
+
+const YEAR_SECONDS = 365 * 24 * 60 * 60;
+
+function themeNow(): Theme {
+  const { theme } = document.documentElement.dataset;
+  return theme === 'light' || theme === 'dark' ? theme : undefined;
+}
+
+/** Kept in a cookie, so that the server's first page already has it. Undefined: as the system. */
+export function setTheme(theme: Theme): void {
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+  // biome-ignore lint/suspicious/noDocumentCookie: the server reads it when it makes the page
+  document.cookie = `admin-theme=${theme ?? ''}; path=/; max-age=${theme ? YEAR_SECONDS : 0}; samesite=lax`;
+  dispatchEvent(new Event('themechange'));
 }

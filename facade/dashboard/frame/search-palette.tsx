@@ -1,14 +1,13 @@
 import { useState } from 'preact/hooks';
+import { useModal } from '../components/dialog.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
-import { useModal } from '../components/modal.ts';
 import { wordOf } from '../format.ts';
 import { pathOfType } from '../kinds.ts';
 import { groups, pages } from '../pages.ts';
 import { go } from '../router.ts';
-import { useAnswer } from '../store.ts';
+import { useAnswer, useSettled } from '../store.ts';
 import { text } from '../text.ts';
 import { useMay, useNames } from '../tools.ts';
-import { useSettled } from '../use-settled.ts';
 
 interface Hit {
   readonly type: string;

@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type ListedTool, usePagedList } from '../app.ts';
+import { type ListedTool, usePagedList, useSettled } from '../app.ts';
 import { type JsonSchema, searchMemberOf, withoutNull } from '../schema.ts';
-import { useSettled } from '../use-settled.ts';
 import { type KindSpec, type Row, titleOf } from './spec.ts';
 
 /** A member of the input of a list tool that has few values. */

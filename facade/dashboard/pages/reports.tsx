@@ -1,9 +1,9 @@
+import { JsonText } from '../components/form/field.tsx';
 import { Frame } from '../components/form/groups.tsx';
-import { JsonText } from '../components/form/json-text.tsx';
 import { Part } from '../components/form/part.tsx';
 import { issueAt, type Members, memberPath, type PartProps } from '../components/form/state.ts';
 import { Badge } from '../components/small.tsx';
-import { ToolPicker } from '../components/tool-picker.tsx';
+import { ToolPicker } from '../components/tool-catalog.tsx';
 import { kindPage } from '../kind/kind-page.tsx';
 import { timeColumn } from '../kind/list-pane.tsx';
 import type { Row } from '../kind/spec.ts';

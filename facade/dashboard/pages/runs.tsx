@@ -1,6 +1,5 @@
 import { CALLERS, usePlace, useTool } from '../app.ts';
-import { FilterRecord } from '../components/filter-record.tsx';
-import { FilterChoice } from '../components/filters.tsx';
+import { FilterChoice, FilterRecord } from '../components/filters.tsx';
 import { optionsOf } from '../components/form/select.tsx';
 import { LinkButton } from '../ui.ts';
 import { RunList } from './runs/run-list.tsx';

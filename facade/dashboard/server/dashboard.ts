@@ -5,12 +5,11 @@ import { cookiesNamed } from '../../http/session-cookie.ts';
 import { acceptedTypes } from '../../http/target.ts';
 import type { Boot } from '../boot-data.ts';
 import { usedTools } from '../views/used-tools.ts';
-import type { Asset, Built, EntryFiles } from './build.ts';
-import { readBuild } from './cached-build.ts';
+import { type Asset, type Built, type EntryFiles, readBuild } from './build.ts';
 import { POLICY, type ShellInput, shell } from './shell.ts';
 import { viewWith } from './views.ts';
 
-export type Booted = Omit<Boot, 'version'>;
+type Booted = Omit<Boot, 'version'>;
 export type Theme = ShellInput['theme'];
 export type Looks = Pick<EntryFiles, 'style' | 'font' | 'icon'>;
 

@@ -24,16 +24,14 @@ export function viewOptions(sources: string): BuildOptions & { write: false } {
   };
 }
 
-/** In a host, the modules that talk to the server or the browser are replaced by their namesakes in `views/host`. */
+/** In a host, `views/host.ts` replaces the modules that talk to the server or the browser. */
 function inHost(sources: string): Plugin {
   return {
     name: 'in-host',
     setup({ onResolve }) {
       onResolve({ filter: REPLACED }, ({ path, resolveDir }) => {
         const [, name] = REPLACED.exec(path) ?? [];
-        return join(resolveDir, path) === `${sources}${name}.ts`
-          ? { path: `${sources}views/host/${name}.ts` }
-          : undefined;
+        return join(resolveDir, path) === `${sources}${name}.ts` ? { path: `${sources}views/host.ts` } : undefined;
       });
     },
   };

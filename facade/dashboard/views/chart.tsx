@@ -2,23 +2,24 @@ import 'uplot/dist/uPlot.min.css';
 import '../style/headlines.css';
 import '../style/analytics.css';
 import { useState } from 'preact/hooks';
+import { call } from '../client.ts';
+import { useAction } from '../components/action.tsx';
+import { Button } from '../components/button.tsx';
 import { ErrorBox } from '../components/error-box.tsx';
-import type { MetricAnswer } from '../pages/analytics/metrics.ts';
-import { RangeControls } from '../pages/analytics/range.tsx';
+import { labelOf } from '../format.ts';
+import { METRICS, type Metric, type MetricAnswer } from '../pages/analytics/metrics.ts';
+import { inputOf, RangeControls } from '../pages/analytics/range.tsx';
 import { Charts, Rows, Totals, Warnings } from '../pages/analytics/shown.tsx';
-import { usePlace } from '../router.ts';
-import { useAnswer } from '../store.ts';
+import { setQuery, usePlace } from '../router.ts';
+import { keepAnswer, useAnswer } from '../store.ts';
 import { type ListedTool, useTool } from '../tools.ts';
-import { askedFor, beginWith } from './chart-range.ts';
-import { host } from './host/host.ts';
-import { metricOf } from './metric-of.ts';
-import { PeriodSteps } from './period-steps.tsx';
+import { beginAt, host } from './host.ts';
 import { type Members, type ShownCall, start } from './start.tsx';
 
 /** A metric: its totals, its charts with the numbers behind them, and other ranges. */
 function ChartView({ tool, input, output: answer }: ShownCall<MetricAnswer>) {
   const listed = useTool(tool);
-  if (!listed || !host.capabilities.serverTools) return <Metric tool={tool} answer={answer} />;
+  if (!listed || !host.capabilities.serverTools) return <MetricSection tool={tool} answer={answer} />;
   return <AnyRange tool={listed} input={input} first={answer} />;
 }
 
@@ -32,7 +33,7 @@ function AnyRange({ tool, input, first }: AnyRangeProps) {
   const takes = tool.inputSchema.properties ?? {};
   return (
     <>
-      <Metric tool={tool.name} answer={data ?? first} busy={loading} />
+      <MetricSection tool={tool.name} answer={data ?? first} busy={loading} />
       {error && <ErrorBox error={error} />}
       {takes.from && <RangeControls query={query} tool={tool} />}
       {takes.from && takes.compare && <PeriodSteps tool={tool.name} asked={asked} shown={data} query={query} />}
@@ -42,7 +43,7 @@ function AnyRange({ tool, input, first }: AnyRangeProps) {
 
 type MetricProps = Readonly<{ tool: string | undefined; answer: MetricAnswer; busy?: boolean }>;
 
-function Metric({ tool, answer, busy = false }: MetricProps) {
+function MetricSection({ tool, answer, busy = false }: MetricProps) {
   const metric = metricOf(tool, answer, host.context.toolInfo?.tool?.title);
   const { previous: _, ...alone } = answer;
   // Beside the period before stand its numbers, which are asked for.
@@ -65,6 +66,95 @@ function Metric({ tool, answer, busy = false }: MetricProps) {
 function rangeOf({ range: { from, to, interval } }: MetricAnswer): string {
   const last = new Date(Date.parse(to) - 24 * 60 * 60 * 1000).toISOString().slice(0, 10);
   return `${from} to ${last}${interval ? `, by ${interval}` : ''}`;
+}
+
+/** The input for the chosen range, with what else the first call was given. Members that the tool does not take are left out. */
+function askedFor(tool: ListedTool, first: Members, query: URLSearchParams): Members {
+  const { from: _, to: __, interval: ___, ...others } = first;
+  const asked = Object.entries({ ...others, ...inputOf(query, tool) });
+  return Object.fromEntries(asked.filter(([name]) => name in (tool.inputSchema.properties ?? {})));
+}
+
+/** Begins with the range of the first call, whose answer is there. */
+function beginWith(tool: ListedTool, input: Members, answer: MetricAnswer): void {
+  const { from, to, interval } = input as Readonly<Partial<Record<string, string>>>; // dates and a word
+  const given = { metric: tool.name, span: (from ?? to) && 'own', from, to, interval };
+  const query = beginAt('/analytics', given);
+  keepAnswer(tool.name, askedFor(tool, input, query), answer);
+}
+
+const MOST_MEMBERS = 5;
+
+/** How to show the answer: as the dashboard does, or for a metric that it does not know, with the first of its numbers in one chart. */
+function metricOf(tool: string | undefined, { series = [] }: MetricAnswer, title?: string): Metric {
+  const [first = {}] = series;
+  const numbers = Object.keys(first).filter((member) => typeof first[member] === 'number');
+  const known = METRICS.find((metric) => (tool === undefined ? draws(metric, numbers) : metric.tool === tool));
+  if (known) return known;
+  const named = title ?? (tool === undefined ? 'Metric' : labelOf(tool));
+  return {
+    tool: tool ?? '',
+    title: named,
+    group: 'Overview',
+    ...(numbers.length > 0 && { charts: [{ title: named, members: numbers.slice(0, MOST_MEMBERS) }] }),
+  };
+}
+
+function draws({ charts = [] }: Metric, numbers: readonly string[]): boolean {
+  return charts.length > 0 && charts.every(({ members }) => members.every((member) => numbers.includes(member)));
+}
+
+interface StepsProps {
+  readonly tool: string;
+  /** The input of what is shown. */
+  readonly asked: object;
+  readonly shown: MetricAnswer | undefined;
+  readonly query: URLSearchParams;
+}
+
+type Range = Readonly<Record<'span' | 'from' | 'to', string | undefined>>;
+
+interface Step {
+  readonly before: Range;
+  /** What stood in the query after the step. */
+  readonly after: string;
+}
+
+/** One period back, as the server counts periods, and forward again. */
+function PeriodSteps({ tool, asked, shown, query }: StepsProps) {
+  const [steps, setSteps] = useState<readonly Step[]>([]);
+  const { busy, error, run } = useAction();
+  const last = steps.at(-1);
+  const canReturn = last?.after === rangeText(rangeIn(query));
+  const back = async () => {
+    const { previous } = shown?.previous ? shown : await call<MetricAnswer>(tool, asked);
+    if (!previous) return;
+    const next = { span: 'own', from: previous.from, to: previous.to };
+    setSteps([...(canReturn ? steps : []), { before: rangeIn(query), after: rangeText(next) }]);
+    setQuery(next);
+  };
+  const forward = () => {
+    setSteps(steps.slice(0, -1));
+    if (last) setQuery(last.before);
+  };
+  return (
+    <>
+      <div class="actions">
+        <Button text="Previous period" icon="back" busy={busy} onClick={() => void run(back)} />
+        {canReturn && <Button text="Next period" icon="next" onClick={forward} />}
+      </div>
+      {error !== undefined && <ErrorBox error={error} />}
+    </>
+  );
+}
+
+function rangeIn(query: URLSearchParams): Range {
+  const [span, from, to] = ['span', 'from', 'to'].map((name) => query.get(name) ?? undefined);
+  return { span, from, to };
+}
+
+function rangeText({ span, from, to }: Range): string {
+  return [span, from, to].join(' ');
 }
 
 start(ChartView);

@@ -10,7 +10,7 @@ import { pathOf } from '../kinds.ts';
 import { keepAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
 import type { ListAnswer } from '../use-paged-list.ts';
-import { beginAt } from './host/router.ts';
+import { beginAt } from './host.ts';
 import { type Members, type ShownCall, start } from './start.tsx';
 
 /** What changed in a record, among all its states, with the way back to each. */

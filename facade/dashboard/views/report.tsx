@@ -7,7 +7,7 @@ import type { Row } from '../kind/spec.ts';
 import { Rendered } from '../pages/reports/rendered.tsx';
 import { invalidate, keepAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
-import { beginAt } from './host/router.ts';
+import { beginAt } from './host.ts';
 import { type ShownCall, start } from './start.tsx';
 
 /** A report and what its question answers now. */

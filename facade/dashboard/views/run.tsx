@@ -1,15 +1,16 @@
 import '../style/flows.css';
 import '../style/overlay.css';
 import { useState } from 'preact/hooks';
+import { AskButton } from '../components/action.tsx';
+import { Json } from '../components/code.tsx';
 import { Ref } from '../components/value.tsx';
 import type { Run } from '../pages/flows/run.ts';
 import { RunDetail } from '../pages/flows/run-detail.tsx';
 import { pathOfRuns, RunList, type RunsAsked } from '../pages/flows/runs.tsx';
-import { usePlace } from '../router.ts';
-import { keepAnswer, useAnswer } from '../store.ts';
+import { setQuery, usePlace } from '../router.ts';
+import { act, keepAnswer, useAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
-import { beginAt, showHere } from './host/router.ts';
-import { RunAgain } from './run-again.tsx';
+import { beginAt, showHere } from './host.ts';
 import { type Members, type ShownCall, start } from './start.tsx';
 
 /** A run with its steps, or the runs of flows, of which each can be opened. */
@@ -63,6 +64,31 @@ function Heading({ flowId, words }: { readonly flowId: string | undefined; reado
         </p>
       )}
     </header>
+  );
+}
+
+/** Starts the flow of a run once more, with the same input, after a question. */
+function RunAgain({ run: { flowId, input, runAs, status } }: { readonly run: Run }) {
+  const may = useMay('trigger_flow');
+  if (!may || status === 'queued' || status === 'running') return null;
+  const run = async () => {
+    const { id } = await act<{ readonly id: string }>('trigger_flow', { id: flowId, ...(input && { input }) });
+    setQuery({ run: id });
+  };
+  return (
+    <div class="actions">
+      <AskButton
+        text="Run again"
+        icon="play"
+        ask={{ title: 'Run the flow again?', action: 'Run', look: 'primary', run }}
+      >
+        <p>
+          <Ref id={flowId} /> runs now as it is today, with the rights of {runAs.name}
+          {input ? ' and this input:' : ', without an input.'}
+        </p>
+        {input && <Json value={input} label="Input" />}
+      </AskButton>
+    </div>
   );
 }
 

@@ -1,16 +1,16 @@
 import '../style/hits.css';
 import { useState } from 'preact/hooks';
-import { Button } from '../components/button.tsx';
+import { Button, LinkButton } from '../components/button.tsx';
 import { ErrorBox } from '../components/error-box.tsx';
-import { Badge, Empty } from '../components/small.tsx';
+import { Badge, Empty, Skeleton } from '../components/small.tsx';
+import { Fields } from '../components/value.tsx';
 import { counted, wordOf } from '../format.ts';
-import { keepAnswer } from '../store.ts';
+import { pathOfType, refs } from '../kinds.ts';
+import { keepAnswer, useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useNames } from '../tools.ts';
 import { usePagedList } from '../use-paged-list.ts';
-import { type Hit, hitOf, readerOf } from './hit.ts';
-import { beginAt } from './host/router.ts';
-import { OneRecord } from './one-record.tsx';
+import { beginAt, host } from './host.ts';
 import { type Members, type ShownCall, start } from './start.tsx';
 
 /** What a search found. A hit opens in the page. */
@@ -77,6 +77,63 @@ function HitRow({ hit, onOpen }: { readonly hit: Hit; readonly onOpen: (() => vo
   ) : (
     <div class="hit">{content}</div>
   );
+}
+
+/** The record of a hit, read when it is opened. */
+function OneRecord({ hit, onBack }: { readonly hit: Hit; readonly onBack: () => void }) {
+  const reader = readerOf(hit);
+  const { data, error } = useAnswer<Members>(reader?.tool, reader?.input);
+  const path = pathOfType(hit.type, hit.id) ?? (hit.parent && pathOfType(hit.parent.type, hit.parent.id));
+  return (
+    <>
+      <header class="view-head">
+        <Button look="quiet" icon="back" label="All hits" onClick={onBack} />
+        <h1>{hit.title}</h1>
+        <Badge>{wordOf(hit.type)}</Badge>
+      </header>
+      {error && <ErrorBox error={error} />}
+      {!data && !error && <Skeleton lines={5} />}
+      {data && <Fields record={data} />}
+      {path !== undefined && host.capabilities.openLinks && (
+        <div class="actions">
+          <LinkButton text="Open in the dashboard" to={path} icon="external" />
+        </div>
+      )}
+    </>
+  );
+}
+
+export interface Hit {
+  readonly type: string;
+  readonly id: string;
+  readonly title: string;
+  readonly snippet: string;
+  readonly parent?: { readonly type: string; readonly id: string };
+}
+
+const LONGEST_TITLE = 80;
+
+/** A hit of `search`, or a memory as `search_memories` answers it. */
+function hitOf(row: Members): Hit {
+  if (typeof row.snippet === 'string') return foundHit(row, row.snippet);
+  const content = String(row.content ?? '');
+  const [line = ''] = content.split('\n');
+  const title = line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE)}…` : line;
+  return { type: 'memory', id: String(row.id), title, snippet: content };
+}
+
+function foundHit({ type, id, title, parent }: Members, snippet: string): Hit {
+  const inside = parent as Hit['parent']; // as `search` answers
+  return { type: String(type), id: String(id), title: String(title), snippet, ...(inside && { parent: inside }) };
+}
+
+/** The call that reads the record, or the one that it is read with. Undefined if there is none. */
+export function readerOf({ type, id, parent }: Hit): { readonly tool: string; readonly input: object } | undefined {
+  if (type === 'product-user') return { tool: 'get_user', input: { userId: id } };
+  const own = refs[type]?.get;
+  if (own) return { tool: own, input: { id } };
+  const other = parent && refs[parent.type]?.get;
+  return other ? { tool: other, input: { id: parent.id } } : undefined;
 }
 
 start(SearchView);

@@ -3,12 +3,9 @@ import { type ComponentType, render } from 'preact';
 import { boot } from '../boot.ts';
 import { outputIn, type ToolResult } from '../client.ts';
 import { Boundary, ErrorBox } from '../components/error-box.tsx';
-import { Empty } from '../components/small.tsx';
-import { Skeleton } from '../components/waiting.tsx';
+import { Empty, Skeleton } from '../components/small.tsx';
 import { listen, notify } from './bridge.ts';
-import { type HostContext, host, meetHost } from './host/host.ts';
-import { followLinks } from './host/router.ts';
-import { withStructure } from './host/transport.ts';
+import { followLinks, type HostContext, host, meetHost, withStructure } from './host.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -96,7 +93,7 @@ function Current<Output extends object>({
 }
 
 /** Keeps telling the host how high the page is. */
-export function tellSize(): void {
+function tellSize(): void {
   let told = 0;
   const tell = () => {
     const height = Math.ceil(document.body.getBoundingClientRect().height);
@@ -112,7 +109,7 @@ export function tellSize(): void {
  * Takes on the look of the host. Its light or dark is its own, not that of the system. Variables that it gives for its colours and fonts are
  * used by `view.css`.
  */
-export function wearTheme({ theme, styles }: HostContext): void {
+function wearTheme({ theme, styles }: HostContext): void {
   const { documentElement: root } = document;
   if (theme === 'light' || theme === 'dark') root.dataset.theme = theme;
   for (const [name, value] of Object.entries(styles?.variables ?? {})) {

@@ -168,7 +168,7 @@ interface SuggestedProps {
 }
 
 /** A text that is typed, for which the usual ones are suggested. */
-export function Suggested({ value, onChange, tied, options }: SuggestedProps) {
+function Suggested({ value, onChange, tied, options }: SuggestedProps) {
   return (
     <>
       <input

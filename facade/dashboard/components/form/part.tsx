@@ -1,8 +1,8 @@
 import { isObjectSchema, withoutNull } from '../../schema.ts';
 import { ToolsPicker } from '../tools-picker.tsx';
 import { Control } from './control.tsx';
+import { JsonText } from './field.tsx';
 import { Group, Pairs } from './groups.tsx';
-import { JsonText } from './json-text.tsx';
 import { LinesOrWord, List, Union, wordBeside } from './lists.tsx';
 import type { PartProps } from './state.ts';
 

@@ -1,6 +1,18 @@
 import { exactTime, type ListAnswer, useAnswer, usePlace } from '../../app.ts';
-import { Caller } from '../../components/caller.tsx';
-import { Badge, Empty, ErrorBox, Json, Link, LinkButton, Mono, NamedValue, Ref, Skeleton, Time } from '../../ui.ts';
+import {
+  Badge,
+  Caller,
+  Empty,
+  ErrorBox,
+  Json,
+  Link,
+  LinkButton,
+  Mono,
+  NamedValue,
+  Ref,
+  Skeleton,
+  Time,
+} from '../../ui.ts';
 import type { Entry } from './entry.tsx';
 
 interface EntryPaneProps {

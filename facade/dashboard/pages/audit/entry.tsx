@@ -1,5 +1,5 @@
-import type { CallerRef } from '../../components/caller.tsx';
 import { Avatar, Badge, Mono, Time } from '../../components/small.tsx';
+import type { CallerRef } from '../../ui.ts';
 
 /** One call, as `list_audit_entries` answers it. */
 export interface Entry {

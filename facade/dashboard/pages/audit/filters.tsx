@@ -1,6 +1,5 @@
 import { CALLERS, labelOf, setQuery } from '../../app.ts';
-import { FilterRecord } from '../../components/filter-record.tsx';
-import { FilterChoice, FilterId } from '../../components/filters.tsx';
+import { FilterChoice, FilterId, FilterRecord } from '../../components/filters.tsx';
 import { optionsOf } from '../../components/form/select.tsx';
 import type { JsonSchema } from '../../schema.ts';
 

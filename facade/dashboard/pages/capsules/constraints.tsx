@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { text, useTool, useTools } from '../../app.ts';
-import { IssueText } from '../../components/form/field.tsx';
-import { JsonText } from '../../components/form/json-text.tsx';
+import { IssueText, JsonText } from '../../components/form/field.tsx';
 import { Part } from '../../components/form/part.tsx';
 import { initial, issueAt, type Members, memberPath, type PartProps, titleOf } from '../../components/form/state.ts';
 import { patternTest } from '../../components/tools-picker.tsx';

@@ -1,6 +1,5 @@
 import { act, duration, go, labelOf, useAnswer, useMay, useTools } from '../../app.ts';
-import { CancelRun } from '../../components/cancel-run.tsx';
-import { AskButton, Badge, ErrorBox, Json, LinkButton, Mono, Skeleton, Time } from '../../ui.ts';
+import { AskButton, Badge, CancelRun, ErrorBox, Json, LinkButton, Mono, Skeleton, Time } from '../../ui.ts';
 import { useRenewed } from '../../use-renewed.ts';
 import type { Run, RunStep } from './run.ts';
 

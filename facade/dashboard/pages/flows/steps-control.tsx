@@ -1,10 +1,9 @@
 import { useTool } from '../../app.ts';
-import { Field } from '../../components/form/field.tsx';
+import { Field, JsonText } from '../../components/form/field.tsx';
 import { Frame } from '../../components/form/groups.tsx';
-import { JsonText } from '../../components/form/json-text.tsx';
 import { MoveButtons } from '../../components/form/move-buttons.tsx';
 import { issueAt, type Members, type PartProps } from '../../components/form/state.ts';
-import { ToolPicker } from '../../components/tool-picker.tsx';
+import { ToolPicker } from '../../components/tool-catalog.tsx';
 import { Button } from '../../ui.ts';
 import { type Step, stepsOf } from './step-list.tsx';
 

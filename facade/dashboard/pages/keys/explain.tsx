@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useAnswer, useMay } from '../../app.ts';
-import { ToolPicker } from '../../components/tool-picker.tsx';
+import { ToolPicker } from '../../components/tool-catalog.tsx';
 import { Badge, Empty, ErrorBox, Skeleton } from '../../ui.ts';
 
 interface Explained {

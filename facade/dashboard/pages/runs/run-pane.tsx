@@ -1,7 +1,17 @@
 import { duration, number, useAnswer, useMay, wordOf } from '../../app.ts';
-import { Caller } from '../../components/caller.tsx';
-import { CancelRun } from '../../components/cancel-run.tsx';
-import { Badge, ErrorBox, Link, LinkButton, Mono, NamedValue, Ref, Skeleton, Time } from '../../ui.ts';
+import {
+  Badge,
+  Caller,
+  CancelRun,
+  ErrorBox,
+  Link,
+  LinkButton,
+  Mono,
+  NamedValue,
+  Ref,
+  Skeleton,
+  Time,
+} from '../../ui.ts';
 import type { Run, RunCall, RunTurn } from './run.ts';
 
 /** One run: what it was given, its turns with their calls, how it ended, and the ways on from there. */

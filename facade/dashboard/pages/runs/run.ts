@@ -1,4 +1,4 @@
-import type { CallerRef } from '../../components/caller.tsx';
+import type { CallerRef } from '../../ui.ts';
 
 type ReadRecord = Readonly<{ id: string; revision: number }>;
 
