@@ -21,16 +21,7 @@ export interface StartTimes {
 export async function measureStarts(): Promise<StartTimes> {
   const copy = mkdtempSync(join(tmpdir(), 'agent-admin-start-'));
   try {
-    for (const name of [
-      'facade',
-      'resources',
-      'store',
-      'tools',
-      'data',
-      'package.json',
-      'package-lock.json',
-      'tsconfig.json',
-    ]) {
+    for (const name of 'facade resources store tools data package.json package-lock.json tsconfig.json'.split(' ')) {
       cpSync(join(root, name), join(copy, name), { recursive: true });
     }
     mkdirSync(join(copy, 'node_modules'));

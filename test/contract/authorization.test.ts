@@ -204,18 +204,16 @@ async function namesListed(key: string): Promise<ReadonlySet<string>> {
   return new Set(answer.body.result.tools.map(({ name }: { name: string }) => name));
 }
 
-describe('a caller who is not signed in', () => {
-  it('reaches no tool but the one that signs in, should a door ever let it through', async () => {
-    const registry = await openTestRegistry();
-    for (const { tool } of catalog.entries) {
-      // Shows the tools that the caller reaches, and calls no other.
-      if (tool.discovery) continue;
-      const answer = await registry.call(anonymous('127.0.0.1'), tool.name, inputFor(tool.name), 'rest');
-      const code = 'error' in answer ? answer.error.code : 'ok';
-      assert.equal(code, tool.session === 'begins' ? 'unavailable' : 'forbidden', tool.name);
-    }
-    await registry.close();
-  });
+it('a caller who is not signed in reaches no tool but the one that signs in, should a door ever let it through', async () => {
+  const registry = await openTestRegistry();
+  for (const { tool } of catalog.entries) {
+    // Shows the tools that the caller reaches, and calls no other.
+    if (tool.discovery) continue;
+    const answer = await registry.call(anonymous('127.0.0.1'), tool.name, inputFor(tool.name), 'rest');
+    const code = 'error' in answer ? answer.error.code : 'ok';
+    assert.equal(code, tool.session === 'begins' ? 'unavailable' : 'forbidden', tool.name);
+  }
+  await registry.close();
 });
 
 /** Called by a page of this server alone, with what the page has checked. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
 import { canBeInCapsule } from '../../tools/core/access/capsule-principal.ts';
 import { formatGrant } from '../../tools/core/access/grants.ts';
@@ -45,25 +45,23 @@ async function tell(open: (server: TestServer) => Promise<Ask>) {
   }
 }
 
-describe('the door of a capsule', () => {
-  it('gives what a key with the rights of its tools gets at the unified endpoint', async () => {
-    const grants = [...new Set(tools.flatMap(({ access }) => grantsFor(access)).map(formatGrant))];
-    const [key, capsule] = await Promise.all([
-      tell(async (server) => {
-        const secret = await makeKey(server, { grants });
-        return (tool, input) => callTool(server, secret, tool, input);
-      }),
-      tell(async (server) => {
-        const { make, call } = capsuleClients(() => server);
-        const own = await make({ allowedTools: [...names] });
-        return async (tool, input): Promise<ToolAnswer> => {
-          const answer = await call(own, tool, input);
-          return 'error' in answer && 'requestId' in answer ? { error: answer } : { output: answer };
-        };
-      }),
-    ]);
-    assert.deepEqual(asKeys(capsule), asKeys(key));
-  });
+it('the door of a capsule gives what a key with the rights of its tools gets at the unified endpoint', async () => {
+  const grants = [...new Set(tools.flatMap(({ access }) => grantsFor(access)).map(formatGrant))];
+  const [key, capsule] = await Promise.all([
+    tell(async (server) => {
+      const secret = await makeKey(server, { grants });
+      return (tool, input) => callTool(server, secret, tool, input);
+    }),
+    tell(async (server) => {
+      const { make, call } = capsuleClients(() => server);
+      const own = await make({ allowedTools: [...names] });
+      return async (tool, input): Promise<ToolAnswer> => {
+        const answer = await call(own, tool, input);
+        return 'error' in answer && 'requestId' in answer ? { error: answer } : { output: answer };
+      };
+    }),
+  ]);
+  assert.deepEqual(asKeys(capsule), asKeys(key));
 });
 
 /** The members that differ because the caller and the door are of another kind. */

@@ -12,23 +12,7 @@ import { isObject, mutatedInput, type Value } from './fuzz-mutations.ts';
 import type { Pool } from './fuzz-workspace.ts';
 
 const RUNS = rounds(8, 200);
-const PREFIXES = [
-  'agt',
-  'skl',
-  'thr',
-  'msg',
-  'prj',
-  'gol',
-  'dbs',
-  'ver',
-  'mem',
-  'key',
-  'cap',
-  'usr',
-  'flw',
-  'run',
-  'rep',
-];
+const PREFIXES = 'agt skl thr msg prj gol dbs ver mem key cap usr flw run rep'.split(' ');
 const pool: Pool = { ids: new Map(PREFIXES.map((prefix) => [prefix, [`${prefix}_${'0'.repeat(26)}`]])), versions: [] };
 
 /** Values that fit, the same with a fault in them, and the same with a member that is there and undefined, as handlers leave some. */

@@ -10,17 +10,7 @@ import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 
 /** The resources whose records are credentials, or lead to some. */
-const CREDENTIALS = [
-  'key',
-  'capsule',
-  'session',
-  'admin-user',
-  'passkey',
-  'app',
-  'oauth-client',
-  'webhook',
-  'integration',
-];
+const CREDENTIALS = 'key capsule session admin-user passkey app oauth-client webhook integration'.split(' ');
 
 /** Whether the tool can answer a credential or move one: by its answer, by what it asks for, or by what it writes. */
 function concernsCredentials(tool: Tool): boolean {

@@ -105,13 +105,9 @@ describe('a fresh sign-in', () => {
 
   it('is asked for by every tool that was seen to answer a secret, and each of them says so', () => {
     for (const tool of told) assert.ok(toolOf(tool).answersSecret, `${tool} answers a secret and does not say so.`);
-    for (const tool of [
-      'create_api_key',
-      'create_capsule',
-      'create_webhook',
-      'rotate_webhook_secret',
-      'create_sign_in_link',
-    ])
+    for (const tool of 'create_api_key create_capsule create_webhook rotate_webhook_secret create_sign_in_link'.split(
+      ' ',
+    ))
       assert.ok(told.has(tool), `${tool} was not seen to answer a secret.`);
   });
 

@@ -21,18 +21,7 @@ const MORE: Readonly<Record<string, readonly object[]>> = {
   ],
   take_over: ['capsule', 'flow', 'key'].map((type) => ({ type, id: ID, expectedRevision: 1 })),
 };
-const types = [
-  'agent',
-  'skill',
-  'flow',
-  'agent-config',
-  'memory',
-  'project',
-  'task',
-  'document',
-  'artifact',
-  'database-record',
-];
+const types = 'agent skill flow agent-config memory project task document artifact database-record'.split(' ');
 const ofTypes = (tool: string) => types.map((entityType) => ({ ...inputFor(tool), entityType }));
 
 /** Every grant that the tools name, alone and with what goes with it, without ids. */

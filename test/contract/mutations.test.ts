@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { describe, it } from 'node:test';
+import { it } from 'node:test';
 import { mutated, mutations } from '../support/mutations.ts';
 
 /** Paths are those of the project: tests run in its folder. */
 const tests = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.test.ts'));
 
-describe('the faults that can be planted', () => {
-  it('have one place each, another text for it, a name of their own and a test', () => {
-    assert.ok(mutations.length > 0);
-    assert.equal(new Set(mutations.map(({ name }) => name)).size, mutations.length);
-    for (const mutation of mutations) {
-      assert.ok(existsSync(mutation.file), mutation.name);
-      const text = readFileSync(mutation.file, 'utf8');
-      assert.notEqual(mutated(text, mutation), text, mutation.name);
-      assert.ok(
-        tests.some((path) => path.includes(mutation.test)),
-        `${mutation.name}: ${mutation.test}`,
-      );
-    }
-  });
+it('the faults that can be planted have one place each, another text for it, a name of their own and a test', () => {
+  assert.ok(mutations.length > 0);
+  assert.equal(new Set(mutations.map(({ name }) => name)).size, mutations.length);
+  for (const mutation of mutations) {
+    assert.ok(existsSync(mutation.file), mutation.name);
+    const text = readFileSync(mutation.file, 'utf8');
+    assert.notEqual(mutated(text, mutation), text, mutation.name);
+    assert.ok(
+      tests.some((path) => path.includes(mutation.test)),
+      `${mutation.name}: ${mutation.test}`,
+    );
+  }
 });

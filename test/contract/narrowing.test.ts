@@ -285,25 +285,23 @@ function isList({ name, input, annotations, access }: Tool): boolean {
   return annotations.readOnlyHint && (/^(list|search)(_|$)|_stats$/.test(name) || 'cursor' in input.shape || narrows);
 }
 
-describe('every list', () => {
-  it('is held to the records that a grant names, or cannot be', () => {
-    const lists = catalog.entries.map(({ tool }) => tool).filter((tool) => isList(tool) && !tool.name.includes('__'));
-    const covered = [...Object.values(kinds).flatMap((kind) => kind.lists.map(([tool]) => tool)), ...others];
-    const known = [...covered, ...Object.keys(whole)];
-    assert.deepEqual(
-      lists.map(({ name }) => name).filter((name) => !known.includes(name)),
-      [],
-    );
-    assert.deepEqual(
-      known.filter((name) => !lists.some((tool) => tool.name === name)),
-      [],
-    );
-    const types = Object.values(kinds).map(({ type }) => type);
-    assert.deepEqual(
-      searchTypes.map(({ type }) => type).filter((type) => !types.includes(type)),
-      [],
-    );
-  });
+it('every list is held to the records that a grant names, or cannot be', () => {
+  const lists = catalog.entries.map(({ tool }) => tool).filter((tool) => isList(tool) && !tool.name.includes('__'));
+  const covered = [...Object.values(kinds).flatMap((kind) => kind.lists.map(([tool]) => tool)), ...others];
+  const known = [...covered, ...Object.keys(whole)];
+  assert.deepEqual(
+    lists.map(({ name }) => name).filter((name) => !known.includes(name)),
+    [],
+  );
+  assert.deepEqual(
+    known.filter((name) => !lists.some((tool) => tool.name === name)),
+    [],
+  );
+  const types = Object.values(kinds).map(({ type }) => type);
+  assert.deepEqual(
+    searchTypes.map(({ type }) => type).filter((type) => !types.includes(type)),
+    [],
+  );
 });
 
 for (const [name, { make, grant, besides = [], lists, type }] of Object.entries(kinds)) {
@@ -352,23 +350,19 @@ for (const [name, { make, grant, besides = [], lists, type }] of Object.entries(
   }
 }
 
-describe('a grant for one database', () => {
-  it('shows its records and no others', async () => {
-    const [one, other] = await makeDatabases();
-    const key = await makeKey(server, { grants: [`record:read:${one}`] });
-    const page = (id: string) => mustCall(server, key, 'list_records', { databaseId: id, includeTotal: true });
-    assert.deepEqual([(await page(one)).total, (await page(other)).total], [1, 0]);
-  });
+it('a grant for one database shows its records and no others', async () => {
+  const [one, other] = await makeDatabases();
+  const key = await makeKey(server, { grants: [`record:read:${one}`] });
+  const page = (id: string) => mustCall(server, key, 'list_records', { databaseId: id, includeTotal: true });
+  assert.deepEqual([(await page(one)).total, (await page(other)).total], [1, 0]);
 });
 
-describe('a grant for one thread', () => {
-  it('counts that one alone in get_thread_stats, with its messages', async () => {
-    const [one] = await two('create_thread', (title) => ({ title, messages: [...messages, ...messages] }))();
-    const key = await makeKey(server, { grants: [`thread:read:${one}`] });
-    const stats = await mustCall(server, key, 'get_thread_stats');
-    assert.deepEqual([stats.threads, stats.messages, stats.byStatus], [1, 2, { active: 1, archived: 0 }]);
-    assert.equal(stats.messagesPerDay.at(-1).count ?? stats.messagesPerDay.at(-1).messages, 2);
-    const none = await mustCall(server, await makeKey(server, { grants: ['thread:read:none'] }), 'get_thread_stats');
-    assert.deepEqual([none.threads, none.messages], [0, 0]);
-  });
+it('a grant for one thread counts that one alone in get_thread_stats, with its messages', async () => {
+  const [one] = await two('create_thread', (title) => ({ title, messages: [...messages, ...messages] }))();
+  const key = await makeKey(server, { grants: [`thread:read:${one}`] });
+  const stats = await mustCall(server, key, 'get_thread_stats');
+  assert.deepEqual([stats.threads, stats.messages, stats.byStatus], [1, 2, { active: 1, archived: 0 }]);
+  assert.equal(stats.messagesPerDay.at(-1).count ?? stats.messagesPerDay.at(-1).messages, 2);
+  const none = await mustCall(server, await makeKey(server, { grants: ['thread:read:none'] }), 'get_thread_stats');
+  assert.deepEqual([none.threads, none.messages], [0, 0]);
 });

@@ -371,22 +371,20 @@ describe('a backup that cannot be made', () => {
   });
 });
 
-describe('a server without BACKUP_FOLDER', () => {
-  it('says how to have backups, by its store, and its health is silent', async () => {
-    const { store, call, close } = await openTestRegistry(undefined, undefined, undefined, 'lowdb');
-    const admin = principalOf({ type: 'api-key', id: 'key_1', scopes: ['admin'] });
-    const facts = testFacts(store, { now: () => new Date(), catalog, storeKind: 'postgres' });
-    const onPostgres = createRegistry({ store, server: facts, onFailure: assert.fail });
-    for (const tool of ['list_backups', 'create_backup']) {
-      const answer = await call(admin, tool);
-      assert.match('error' in answer ? answer.error.error : '', /start it with BACKUP_FOLDER/);
-      const other = toolAnswer(
-        await onPostgres.call({ principal: admin, tool, input: {}, door: 'mcp', requestId: 'test' }),
-      );
-      assert.match('error' in other ? other.error.error : '', /pg_dump/);
-    }
-    const health = await call(admin, 'check_health');
-    assert.ok('output' in health && !('backup' in health.output));
-    await close();
-  });
+it('a server without BACKUP_FOLDER says how to have backups, by its store, and its health is silent', async () => {
+  const { store, call, close } = await openTestRegistry(undefined, undefined, undefined, 'lowdb');
+  const admin = principalOf({ type: 'api-key', id: 'key_1', scopes: ['admin'] });
+  const facts = testFacts(store, { now: () => new Date(), catalog, storeKind: 'postgres' });
+  const onPostgres = createRegistry({ store, server: facts, onFailure: assert.fail });
+  for (const tool of ['list_backups', 'create_backup']) {
+    const answer = await call(admin, tool);
+    assert.match('error' in answer ? answer.error.error : '', /start it with BACKUP_FOLDER/);
+    const other = toolAnswer(
+      await onPostgres.call({ principal: admin, tool, input: {}, door: 'mcp', requestId: 'test' }),
+    );
+    assert.match('error' in other ? other.error.error : '', /pg_dump/);
+  }
+  const health = await call(admin, 'check_health');
+  assert.ok('output' in health && !('backup' in health.output));
+  await close();
 });

@@ -15,22 +15,20 @@ const { make, ask, call, endpoint, entryOf } = capsuleClients(() => server);
 
 const agentIds = { ref: { type: 'ref/resource', uri: 'agent://{id}' }, argument: { name: 'id', value: '' } };
 
-describe('callsPerMinute', () => {
-  it('refuses calls beyond it with 429 and Retry-After, and nothing else', async () => {
-    const [capsule, other] = [await make({ callsPerMinute: 2 }), await make({ callsPerMinute: 2 })];
-    for (let n = 0; n < 2; n += 1) assert.ok('data' in (await call(capsule, 'list_agents')));
-    const { status, headers, text } = await ask(capsule, 'tools/call', { name: 'list_agents', arguments: {} });
-    assert.equal(status, 429);
-    const seconds = Number(headers.get('retry-after'));
-    assert.ok(seconds >= 1 && seconds <= 60);
-    assert.equal(JSON.parse(text).code, 'rate_limited');
-    assert.equal((await ask(capsule, 'resources/list')).status, 429);
-    assert.equal((await ask(capsule, 'completion/complete', agentIds)).status, 429);
-    for (const method of ['tools/list', 'initialize', 'ping']) assert.equal((await ask(capsule, method)).status, 200);
-    assert.ok('data' in (await call(other, 'list_agents')));
-    await admin('update_capsule', { id: capsule.id, callsPerMinute: null });
-    assert.ok('data' in (await call(capsule, 'list_agents')));
-  });
+it('callsPerMinute refuses calls beyond it with 429 and Retry-After, and nothing else', async () => {
+  const [capsule, other] = [await make({ callsPerMinute: 2 }), await make({ callsPerMinute: 2 })];
+  for (let n = 0; n < 2; n += 1) assert.ok('data' in (await call(capsule, 'list_agents')));
+  const { status, headers, text } = await ask(capsule, 'tools/call', { name: 'list_agents', arguments: {} });
+  assert.equal(status, 429);
+  const seconds = Number(headers.get('retry-after'));
+  assert.ok(seconds >= 1 && seconds <= 60);
+  assert.equal(JSON.parse(text).code, 'rate_limited');
+  assert.equal((await ask(capsule, 'resources/list')).status, 429);
+  assert.equal((await ask(capsule, 'completion/complete', agentIds)).status, 429);
+  for (const method of ['tools/list', 'initialize', 'ping']) assert.equal((await ask(capsule, method)).status, 200);
+  assert.ok('data' in (await call(other, 'list_agents')));
+  await admin('update_capsule', { id: capsule.id, callsPerMinute: null });
+  assert.ok('data' in (await call(capsule, 'list_agents')));
 });
 
 describe('what a capsule does', () => {
@@ -89,38 +87,33 @@ describe('what a capsule does', () => {
     }));
 });
 
-describe('a crash', () => {
-  it('right after a rotation was answered leaves the new token good and the old one dead', () =>
-    withFolder(async (folder) => {
-      const key = `ak_capsules_${'k'.repeat(43)}`;
-      const env = { BOOTSTRAP_API_KEY: key };
-      const first = await startProcess(folder, env);
-      const made = await makeCapsule({ baseUrl: first.baseUrl, adminKey: key }, { allowedTools: ['list_agents'] });
-      const { token } = await mustCall(first, key, 'rotate_capsule_token', { id: made.id });
-      await first.stop('SIGKILL');
-      const second = await startProcess(folder, env);
-      const status = async (each: string) =>
-        (await post(`${second.baseUrl}/api/capsules/${made.id}/mcp`, legacy('tools/list'), { token: each })).status;
-      assert.deepEqual([await status(token), await status(made.token)], [200, 401]);
-      await second.stop('SIGTERM');
-    }));
-});
+it('a crash right after a rotation was answered leaves the new token good and the old one dead', () =>
+  withFolder(async (folder) => {
+    const key = `ak_capsules_${'k'.repeat(43)}`;
+    const env = { BOOTSTRAP_API_KEY: key };
+    const first = await startProcess(folder, env);
+    const made = await makeCapsule({ baseUrl: first.baseUrl, adminKey: key }, { allowedTools: ['list_agents'] });
+    const { token } = await mustCall(first, key, 'rotate_capsule_token', { id: made.id });
+    await first.stop('SIGKILL');
+    const second = await startProcess(folder, env);
+    const status = async (each: string) =>
+      (await post(`${second.baseUrl}/api/capsules/${made.id}/mcp`, legacy('tools/list'), { token: each })).status;
+    assert.deepEqual([await status(token), await status(made.token)], [200, 401]);
+    await second.stop('SIGTERM');
+  }));
 
-describe('rotations at the same time', () => {
-  it('leave one good token, that of the one which came last', async () => {
-    const { id } = await make();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => admin('rotate_capsule_token', { id })));
-    const good = [];
-    for (const { token, revision } of answers)
-      if ((await ask({ id, token }, 'ping')).status === 200) good.push(revision);
-    assert.deepEqual(good, [9]);
-    const guarded = await Promise.all(
-      Array.from({ length: 4 }, () =>
-        callTool(server, server.adminKey, 'rotate_capsule_token', { id, expectedRevision: 9 }),
-      ),
-    );
-    assert.equal(guarded.filter((answer) => 'output' in answer).length, 1);
-  });
+it('rotations at the same time leave one good token, that of the one which came last', async () => {
+  const { id } = await make();
+  const answers = await Promise.all(Array.from({ length: 8 }, () => admin('rotate_capsule_token', { id })));
+  const good = [];
+  for (const { token, revision } of answers) if ((await ask({ id, token }, 'ping')).status === 200) good.push(revision);
+  assert.deepEqual(good, [9]);
+  const guarded = await Promise.all(
+    Array.from({ length: 4 }, () =>
+      callTool(server, server.adminKey, 'rotate_capsule_token', { id, expectedRevision: 9 }),
+    ),
+  );
+  assert.equal(guarded.filter((answer) => 'output' in answer).length, 1);
 });
 
 describe('subscribers of a capsule', () => {

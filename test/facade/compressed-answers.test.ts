@@ -110,39 +110,33 @@ for (const [door, at] of Object.entries(doors)) {
   }
 }
 
-describe('a page of another origin', () => {
-  it('gets compressed lists that vary by both', async () => {
-    const headers = { ...GZIP, Origin: ORIGIN };
-    const answer = await raw('/api/v1/mcp', { message: legacy('tools/list'), headers });
-    assert.deepEqual([answer.headers['content-encoding'], answer.headers.vary], ['gzip', 'Origin, Accept-Encoding']);
-  });
+it('a page of another origin gets compressed lists that vary by both', async () => {
+  const headers = { ...GZIP, Origin: ORIGIN };
+  const answer = await raw('/api/v1/mcp', { message: legacy('tools/list'), headers });
+  assert.deepEqual([answer.headers['content-encoding'], answer.headers.vary], ['gzip', 'Origin, Accept-Encoding']);
 });
 
-describe('a client that does not accept gzip', () => {
-  it('gets the list as it is', async () => {
-    for (const accepted of ['gzip;q=0', 'br', 'identity', 'x-gzipped', '', 'gzip ; q=0.0, *']) {
-      const { headers, bytes } = await raw('/api/v1/mcp', {
-        message: legacy('tools/list'),
-        headers: { 'Accept-Encoding': accepted },
-      });
-      assert.equal(headers['content-encoding'], undefined, accepted);
-      assert.equal(JSON.parse(bytes.toString()).id, 1);
-    }
-  });
+it('a client that does not accept gzip gets the list as it is', async () => {
+  for (const accepted of ['gzip;q=0', 'br', 'identity', 'x-gzipped', '', 'gzip ; q=0.0, *']) {
+    const { headers, bytes } = await raw('/api/v1/mcp', {
+      message: legacy('tools/list'),
+      headers: { 'Accept-Encoding': accepted },
+    });
+    assert.equal(headers['content-encoding'], undefined, accepted);
+    assert.equal(JSON.parse(bytes.toString()).id, 1);
+  }
 });
 
-describe('the OpenAPI document', () => {
-  it('is compressed for a client that accepts it, also in the headers of HEAD', async () => {
-    const plain = await raw('/api/v1/openapi', {});
-    const zipped = await raw('/api/v1/openapi', { headers: { 'Accept-Encoding': 'br, GZIP;q=0.5' } });
-    assert.equal(zipped.headers['content-encoding'], 'gzip');
-    assert.equal(zipped.headers['content-type'], 'application/json; charset=utf-8');
-    assert.ok(gunzipSync(zipped.bytes).equals(plain.bytes));
-    assert.ok(zipped.bytes.length * 4 < plain.bytes.length);
-    const head = await raw('/api/v1/openapi', { method: 'HEAD', headers: GZIP });
-    assert.deepEqual([head.status, head.bytes.length], [200, 0]);
-    assert.equal(head.headers['content-length'], zipped.headers['content-length']);
-  });
+it('the OpenAPI document is compressed for a client that accepts it, also in the headers of HEAD', async () => {
+  const plain = await raw('/api/v1/openapi', {});
+  const zipped = await raw('/api/v1/openapi', { headers: { 'Accept-Encoding': 'br, GZIP;q=0.5' } });
+  assert.equal(zipped.headers['content-encoding'], 'gzip');
+  assert.equal(zipped.headers['content-type'], 'application/json; charset=utf-8');
+  assert.ok(gunzipSync(zipped.bytes).equals(plain.bytes));
+  assert.ok(zipped.bytes.length * 4 < plain.bytes.length);
+  const head = await raw('/api/v1/openapi', { method: 'HEAD', headers: GZIP });
+  assert.deepEqual([head.status, head.bytes.length], [200, 0]);
+  assert.equal(head.headers['content-length'], zipped.headers['content-length']);
 });
 
 describe('clients', () => {

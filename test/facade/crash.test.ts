@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { rest } from '../support/calls.ts';
 import { type ServerProcess, startProcess, withFolder } from '../support/child.ts';
@@ -29,34 +29,32 @@ function create(server: ServerProcess) {
   return { acknowledged, refused, over };
 }
 
-describe('kill -9 of a server under load', () => {
-  it(`loses no acknowledged agent, version or audit entry and has none twice (${ROUNDS} rounds, seed ${seed})`, async () => {
-    let total = 0;
-    for (let round = 0; round < ROUNDS; round += 1) {
-      await withFolder(async (folder) => {
-        const server = await startProcess(folder, { BOOTSTRAP_API_KEY: key, LOG_LEVEL: 'silent' });
-        const { acknowledged, refused, over } = create(server);
-        await until(() => acknowledged.length > 0);
-        await delay((seed * 7919 + round * 104_729) % 450);
-        await server.stop('SIGKILL');
-        await over;
-        assert.deepEqual(refused, []);
-        total += acknowledged.length;
+it(`kill -9 of a server under load loses no acknowledged agent, version or audit entry and has none twice (${ROUNDS} rounds, seed ${seed})`, async () => {
+  let total = 0;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await withFolder(async (folder) => {
+      const server = await startProcess(folder, { BOOTSTRAP_API_KEY: key, LOG_LEVEL: 'silent' });
+      const { acknowledged, refused, over } = create(server);
+      await until(() => acknowledged.length > 0);
+      await delay((seed * 7919 + round * 104_729) % 450);
+      await server.stop('SIGKILL');
+      await over;
+      assert.deepEqual(refused, []);
+      total += acknowledged.length;
 
-        const store = await openStoreIn(folder);
-        const count = await store.agents.count({});
-        const versions = await store.versions.count({ where: { entityType: 'agent' } });
-        assert.equal(versions, count, 'one version for each agent');
-        const { records } = await store.audit.find({ tool: 'create_agent', outcome: 'ok', limit: 1_000_000 });
-        assert.equal(records.length, count, 'one audit entry for each agent');
-        assert.equal(new Set(records.map((entry) => entry.arguments.name)).size, count);
-        for (const id of acknowledged) {
-          assert.ok(await store.agents.get(id), `${id} was acknowledged`);
-          assert.equal(await store.versions.count({ where: { entityType: 'agent', entityId: id } }), 1);
-        }
-        await store.close();
-      });
-    }
-    console.log(`${total} acknowledged agents in ${ROUNDS} rounds, none lost`);
-  });
+      const store = await openStoreIn(folder);
+      const count = await store.agents.count({});
+      const versions = await store.versions.count({ where: { entityType: 'agent' } });
+      assert.equal(versions, count, 'one version for each agent');
+      const { records } = await store.audit.find({ tool: 'create_agent', outcome: 'ok', limit: 1_000_000 });
+      assert.equal(records.length, count, 'one audit entry for each agent');
+      assert.equal(new Set(records.map((entry) => entry.arguments.name)).size, count);
+      for (const id of acknowledged) {
+        assert.ok(await store.agents.get(id), `${id} was acknowledged`);
+        assert.equal(await store.versions.count({ where: { entityType: 'agent', entityId: id } }), 1);
+      }
+      await store.close();
+    });
+  }
+  console.log(`${total} acknowledged agents in ${ROUNDS} rounds, none lost`);
 });

@@ -163,25 +163,23 @@ describe('the demo', () => {
   });
 });
 
-describe('the agent of the demo', () => {
-  it('answers about its data, citing it, and has done so before', async () => {
-    const { message, toolCalls } = await ask('send_chat_message', {
-      message: 'Within how many days are refunds given?',
-    });
-    assert.match(message.content, /Within 14 days without a question.*\[How we support customers, doc_/);
-    assert.deepEqual(
-      toolCalls.map(({ tool, ok }: { tool: string; ok: boolean }) => [tool, ok]),
-      [
-        ['search', true],
-        ['get_document', true],
-      ],
-    );
-    const { data } = await ask('list_threads', { limit: 5 });
-    const earlier = data.find(({ title }: { title: string }) => title.startsWith('A customer wants a refund'));
-    assert.ok(earlier.messageCount >= 6 && Date.parse(earlier.createdAt) < Date.now() - 3_600_000);
-    const said = (await ask('list_messages', { id: earlier.id, order: 'oldest' })).data;
-    assert.match(JSON.stringify(said), /Up to 100 products/);
+it('the agent of the demo answers about its data, citing it, and has done so before', async () => {
+  const { message, toolCalls } = await ask('send_chat_message', {
+    message: 'Within how many days are refunds given?',
   });
+  assert.match(message.content, /Within 14 days without a question.*\[How we support customers, doc_/);
+  assert.deepEqual(
+    toolCalls.map(({ tool, ok }: { tool: string; ok: boolean }) => [tool, ok]),
+    [
+      ['search', true],
+      ['get_document', true],
+    ],
+  );
+  const { data } = await ask('list_threads', { limit: 5 });
+  const earlier = data.find(({ title }: { title: string }) => title.startsWith('A customer wants a refund'));
+  assert.ok(earlier.messageCount >= 6 && Date.parse(earlier.createdAt) < Date.now() - 3_600_000);
+  const said = (await ask('list_messages', { id: earlier.id, order: 'oldest' })).data;
+  assert.match(JSON.stringify(said), /Up to 100 products/);
 });
 
 describe('the rows of the demo', () => {
@@ -205,12 +203,10 @@ describe('the rows of the demo', () => {
   });
 });
 
-describe('the folder of the demo', () => {
-  it('is gone when the server has ended', async () => {
-    await until(async () => FOLDER.test(printed));
-    const folder = FOLDER.exec(printed)?.[1] ?? '';
-    assert.ok(existsSync(folder));
-    assert.equal(await server.stop('SIGTERM'), 0);
-    assert.ok(!existsSync(folder));
-  });
+it('the folder of the demo is gone when the server has ended', async () => {
+  await until(async () => FOLDER.test(printed));
+  const folder = FOLDER.exec(printed)?.[1] ?? '';
+  assert.ok(existsSync(folder));
+  assert.equal(await server.stop('SIGTERM'), 0);
+  assert.ok(!existsSync(folder));
 });

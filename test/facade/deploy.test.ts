@@ -95,25 +95,23 @@ describe('the health check of a container', () => {
   });
 });
 
-describe('the other examples', () => {
-  it('name files that there are, and variables that the server knows', () => {
-    const compose = deploy('compose.yaml');
-    const [, environment = ''] = /DATABASE_URL.*?\n(.*?)\n\nservices:/s.exec(compose) ?? [];
-    const named = [...environment.matchAll(/^ {4}([A-Z_]+):/gm)].map(([, name = '']) => name);
-    assert.ok(named.length > 5);
-    for (const name of [...named, 'DATABASE_URL']) assert.ok(known.includes(name), name);
-    assert.ok(compose.includes('dockerfile: facade/deploy/Dockerfile') && compose.includes('./haproxy.cfg:'));
-    for (const service of ['server-1', 'server-2']) {
-      assert.match(compose, new RegExp(`^ {2}${service}:$`, 'm'));
-      assert.ok(deploy('haproxy.cfg').includes(` ${service}:3000`));
-    }
-    assert.ok(deploy('haproxy.cfg').includes('option httpchk GET /readyz'));
+it('the other examples name files that there are, and variables that the server knows', () => {
+  const compose = deploy('compose.yaml');
+  const [, environment = ''] = /DATABASE_URL.*?\n(.*?)\n\nservices:/s.exec(compose) ?? [];
+  const named = [...environment.matchAll(/^ {4}([A-Z_]+):/gm)].map(([, name = '']) => name);
+  assert.ok(named.length > 5);
+  for (const name of [...named, 'DATABASE_URL']) assert.ok(known.includes(name), name);
+  assert.ok(compose.includes('dockerfile: facade/deploy/Dockerfile') && compose.includes('./haproxy.cfg:'));
+  for (const service of ['server-1', 'server-2']) {
+    assert.match(compose, new RegExp(`^ {2}${service}:$`, 'm'));
+    assert.ok(deploy('haproxy.cfg').includes(` ${service}:3000`));
+  }
+  assert.ok(deploy('haproxy.cfg').includes('option httpchk GET /readyz'));
 
-    const unit = deploy('agent-admin.service');
-    const [, program = ''] = /^ExecStart=\/usr\/bin\/node \S+node_modules\/agent-admin\/(\S+) start$/m.exec(unit) ?? [];
-    assert.ok(program && existsSync(join(root, program)));
-    for (const [, name = ''] of unit.matchAll(/\b([A-Z]{3,}_[A-Z_]+)=/g)) assert.ok(known.includes(name), name);
-  });
+  const unit = deploy('agent-admin.service');
+  const [, program = ''] = /^ExecStart=\/usr\/bin\/node \S+node_modules\/agent-admin\/(\S+) start$/m.exec(unit) ?? [];
+  assert.ok(program && existsSync(join(root, program)));
+  for (const [, name = ''] of unit.matchAll(/\b([A-Z]{3,}_[A-Z_]+)=/g)) assert.ok(known.includes(name), name);
 });
 
 /** The commands of the guide that stand in one block with this text. */

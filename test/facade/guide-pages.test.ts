@@ -134,13 +134,9 @@ describe('the guides over MCP', () => {
   });
 
   it('are read by their exact names alone', async () => {
-    for (const uri of [
-      'guide://none',
-      'guide://',
-      'guide://connect-a-client.md',
-      'guide://../../package',
-      'guide:///connect-a-client',
-    ]) {
+    for (const uri of 'guide://none guide:// guide://connect-a-client.md guide://../../package guide:///connect-a-client'.split(
+      ' ',
+    )) {
       const { error } = await ask('/api/v1/mcp', server.adminKey, 'resources/read', { uri });
       assert.equal(error.code, -32602, uri);
       assert.match(error.message, /no guide at this URI; resources\/list/);

@@ -166,42 +166,38 @@ describe('POST /api/v1/auth/session', () => {
   });
 });
 
-describe('repeats of a sign-in under an idempotency key', () => {
-  it('are refused, and a refused one may be made again', async () => {
-    const server = await startTestServer();
-    try {
-      const headers = { 'Idempotency-Key': 'once' };
-      assert.equal((await postIdToken(server, 'wrong', headers)).status, 401);
-      const idToken = await changed({})(server);
-      assert.equal((await postIdToken(server, idToken, headers)).status, 201);
-      const repeat = await postIdToken(server, idToken, headers);
-      assert.deepEqual([repeat.status, repeat.body.code, repeat.headers.getSetCookie()], [409, 'conflict', []]);
-      const { records } = await server.store.idempotency.find({ limit: 10 });
-      assert.deepEqual(pluck(records, 'answer'), [undefined]);
-    } finally {
-      await server.close();
-    }
-  });
+it('repeats of a sign-in under an idempotency key are refused, and a refused one may be made again', async () => {
+  const server = await startTestServer();
+  try {
+    const headers = { 'Idempotency-Key': 'once' };
+    assert.equal((await postIdToken(server, 'wrong', headers)).status, 401);
+    const idToken = await changed({})(server);
+    assert.equal((await postIdToken(server, idToken, headers)).status, 201);
+    const repeat = await postIdToken(server, idToken, headers);
+    assert.deepEqual([repeat.status, repeat.body.code, repeat.headers.getSetCookie()], [409, 'conflict', []]);
+    const { records } = await server.store.idempotency.find({ limit: 10 });
+    assert.deepEqual(pluck(records, 'answer'), [undefined]);
+  } finally {
+    await server.close();
+  }
 });
 
-describe('the key set', () => {
-  it('is published to everybody and holds public keys alone', async () => {
-    const server = await startTestServer();
-    try {
-      const response = await fetch(`${server.baseUrl}/.well-known/jwks.json`);
-      const { keys } = (await response.json()) as { keys: Record<string, unknown>[] };
-      assert.deepEqual(Object.keys(keys[0] ?? {}).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
-      const jwk = keys[0] as { kty: string };
-      const idToken = await idTokenFor(server);
-      const claims = jwt.verify(idToken, createPublicKey({ key: jwk, format: 'jwk' }), { algorithms: ['ES256'] });
-      assert.ok(typeof claims === 'object');
-      assert.deepEqual(
-        [claims.iss, claims.aud, claims.email, claims.email_verified, (claims.exp ?? 0) - (claims.iat ?? 0)],
-        [server.baseUrl, 'agent-admin', 'admin@localhost', true, 600],
-      );
-      assert.equal(await statusWith(server, cookieOf(await postIdToken(server, idToken))), 200);
-    } finally {
-      await server.close();
-    }
-  });
+it('the key set is published to everybody and holds public keys alone', async () => {
+  const server = await startTestServer();
+  try {
+    const response = await fetch(`${server.baseUrl}/.well-known/jwks.json`);
+    const { keys } = (await response.json()) as { keys: Record<string, unknown>[] };
+    assert.deepEqual(Object.keys(keys[0] ?? {}).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
+    const jwk = keys[0] as { kty: string };
+    const idToken = await idTokenFor(server);
+    const claims = jwt.verify(idToken, createPublicKey({ key: jwk, format: 'jwk' }), { algorithms: ['ES256'] });
+    assert.ok(typeof claims === 'object');
+    assert.deepEqual(
+      [claims.iss, claims.aud, claims.email, claims.email_verified, (claims.exp ?? 0) - (claims.iat ?? 0)],
+      [server.baseUrl, 'agent-admin', 'admin@localhost', true, 600],
+    );
+    assert.equal(await statusWith(server, cookieOf(await postIdToken(server, idToken))), 200);
+  } finally {
+    await server.close();
+  }
 });

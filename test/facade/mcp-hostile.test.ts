@@ -206,14 +206,7 @@ describe('hostile input', () => {
       'null',
     ];
     for (const value of values) {
-      for (const header of [
-        'MCP-Protocol-Version',
-        'Mcp-Method',
-        'Mcp-Name',
-        'Accept',
-        'Last-Event-Id',
-        'Mcp-Session-Id',
-      ]) {
+      for (const header of 'MCP-Protocol-Version Mcp-Method Mcp-Name Accept Last-Event-Id Mcp-Session-Id'.split(' ')) {
         await survive(legacy('tools/call', { name: 'echo' }), { [header]: value });
         await survive(modern('tools/call', { name: 'echo' }), {
           ...modernHeaders('tools/call', 'echo'),

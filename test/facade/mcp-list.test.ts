@@ -96,36 +96,32 @@ describe('tools/list', () => {
   });
 });
 
-describe('prepareLists', () => {
-  it('lets others have their turn after each tool', async () => {
-    const tools = catalog.entries.map(({ tool }) => tool);
-    let [turns, done] = [0, false];
-    const preparing = prepareLists(tools).then(() => {
-      done = true;
-    });
-    while (!done) {
-      await setImmediate();
-      turns += 1;
-    }
-    await preparing;
-    assert.ok(turns >= tools.length, `${turns} turns, ${tools.length} tools`);
+it('prepareLists lets others have their turn after each tool', async () => {
+  const tools = catalog.entries.map(({ tool }) => tool);
+  let [turns, done] = [0, false];
+  const preparing = prepareLists(tools).then(() => {
+    done = true;
   });
+  while (!done) {
+    await setImmediate();
+    turns += 1;
+  }
+  await preparing;
+  assert.ok(turns >= tools.length, `${turns} turns, ${tools.length} tools`);
 });
 
-describe('ToolLists', () => {
-  it('makes a list again once the registry gives another one for the same rights', async () => {
-    const entry = (name: string) => ({ group: 'Tiny', tool: tiny(name) });
-    let entries = [entry('one')];
-    const server = { catalog: indexCatalog(entries), name: 'x', version: '1', kinds: [] };
-    const lists = new ToolLists({ list: () => entries, server }, new ResponseWriter(server));
-    const asked = { principal: principalOf('admin', scopeRights(['*'])), url: new URL('http://localhost/') };
-    assert.equal(lists.prepared(asked, 'legacy', true), lists.prepared(asked, 'legacy', true));
-    entries = [...entries];
-    assert.equal(lists.page(asked, undefined, true).tools.length, 1);
-    entries = [...entries, entry('two')];
-    assert.match(String(lists.prepared(asked, 'legacy', true)?.plain), /"two"/);
-    assert.equal(lists.page(asked, undefined, true).tools.length, 2);
-  });
+it('ToolLists makes a list again once the registry gives another one for the same rights', async () => {
+  const entry = (name: string) => ({ group: 'Tiny', tool: tiny(name) });
+  let entries = [entry('one')];
+  const server = { catalog: indexCatalog(entries), name: 'x', version: '1', kinds: [] };
+  const lists = new ToolLists({ list: () => entries, server }, new ResponseWriter(server));
+  const asked = { principal: principalOf('admin', scopeRights(['*'])), url: new URL('http://localhost/') };
+  assert.equal(lists.prepared(asked, 'legacy', true), lists.prepared(asked, 'legacy', true));
+  entries = [...entries];
+  assert.equal(lists.page(asked, undefined, true).tools.length, 1);
+  entries = [...entries, entry('two')];
+  assert.match(String(lists.prepared(asked, 'legacy', true)?.plain), /"two"/);
+  assert.equal(lists.page(asked, undefined, true).tools.length, 2);
 });
 
 describe('tools/list of more than 500 tools', () => {

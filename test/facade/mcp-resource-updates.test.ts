@@ -58,24 +58,22 @@ async function listen(uris: readonly string[], token = server.adminKey, path = '
   };
 }
 
-describe('a subscription that ends', () => {
-  it('leaves nobody behind who hears of changes', async () => {
-    const onCommit = server.store.onCommit.bind(server.store);
-    let hearing = 0;
-    server.store.onCommit = (tell, collections) => {
-      const forget = onCommit(tell, collections);
-      hearing += 1;
-      return () => {
-        hearing -= 1;
-        forget();
-      };
+it('a subscription that ends leaves nobody behind who hears of changes', async () => {
+  const onCommit = server.store.onCommit.bind(server.store);
+  let hearing = 0;
+  server.store.onCommit = (tell, collections) => {
+    const forget = onCommit(tell, collections);
+    hearing += 1;
+    return () => {
+      hearing -= 1;
+      forget();
     };
-    const { client } = await listen(['agent://agt_any']);
-    assert.equal(hearing, 1);
-    await client.close();
-    await until(() => hearing === 0);
-    server.store.onCommit = onCommit;
-  });
+  };
+  const { client } = await listen(['agent://agt_any']);
+  assert.equal(hearing, 1);
+  await client.close();
+  await until(() => hearing === 0);
+  server.store.onCommit = onCommit;
 });
 
 async function makeAgent(name: string): Promise<string> {

@@ -89,18 +89,16 @@ async function lastAudit(count: number) {
   return records.map(({ id: _, at: _at, durationMs: _took, requestId: _request, ...rest }) => rest);
 }
 
-describe('addresses', () => {
-  it('name tools that there are, and inputs of theirs', () => {
-    for (const { uriTemplate, readTool, listTool, label } of addresses) {
-      const input = catalog.get(readTool)?.tool.input.shape;
-      assert.ok(input, readTool);
-      for (const [, variable = ''] of uriTemplate.matchAll(/\{(\w+)\}/g)) assert.ok(variable in input, uriTemplate);
-      if (listTool === undefined) continue;
-      const found = catalog.get(listTool)?.tool;
-      assert.ok(found?.annotations.readOnlyHint, listTool);
-      assert.ok(label in (catalog.get(readTool)?.tool.output.shape ?? {}), `${uriTemplate} ${label}`);
-    }
-  });
+it('addresses name tools that there are, and inputs of theirs', () => {
+  for (const { uriTemplate, readTool, listTool, label } of addresses) {
+    const input = catalog.get(readTool)?.tool.input.shape;
+    assert.ok(input, readTool);
+    for (const [, variable = ''] of uriTemplate.matchAll(/\{(\w+)\}/g)) assert.ok(variable in input, uriTemplate);
+    if (listTool === undefined) continue;
+    const found = catalog.get(listTool)?.tool;
+    assert.ok(found?.annotations.readOnlyHint, listTool);
+    assert.ok(label in (catalog.get(readTool)?.tool.output.shape ?? {}), `${uriTemplate} ${label}`);
+  }
 });
 
 for (const era of ['legacy', 'modern'] as const) {

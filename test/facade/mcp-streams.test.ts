@@ -147,42 +147,40 @@ describe('a call whose client goes away', () => {
   });
 });
 
-describe('a call whose credential ends', () => {
-  it('is answered with an error, at every path and in every era', async () => {
-    const token = tokens.reader;
-    const params = { name: 'wait', arguments: { label: 'revoked' } };
-    const streamed = { ...params, _meta: { progressToken: 1 } };
-    const named = modernHeaders('tools/call', 'wait');
-    const cases = [
-      [server.url, legacy('tools/call', params), {}],
-      [server.sdkUrl, legacy('tools/call', params), {}],
-      [server.url, legacy('tools/call', streamed), EVENTS],
-      [server.url, modern('tools/call', params), named],
-      [server.sdkUrl, modern('tools/call', params), named],
-      [server.url, modern('tools/call', params, { progressToken: 1 }), { ...EVENTS, ...named }],
-    ] as const;
-    const answers = cases.map(async ([url, body, headers]) => {
-      const { status, text, type } = await post(url, body, { token, headers });
-      const messages = type === 'text/event-stream' ? eventsIn(text) : [JSON.parse(text)];
-      const { isError, content } = messages.at(-1).result;
-      return [status, isError, JSON.parse(content[0].text).code];
-    });
-    let started = 0;
-    const all = new Promise<void>((resolve) => {
-      waiting.on('started', () => {
-        started += 1;
-        if (started === cases.length) resolve();
-      });
-    });
-    await all;
-    waiting.removeAllListeners('started');
-    server.revoked.add(token);
-    assert.deepEqual(
-      await Promise.all(answers),
-      cases.map(() => [200, true, 'unauthenticated']),
-    );
-    server.revoked.delete(token);
+it('a call whose credential ends is answered with an error, at every path and in every era', async () => {
+  const token = tokens.reader;
+  const params = { name: 'wait', arguments: { label: 'revoked' } };
+  const streamed = { ...params, _meta: { progressToken: 1 } };
+  const named = modernHeaders('tools/call', 'wait');
+  const cases = [
+    [server.url, legacy('tools/call', params), {}],
+    [server.sdkUrl, legacy('tools/call', params), {}],
+    [server.url, legacy('tools/call', streamed), EVENTS],
+    [server.url, modern('tools/call', params), named],
+    [server.sdkUrl, modern('tools/call', params), named],
+    [server.url, modern('tools/call', params, { progressToken: 1 }), { ...EVENTS, ...named }],
+  ] as const;
+  const answers = cases.map(async ([url, body, headers]) => {
+    const { status, text, type } = await post(url, body, { token, headers });
+    const messages = type === 'text/event-stream' ? eventsIn(text) : [JSON.parse(text)];
+    const { isError, content } = messages.at(-1).result;
+    return [status, isError, JSON.parse(content[0].text).code];
   });
+  let started = 0;
+  const all = new Promise<void>((resolve) => {
+    waiting.on('started', () => {
+      started += 1;
+      if (started === cases.length) resolve();
+    });
+  });
+  await all;
+  waiting.removeAllListeners('started');
+  server.revoked.add(token);
+  assert.deepEqual(
+    await Promise.all(answers),
+    cases.map(() => [200, true, 'unauthenticated']),
+  );
+  server.revoked.delete(token);
 });
 
 describe('notifications/cancelled of a legacy client', () => {

@@ -248,14 +248,9 @@ function rulesOfLegacy(path: 'url' | 'sdkUrl'): void {
   });
 
   it('answers an unknown method with -32601', async () => {
-    for (const method of [
-      'no/such',
-      'server/discover',
-      'resources/subscribe',
-      'resources/unsubscribe',
-      'constructor',
-      '__proto__',
-    ]) {
+    for (const method of 'no/such server/discover resources/subscribe resources/unsubscribe constructor __proto__'.split(
+      ' ',
+    )) {
       const { status, body } = await post(server[path], legacy(method));
       assert.deepEqual([status, body.error.code, body.id], [200, -32601, 1], method);
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import { describe, it } from 'node:test';
+import { it } from 'node:test';
 import { routes } from '../../facade/routes.ts';
 import { errorBody, errorStatus } from '../../resources/error.ts';
 import { rounds } from '../support/full.ts';
@@ -124,27 +124,25 @@ const headers = fc.record(
 );
 const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND');
 
-describe('any request at all', () => {
-  it('is answered, and where it is refused with the error body and its status', async () => {
-    const sent = fc.record({ method, target: fc.tuple(path, query).map((parts) => parts.join('')), headers, body });
-    const property = fc.asyncProperty(sent, async (asked) => {
-      const { status, text, id } = await ask(asked);
-      assert.ok(typeof id === 'string' && id.length > 0);
-      if (status < 300 || asked.method === 'HEAD') return;
-      // A browser at a page of the dashboard is led to the sign-in.
-      if (status === 303) return assert.deepEqual([asked.method, asked.headers.accept], ['GET', 'text/html']);
-      const said = JSON.parse(text);
-      // Messages of the MCP endpoint are refused in the form of JSON-RPC.
-      if (said.jsonrpc === '2.0') return assert.equal(status, 400);
-      assert.deepEqual(errorBody.strict().parse(said), said);
-      assert.equal(status, errorStatus[said.code as keyof typeof errorStatus]);
-      assert.equal(said.requestId, id);
-      assert.notEqual(said.code, 'internal');
-    });
-    await fc.assert(property, {
-      numRuns: rounds(150, 1500),
-      seed: 20261121,
-      endOnFailure: true,
-    });
+it('any request at all is answered, and where it is refused with the error body and its status', async () => {
+  const sent = fc.record({ method, target: fc.tuple(path, query).map((parts) => parts.join('')), headers, body });
+  const property = fc.asyncProperty(sent, async (asked) => {
+    const { status, text, id } = await ask(asked);
+    assert.ok(typeof id === 'string' && id.length > 0);
+    if (status < 300 || asked.method === 'HEAD') return;
+    // A browser at a page of the dashboard is led to the sign-in.
+    if (status === 303) return assert.deepEqual([asked.method, asked.headers.accept], ['GET', 'text/html']);
+    const said = JSON.parse(text);
+    // Messages of the MCP endpoint are refused in the form of JSON-RPC.
+    if (said.jsonrpc === '2.0') return assert.equal(status, 400);
+    assert.deepEqual(errorBody.strict().parse(said), said);
+    assert.equal(status, errorStatus[said.code as keyof typeof errorStatus]);
+    assert.equal(said.requestId, id);
+    assert.notEqual(said.code, 'internal');
+  });
+  await fc.assert(property, {
+    numRuns: rounds(150, 1500),
+    seed: 20261121,
+    endOnFailure: true,
   });
 });

@@ -15,23 +15,21 @@ const pass = (seconds: number) => {
   mock.timers.setTime(now);
 };
 
-describe('a rate limit', () => {
-  it('counts a minute from the first call on, for each key of its own', async () => {
-    const limit = createRateLimit(3, 'calls', { cluster: undefined });
-    const takes = async (key: string) => {
-      const refused = await limit(key).catch((error) => error);
-      assert.ok(refused === undefined || refused instanceof ToolError);
-      return refused?.detail.retryAfterSeconds ?? 0;
-    };
-    assert.deepEqual([await takes('a'), await takes('a')], [0, 0]);
-    pass(20.5);
-    assert.deepEqual([await takes('a'), await takes('a'), await takes('b')], [0, 40, 0]);
-    pass(39);
-    assert.equal(await takes('a'), 1);
-    pass(0.5);
-    assert.deepEqual([await takes('a'), await takes('a'), await takes('a'), await takes('a')], [0, 0, 0, 60]);
-    assert.deepEqual([await takes('b'), await takes('b'), await takes('b')], [0, 0, 21]);
-  });
+it('a rate limit counts a minute from the first call on, for each key of its own', async () => {
+  const limit = createRateLimit(3, 'calls', { cluster: undefined });
+  const takes = async (key: string) => {
+    const refused = await limit(key).catch((error) => error);
+    assert.ok(refused === undefined || refused instanceof ToolError);
+    return refused?.detail.retryAfterSeconds ?? 0;
+  };
+  assert.deepEqual([await takes('a'), await takes('a')], [0, 0]);
+  pass(20.5);
+  assert.deepEqual([await takes('a'), await takes('a'), await takes('b')], [0, 40, 0]);
+  pass(39);
+  assert.equal(await takes('a'), 1);
+  pass(0.5);
+  assert.deepEqual([await takes('a'), await takes('a'), await takes('a'), await takes('a')], [0, 0, 0, 60]);
+  assert.deepEqual([await takes('b'), await takes('b'), await takes('b')], [0, 0, 21]);
 });
 
 describe('Retry-After', () => {

@@ -176,13 +176,11 @@ describe('request targets', () => {
   });
 });
 
-describe('request ids', () => {
-  it('are kept when sane, made otherwise, and repeated in error bodies', async () => {
-    assert.equal((await get('/api/v1/health', { 'X-Request-Id': 'trace-42' })).headers.get('X-Request-Id'), 'trace-42');
-    const made = await get('/api/v1/nothing', { 'X-Request-Id': 'a b' });
-    assert.match(made.headers.get('X-Request-Id') ?? '', /^[0-9a-f-]{36}$/);
-    assert.equal(made.body.requestId, made.headers.get('X-Request-Id'));
-  });
+it('request ids are kept when sane, made otherwise, and repeated in error bodies', async () => {
+  assert.equal((await get('/api/v1/health', { 'X-Request-Id': 'trace-42' })).headers.get('X-Request-Id'), 'trace-42');
+  const made = await get('/api/v1/nothing', { 'X-Request-Id': 'a b' });
+  assert.match(made.headers.get('X-Request-Id') ?? '', /^[0-9a-f-]{36}$/);
+  assert.equal(made.body.requestId, made.headers.get('X-Request-Id'));
 });
 
 describe('bodies', () => {
@@ -382,21 +380,18 @@ describe('answers', () => {
   });
 });
 
-describe('RATE_LIMIT_PER_MINUTE', () => {
-  it('answers 429 with Retry-After, for each key of its own', async () => {
-    const limited = await startTestServer({ RATE_LIMIT_PER_MINUTE: '5' });
-    try {
-      const other = await makeKey(limited, { scopes: ['read'] });
-      const statuses = [];
-      for (let n = 0; n < 6; n += 1)
-        statuses.push((await rest(limited, 'GET', '/api/v1/health', { key: other })).status);
-      assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429]);
-      const { headers, body } = await rest(limited, 'GET', '/api/v1/health', { key: other });
-      assert.ok(Number(headers.get('Retry-After')) > 0);
-      assert.equal(body.code, 'rate_limited');
-      assert.equal((await rest(limited, 'GET', '/api/v1/health', { key: limited.adminKey })).status, 200);
-    } finally {
-      await limited.close();
-    }
-  });
+it('RATE_LIMIT_PER_MINUTE answers 429 with Retry-After, for each key of its own', async () => {
+  const limited = await startTestServer({ RATE_LIMIT_PER_MINUTE: '5' });
+  try {
+    const other = await makeKey(limited, { scopes: ['read'] });
+    const statuses = [];
+    for (let n = 0; n < 6; n += 1) statuses.push((await rest(limited, 'GET', '/api/v1/health', { key: other })).status);
+    assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429]);
+    const { headers, body } = await rest(limited, 'GET', '/api/v1/health', { key: other });
+    assert.ok(Number(headers.get('Retry-After')) > 0);
+    assert.equal(body.code, 'rate_limited');
+    assert.equal((await rest(limited, 'GET', '/api/v1/health', { key: limited.adminKey })).status, 200);
+  } finally {
+    await limited.close();
+  }
 });

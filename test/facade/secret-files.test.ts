@@ -43,16 +43,14 @@ describe('the secrets of session cookies', () => {
   });
 });
 
-describe('the secret of repeats', () => {
-  it('is made once, readable by its owner alone, and stops the start where it is too short', async (test) => {
-    const folder = await testFolder(test);
-    const secret = readIdempotencySecret(folder);
-    assert.ok(secret.length >= 43);
-    assert.equal(readIdempotencySecret(folder), secret);
-    assert.equal(modeOf(join(folder, 'repeats-secret')), 0o600);
-    writeFileSync(join(folder, 'repeats-secret'), 'short');
-    assert.throws(() => readIdempotencySecret(folder), /repeats-secret: write a secret of at least 32 characters/);
-  });
+it('the secret of repeats is made once, readable by its owner alone, and stops the start where it is too short', async (test) => {
+  const folder = await testFolder(test);
+  const secret = readIdempotencySecret(folder);
+  assert.ok(secret.length >= 43);
+  assert.equal(readIdempotencySecret(folder), secret);
+  assert.equal(modeOf(join(folder, 'repeats-secret')), 0o600);
+  writeFileSync(join(folder, 'repeats-secret'), 'short');
+  assert.throws(() => readIdempotencySecret(folder), /repeats-secret: write a secret of at least 32 characters/);
 });
 
 describe('the keys of the built-in issuer', () => {

@@ -188,28 +188,26 @@ describe('attempts to sign in', () => {
   });
 });
 
-describe('the audit of requests that nobody was found for', () => {
-  it('counts them by address and kind: dead cookies, cross-site posts, attempts too many', async () => {
-    const other = await startTestServer();
-    try {
-      const dead = await signIn(other);
-      await rest(other, 'DELETE', '/api/v1/auth/session', { key: dead });
-      for (const bad of [dead, `${dead}x`]) assert.equal(await statusWith(other, bad), 401);
-      assert.equal((await postIdToken(other, 'x', { 'Sec-Fetch-Site': 'cross-site' })).status, 403);
-      for (let attempt = 0; attempt < 21; attempt += 1) await postIdToken(other, 'wrong');
-      await other.stop();
-      await other.store.audit.flush();
-      const { records } = await other.store.audit.find({ tool: 'authenticate', limit: 10 });
-      const told = ({ code, outcome, principal, arguments: args }: AuditEntry) => [code, outcome, principal.type, args];
-      assert.deepEqual(records.map(told).sort(), [
-        ['forbidden', 'denied', 'anonymous', { attempts: 1 }],
-        ['rate_limited', 'denied', 'anonymous', { attempts: 2 }],
-        ['unauthenticated', 'denied', 'anonymous', { attempts: 2 }],
-      ]);
-      const signedOut = await other.store.audit.find({ tool: 'delete_session', limit: 10 });
-      assert.equal(signedOut.records[0]?.outcome, 'ok');
-    } finally {
-      await other.close();
-    }
-  });
+it('the audit of requests that nobody was found for counts them by address and kind: dead cookies, cross-site posts, attempts too many', async () => {
+  const other = await startTestServer();
+  try {
+    const dead = await signIn(other);
+    await rest(other, 'DELETE', '/api/v1/auth/session', { key: dead });
+    for (const bad of [dead, `${dead}x`]) assert.equal(await statusWith(other, bad), 401);
+    assert.equal((await postIdToken(other, 'x', { 'Sec-Fetch-Site': 'cross-site' })).status, 403);
+    for (let attempt = 0; attempt < 21; attempt += 1) await postIdToken(other, 'wrong');
+    await other.stop();
+    await other.store.audit.flush();
+    const { records } = await other.store.audit.find({ tool: 'authenticate', limit: 10 });
+    const told = ({ code, outcome, principal, arguments: args }: AuditEntry) => [code, outcome, principal.type, args];
+    assert.deepEqual(records.map(told).sort(), [
+      ['forbidden', 'denied', 'anonymous', { attempts: 1 }],
+      ['rate_limited', 'denied', 'anonymous', { attempts: 2 }],
+      ['unauthenticated', 'denied', 'anonymous', { attempts: 2 }],
+    ]);
+    const signedOut = await other.store.audit.find({ tool: 'delete_session', limit: 10 });
+    assert.equal(signedOut.records[0]?.outcome, 'ok');
+  } finally {
+    await other.close();
+  }
 });

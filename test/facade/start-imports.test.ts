@@ -21,14 +21,7 @@ function loadedBy(entry: string): { files: Set<string>; packages: Set<string> } 
 
 describe('what a process loads at its start', () => {
   it('is no library of models, which the first question to one loads', () => {
-    for (const entry of [
-      'main',
-      'commands/demo',
-      'commands/stdio',
-      'commands/import',
-      'commands/tool',
-      'commands/backup',
-    ]) {
+    for (const entry of 'main commands/demo commands/stdio commands/import commands/tool commands/backup'.split(' ')) {
       const { packages } = loadedBy(entry);
       assert.ok(packages.size > 0, entry);
       assert.deepEqual(

@@ -59,32 +59,30 @@ const isEqual = (compared: Awaited<ReturnType<typeof importAll>>) =>
     tableOf(compared),
   );
 
-describe('the contents of a store', () => {
-  it('come whole and in order, however few are read at a time, also many entries of one millisecond', async () => {
-    const opened = await openLowdbStore({ folder: join(folder, 'few') });
-    const at = (second: number) => new Date(Date.UTC(2026, 2, 1, 0, 0, second)).toISOString();
-    const seconds = [1, 2, 3, ...Array.from({ length: 12 }, () => 4), 5, 900, 901];
-    const entries = seconds.map((second) => auditRecord({ at: at(second) }));
-    for (const entry of entries) opened.audit.append(entry);
-    await opened.transaction(async (tx) => {
-      for (let n = 0; n < 12; n += 1) await tx.documents.insert({ title: `Document ${n}`, content: '', tags: [] });
-    });
-    await fillRows(opened, 40);
-    const collected = async (most?: Parameters<typeof contentsOf>[1]) => {
-      const found: Record<string, unknown[]> = {};
-      for await (const part of contentsOf(opened, most)) {
-        const name = 'audit' in part ? 'audit' : 'records' in part ? part.records : part.rows;
-        found[name] = [...(found[name] ?? []), ...('audit' in part ? part.audit : part.of)];
-      }
-      return found;
-    };
-    const few = await collected({ records: 5, entries: 5, rows: 7 });
-    const oldestFirst = [...entries].sort((one, other) => (one.at + one.id < other.at + other.id ? -1 : 1));
-    assert.deepEqual(few.audit, oldestFirst);
-    assert.equal(few.documents?.length, 12);
-    assert.deepEqual(few, await collected());
-    await opened.close();
+it('the contents of a store come whole and in order, however few are read at a time, also many entries of one millisecond', async () => {
+  const opened = await openLowdbStore({ folder: join(folder, 'few') });
+  const at = (second: number) => new Date(Date.UTC(2026, 2, 1, 0, 0, second)).toISOString();
+  const seconds = [1, 2, 3, ...Array.from({ length: 12 }, () => 4), 5, 900, 901];
+  const entries = seconds.map((second) => auditRecord({ at: at(second) }));
+  for (const entry of entries) opened.audit.append(entry);
+  await opened.transaction(async (tx) => {
+    for (let n = 0; n < 12; n += 1) await tx.documents.insert({ title: `Document ${n}`, content: '', tags: [] });
   });
+  await fillRows(opened, 40);
+  const collected = async (most?: Parameters<typeof contentsOf>[1]) => {
+    const found: Record<string, unknown[]> = {};
+    for await (const part of contentsOf(opened, most)) {
+      const name = 'audit' in part ? 'audit' : 'records' in part ? part.records : part.rows;
+      found[name] = [...(found[name] ?? []), ...('audit' in part ? part.audit : part.of)];
+    }
+    return found;
+  };
+  const few = await collected({ records: 5, entries: 5, rows: 7 });
+  const oldestFirst = [...entries].sort((one, other) => (one.at + one.id < other.at + other.id ? -1 : 1));
+  assert.deepEqual(few.audit, oldestFirst);
+  assert.equal(few.documents?.length, 12);
+  assert.deepEqual(few, await collected());
+  await opened.close();
 });
 
 describe('a workspace that is moved over', () => {

@@ -139,20 +139,18 @@ describe('the text for Prometheus', () => {
   });
 });
 
-describe('a question to a model', () => {
-  it('is measured to the end of its answer, also where nobody reads on', async () => {
-    const telemetry = new Telemetry();
-    const model = createModels({}, telemetry).find('offline/rehearsal') ?? assert.fail('it is built in');
-    const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello' }] }];
-    const { stream } = await model.doStream({ prompt });
-    const parts: string[] = [];
-    for await (const { type } of stream) parts.push(type);
-    assert.equal(parts.at(-1), 'finish');
-    const cut = await model.doStream({ prompt });
-    await cut.stream.cancel();
-    const samples = readPrometheus(prometheusText(await telemetry.measures.meter.read()));
-    const count = (error: string | undefined) =>
-      of(samples, 'gen_ai_client_operation_duration_seconds_count', { error_type: error })[0]?.value;
-    assert.deepEqual([count(undefined), count('cancelled')], [1, 1]);
-  });
+it('a question to a model is measured to the end of its answer, also where nobody reads on', async () => {
+  const telemetry = new Telemetry();
+  const model = createModels({}, telemetry).find('offline/rehearsal') ?? assert.fail('it is built in');
+  const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello' }] }];
+  const { stream } = await model.doStream({ prompt });
+  const parts: string[] = [];
+  for await (const { type } of stream) parts.push(type);
+  assert.equal(parts.at(-1), 'finish');
+  const cut = await model.doStream({ prompt });
+  await cut.stream.cancel();
+  const samples = readPrometheus(prometheusText(await telemetry.measures.meter.read()));
+  const count = (error: string | undefined) =>
+    of(samples, 'gen_ai_client_operation_duration_seconds_count', { error_type: error })[0]?.value;
+  assert.deepEqual([count(undefined), count('cancelled')], [1, 1]);
 });

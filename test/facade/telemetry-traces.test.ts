@@ -226,18 +226,16 @@ describe('a trace of a client', () => {
   });
 });
 
-describe('content', () => {
-  it('is in traces where it was asked for by name, and secrets are not', async () => {
-    const { receiver, server } = await startWorld({ OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' });
-    await server.stop();
-    const [chat] = receiver.spans.filter(({ name }) => name === 'chat tiny');
-    assert.match(String(chat?.attributes['gen_ai.system_instructions']), new RegExp(SECRETS.instructions));
-    assert.match(String(chat?.attributes['gen_ai.input.messages']), new RegExp(SECRETS.prompt));
-    const tool = receiver.spans.find(({ name }) => name === 'execute_tool fake__look');
-    assert.match(String(tool?.attributes['gen_ai.tool.call.arguments']), new RegExp(SECRETS.argument));
-    assert.match(String(tool?.attributes['gen_ai.tool.call.result']), new RegExp(SECRETS.result));
-    assert.equal(receiver.received().includes(SECRETS.header), false);
-  });
+it('content is in traces where it was asked for by name, and secrets are not', async () => {
+  const { receiver, server } = await startWorld({ OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' });
+  await server.stop();
+  const [chat] = receiver.spans.filter(({ name }) => name === 'chat tiny');
+  assert.match(String(chat?.attributes['gen_ai.system_instructions']), new RegExp(SECRETS.instructions));
+  assert.match(String(chat?.attributes['gen_ai.input.messages']), new RegExp(SECRETS.prompt));
+  const tool = receiver.spans.find(({ name }) => name === 'execute_tool fake__look');
+  assert.match(String(tool?.attributes['gen_ai.tool.call.arguments']), new RegExp(SECRETS.argument));
+  assert.match(String(tool?.attributes['gen_ai.tool.call.result']), new RegExp(SECRETS.result));
+  assert.equal(receiver.received().includes(SECRETS.header), false);
 });
 
 describe('a collector', () => {

@@ -139,24 +139,22 @@ async function startAsOverIPv6(env: Record<string, string>): Promise<TestServer>
 
 const CONNECTIONS = 'net.server.socket';
 
-describe('refused requests', () => {
-  it('are counted under the caller behind the proxy', async () => {
-    const server = await startTestServer({ TRUSTED_PROXIES: 'loopback' });
-    for (const key of [undefined, 'ak_nonsense']) {
-      await rest(server, 'GET', '/api/v1/agents', { key, headers: { [FORWARDED]: '203.0.113.7' } });
-    }
-    await rest(server, 'GET', '/api/v1/agents', { headers: { [FORWARDED]: '203.0.113.8' } });
-    await fetch(`${server.baseUrl}/sign-in`, { method: 'POST', headers: { [FORWARDED]: '203.0.113.9' } });
-    await server.stop();
-    const { records } = await server.store.audit.find({ tool: 'authenticate', limit: 10 });
-    const counts = records.map((entry) => [entry.principal.id, entry.arguments.attempts]);
-    assert.deepEqual(counts.sort(), [
-      ['203.0.113.7', 2],
-      ['203.0.113.8', 1],
-      ['203.0.113.9', 1],
-    ]);
-    await server.close();
-  });
+it('refused requests are counted under the caller behind the proxy', async () => {
+  const server = await startTestServer({ TRUSTED_PROXIES: 'loopback' });
+  for (const key of [undefined, 'ak_nonsense']) {
+    await rest(server, 'GET', '/api/v1/agents', { key, headers: { [FORWARDED]: '203.0.113.7' } });
+  }
+  await rest(server, 'GET', '/api/v1/agents', { headers: { [FORWARDED]: '203.0.113.8' } });
+  await fetch(`${server.baseUrl}/sign-in`, { method: 'POST', headers: { [FORWARDED]: '203.0.113.9' } });
+  await server.stop();
+  const { records } = await server.store.audit.find({ tool: 'authenticate', limit: 10 });
+  const counts = records.map((entry) => [entry.principal.id, entry.arguments.attempts]);
+  assert.deepEqual(counts.sort(), [
+    ['203.0.113.7', 2],
+    ['203.0.113.8', 1],
+    ['203.0.113.9', 1],
+  ]);
+  await server.close();
 });
 
 describe('TRUSTED_PROXIES', () => {

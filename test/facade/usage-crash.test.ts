@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import type { Store } from '../../store/port.ts';
@@ -28,16 +28,14 @@ const CALLS_AN_HOUR = 2;
 const CALLERS = 6;
 const TOKENS_OF_TURN = 15;
 
-describe('kill -9 of a server that counts usage', () => {
-  it(`counts what was done, once, and keeps budgets as they were (${ROUNDS} rounds, seed ${seed})`, async () => {
-    const provider = await startModelServer();
-    provider.play((request) => (asksToHang(request) ? 'hang' : { text: 'Done.' }));
-    await withFolder(async (folder) => {
-      const world = { folder, provider };
-      for (let round = 0; round < ROUNDS; round += 1) await crash(world, round);
-    });
-    await provider.close();
+it(`kill -9 of a server that counts usage counts what was done, once, and keeps budgets as they were (${ROUNDS} rounds, seed ${seed})`, async () => {
+  const provider = await startModelServer();
+  provider.play((request) => (asksToHang(request) ? 'hang' : { text: 'Done.' }));
+  await withFolder(async (folder) => {
+    const world = { folder, provider };
+    for (let round = 0; round < ROUNDS; round += 1) await crash(world, round);
   });
+  await provider.close();
 });
 
 interface World {

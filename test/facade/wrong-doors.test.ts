@@ -77,15 +77,10 @@ describe('a method that a path does not take', () => {
   });
 
   it('is answered 405, or 404 where there is nothing, at every other door', async () => {
-    const paths = [
-      '/api/v1/agents/agt_one',
-      '/api/v1/openapi',
-      '/.well-known/jwks.json',
-      '/oauth/token',
-      '/sign-in',
-      '/nothing',
-      '/api/nothing',
-    ];
+    const paths =
+      '/api/v1/agents/agt_one /api/v1/openapi /.well-known/jwks.json /oauth/token /sign-in /nothing /api/nothing'.split(
+        ' ',
+      );
     for (const at of paths) {
       for (const method of ['TRACE', 'PROPFIND', 'QUERY']) {
         const { status } = await send(method, at, { Authorization: `Bearer ${key}` });
@@ -95,66 +90,60 @@ describe('a method that a path does not take', () => {
   });
 });
 
-describe('the address of this machine under another name', () => {
-  it('is the same server to its pages, and to no others', async () => {
-    const { port } = new URL(server.baseUrl);
-    const cookie = await signIn(server);
-    const calls = async (origin: string, host: string) => {
-      const headers = { Authorization: `Bearer ${key}`, Origin: origin, Host: `${host}:${port}` };
-      return (await send('GET', '/api/v1/agents', headers)).status;
-    };
-    const names = ['localhost', '127.0.0.1', '[::1]'];
-    for (const page of names) {
-      for (const host of names) assert.equal(await calls(`http://${page}:${port}`, host), 200, `${page} at ${host}`);
-      assert.equal(await calls(`http://${page}:1`, '127.0.0.1'), 403, 'another server of this machine');
-      assert.equal(await calls(`https://${page}:${port}`, '127.0.0.1'), 403);
-    }
-    assert.equal(await calls(`http://localhost.example.com:${port}`, '127.0.0.1'), 403);
-    const crossing = { Cookie: cookie, Origin: `http://localhost:${port}`, 'Sec-Fetch-Site': 'cross-site' };
-    assert.equal(
-      (await send('POST', '/api/v1/agents', crossing)).status,
-      403,
-      'the cookie of one name is not for pages of another',
-    );
-  });
+it('the address of this machine under another name is the same server to its pages, and to no others', async () => {
+  const { port } = new URL(server.baseUrl);
+  const cookie = await signIn(server);
+  const calls = async (origin: string, host: string) => {
+    const headers = { Authorization: `Bearer ${key}`, Origin: origin, Host: `${host}:${port}` };
+    return (await send('GET', '/api/v1/agents', headers)).status;
+  };
+  const names = ['localhost', '127.0.0.1', '[::1]'];
+  for (const page of names) {
+    for (const host of names) assert.equal(await calls(`http://${page}:${port}`, host), 200, `${page} at ${host}`);
+    assert.equal(await calls(`http://${page}:1`, '127.0.0.1'), 403, 'another server of this machine');
+    assert.equal(await calls(`https://${page}:${port}`, '127.0.0.1'), 403);
+  }
+  assert.equal(await calls(`http://localhost.example.com:${port}`, '127.0.0.1'), 403);
+  const crossing = { Cookie: cookie, Origin: `http://localhost:${port}`, 'Sec-Fetch-Site': 'cross-site' };
+  assert.equal(
+    (await send('POST', '/api/v1/agents', crossing)).status,
+    403,
+    'the cookie of one name is not for pages of another',
+  );
 });
 
-describe('the refusal of a call without a fresh sign-in', () => {
-  it('says how a script renews its session, and that works as it says', async () => {
-    const email = 'script@example.com';
-    await must('create_admin_user', { email });
-    const stale = await signIn(server, email);
-    server.clock.pass(11 * 60_000);
-    const over = async (session: string) => {
-      const params = { name: 'create_api_key', arguments: { name: 'made', scopes: ['read'] } };
-      return (
-        await rest(server, 'POST', '/api/v1/mcp', {
-          key: session,
-          body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
-        })
-      ).body.result;
-    };
-    const { error } = JSON.parse((await over(stale)).content[0].text);
-    const [, tool = '', input = ''] = /calls (\w+) (\{.+?\}) with an API key/.exec(error) ?? [];
-    const [, method = '', at = '', body = ''] = /sends (POST) (\S+) (\{.+?\}),/.exec(error) ?? [];
-    const link = await must(tool, JSON.parse(input.replace('<yours>', email)));
-    const began = await rest(server, method, at, { body: body.replace('<idToken of that answer>', link.idToken) });
-    assert.equal(began.status, 201, JSON.stringify(began.body));
-    const [cookie = ''] = began.headers.getSetCookie();
-    assert.equal((await over(cookie.split(';')[0] ?? '')).isError, undefined);
-  });
+it('the refusal of a call without a fresh sign-in says how a script renews its session, and that works as it says', async () => {
+  const email = 'script@example.com';
+  await must('create_admin_user', { email });
+  const stale = await signIn(server, email);
+  server.clock.pass(11 * 60_000);
+  const over = async (session: string) => {
+    const params = { name: 'create_api_key', arguments: { name: 'made', scopes: ['read'] } };
+    return (
+      await rest(server, 'POST', '/api/v1/mcp', {
+        key: session,
+        body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+      })
+    ).body.result;
+  };
+  const { error } = JSON.parse((await over(stale)).content[0].text);
+  const [, tool = '', input = ''] = /calls (\w+) (\{.+?\}) with an API key/.exec(error) ?? [];
+  const [, method = '', at = '', body = ''] = /sends (POST) (\S+) (\{.+?\}),/.exec(error) ?? [];
+  const link = await must(tool, JSON.parse(input.replace('<yours>', email)));
+  const began = await rest(server, method, at, { body: body.replace('<idToken of that answer>', link.idToken) });
+  assert.equal(began.status, 201, JSON.stringify(began.body));
+  const [cookie = ''] = began.headers.getSetCookie();
+  assert.equal((await over(cookie.split(';')[0] ?? '')).isError, undefined);
 });
 
-describe('the OpenAPI document', () => {
-  it('describes every challenge that a door gives', async () => {
-    const { body } = await rest(server, 'GET', '/api/v1/openapi', { key });
-    const pattern = new RegExp(`${body.components.headers['WWW-Authenticate'].schema.pattern}$`);
-    for (const at of ['/api/v1/agents', '/api/v1/mcp', path, '/api/v1/mcp?auth=key']) {
-      for (const headers of [{}, { Authorization: 'Bearer wrong' }]) {
-        const answer = await rest(server, 'GET', at, { headers });
-        assert.match(answer.headers.get('www-authenticate') ?? '', pattern, at);
-      }
+it('the OpenAPI document describes every challenge that a door gives', async () => {
+  const { body } = await rest(server, 'GET', '/api/v1/openapi', { key });
+  const pattern = new RegExp(`${body.components.headers['WWW-Authenticate'].schema.pattern}$`);
+  for (const at of ['/api/v1/agents', '/api/v1/mcp', path, '/api/v1/mcp?auth=key']) {
+    for (const headers of [{}, { Authorization: 'Bearer wrong' }]) {
+      const answer = await rest(server, 'GET', at, { headers });
+      assert.match(answer.headers.get('www-authenticate') ?? '', pattern, at);
     }
-    assert.doesNotMatch('Basic', pattern);
-  });
+  }
+  assert.doesNotMatch('Basic', pattern);
 });

@@ -6,11 +6,10 @@ import { describe, it } from 'node:test';
 import { AuditSegment } from '../../store/lowdb/audit/segment.ts';
 import { realFiles } from '../../store/lowdb/files/files.ts';
 import { sealLine } from '../../store/lowdb/journal/line.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { rounds } from '../support/full.ts';
 import { FailingFiles } from './failing-files.ts';
-import { testFolder, withoutManifest } from './folders.ts';
+import { openIn, testFolder, withoutManifest } from './folders.ts';
 import { auditRecord } from './records.ts';
 
 const DAYS = ['2026-03-01', '2026-03-02', '2026-03-03'];
@@ -41,7 +40,7 @@ async function add(store: Store, entry = entryOf(LAST)): Promise<void> {
 /** A closed store with entries of three days, a third of them carried by transactions that the journal still holds. */
 async function written(folder: string, each = 40): Promise<void> {
   for (const day of DAYS) {
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     for (let count = 0; count < each; count += 1) await add(store, entryOf(day));
     await store.close();
   }
@@ -49,7 +48,7 @@ async function written(folder: string, each = 40): Promise<void> {
 
 /** The ids that the store gives for all kinds of questions. */
 async function answers(folder: string): Promise<string[][]> {
-  const store = await openLowdbStore({ folder });
+  const store = await openIn(folder);
   const questions = [
     {},
     { tool: 'tool_1' },
@@ -107,7 +106,7 @@ describe('the outline of an audit segment', () => {
 
   it('covers a day as it grows, and what it lacks is read after a crash', async (test) => {
     const [folder, copy] = [await testFolder(test), await testFolder(test)];
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     const large = { text: 'x'.repeat(4000) };
     for (let count = 0; count < 2500; count += 1) {
       await add(store, entryOf(LAST, { arguments: large }));
@@ -147,7 +146,7 @@ describe('the outline of an audit segment', () => {
     assert.deepEqual(await answers(folder), expected);
     await appendFile(outline, 'x'.repeat(9000));
     assert.deepEqual(await answers(folder), expected);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     store.audit.append(entryOf(LAST));
     await store.close();
     assert.ok((await readFile(outline)).length < 5000);
@@ -178,7 +177,7 @@ describe('the outline of an audit segment', () => {
   it('fits after records were erased, from full stretches and from the one being filled', async (test) => {
     const folder = await testFolder(test);
     const files = new FailingFiles();
-    const store = await openLowdbStore({ folder, files });
+    const store = await openIn(folder, { files });
     const about = (day: string, id: string) => entryOf(day, { arguments: { text: 'x'.repeat(4000) }, recordIds: [id] });
     for (const day of DAYS) {
       for (let count = 0; count < 1200; count += 1)
@@ -191,7 +190,7 @@ describe('the outline of an audit segment', () => {
     });
     await store.close();
     assert.deepEqual(taken(folder), { outlined: 3600, read: 0 });
-    const again = await openLowdbStore({ folder });
+    const again = await openIn(folder);
     const { records } = await again.audit.find({ limit: 10_000 });
     assert.equal(records.filter(({ arguments: args }) => Object.keys(args).length === 0).length, 6);
     await again.close();
@@ -203,14 +202,14 @@ describe('the outline of an audit segment', () => {
   it('goes with the day, and is no failure where the disk does not take it', async (test) => {
     const folder = await testFolder(test);
     await written(folder);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     await store.audit.prune(LAST);
     await store.close();
     assert.deepEqual(await readdir(join(folder, 'audit')), [`${LAST}.ndjson`, `${LAST}.outline`]);
     await rm(file(folder, LAST, 'ndjson'));
     await withoutManifest(folder);
     const files = Object.assign(new FailingFiles(), { failure: 'write', path: /outline$/ });
-    const again = await openLowdbStore({ folder, files });
+    const again = await openIn(folder, { files });
     assert.deepEqual(await readdir(join(folder, 'audit')), [`${LAST}.ndjson`]);
     await add(again);
     await again.audit.flush();

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { appendFile, cp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { until } from '../support/until.ts';
-import { testFolder, withoutManifest } from './folders.ts';
+import { openIn, testFolder, withoutManifest } from './folders.ts';
 import { auditRecord } from './records.ts';
 
 const DAY = '2026-03-01';
@@ -14,7 +13,7 @@ const at = (second: number) => `${DAY}T00:00:${String(second).padStart(2, '0')}.
 /** A closed store with six entries of one day, every second one carried by a transaction. */
 async function written(test: TestContext): Promise<string> {
   const folder = await testFolder(test);
-  const store = await openLowdbStore({ folder });
+  const store = await openIn(folder);
   for (let second = 0; second < 6; second += 1) {
     const entry = auditRecord({ id: `aud_${second}`, at: at(second) });
     if (second % 2 === 0) store.audit.append(entry);
@@ -25,7 +24,7 @@ async function written(test: TestContext): Promise<string> {
 }
 
 async function found(folder: string): Promise<string[]> {
-  const store = await openLowdbStore({ folder });
+  const store = await openIn(folder);
   const { records } = await store.audit.find({ limit: 100 });
   await store.close();
   return records.map(({ id }) => id);
@@ -59,7 +58,7 @@ describe('audit segments', () => {
   it('go on behind the last whole line when the tail is longer than what follows', async (test) => {
     const folder = await written(test);
     await appendFile(join(folder, SEGMENT), 'x'.repeat(2000));
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     store.audit.append(auditRecord({ id: 'aud_6', at: at(6) }));
     await store.close();
     assert.equal((await found(folder)).length, 7);
@@ -69,12 +68,12 @@ describe('audit segments', () => {
     const folder = await written(test);
     const text = await readFile(join(folder, SEGMENT), 'utf8');
     await writeFile(join(folder, SEGMENT), text.replace('aud_2', 'aud_9'));
-    await assert.rejects(openLowdbStore({ folder }), /2026-03-01\.ndjson, line \d: the checksum .*sed -i \dd/);
+    await assert.rejects(openIn(folder), /2026-03-01\.ndjson, line \d: the checksum .*sed -i \dd/);
   });
 
   it('hold entries of a day whatever day it is, and find them in order', async (test) => {
     const folder = await testFolder(test);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     for (const second of [5, 1, 4, 4, 0, 3]) store.audit.append(auditRecord({ at: at(second) }));
     const times = (await store.audit.find({ limit: 10 })).records.map((entry) => entry.at);
     assert.deepEqual(times, [5, 4, 4, 3, 1, 0].map(at));
@@ -86,15 +85,14 @@ describe('audit segments', () => {
 
   it('are durable within a second without a flush', async (test) => {
     const folder = await testFolder(test);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     store.audit.append(auditRecord({ at: at(1) }));
     await until(async () => (await readFile(join(folder, SEGMENT), 'utf8').catch(() => '')).split('\n').length === 2);
-    await store.close();
   });
 
   it('of pruned days stay away though the journal still has their entries', async (test) => {
     const folder = await written(test);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     assert.equal(await store.audit.prune('2026-03-02T00:00:00.000Z'), 6);
     await store.close();
     assert.deepEqual(await found(folder), []);

@@ -7,12 +7,11 @@ import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { StoreDamaged } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { killedAtEnd } from '../support/at-end.ts';
 import { rounds } from '../support/full.ts';
 import { nodeArgs } from '../support/node-args.ts';
 import { writing } from '../support/writing.ts';
-import { testFolder } from './folders.ts';
+import { openIn, testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
 
 const everything = { limit: 10_000_000 };
@@ -33,7 +32,7 @@ describe('a backup', () => {
         const before = acknowledged.filter((id) => /^agt_\d+_\d+$/.test(id));
         const target = join(await testFolder(test), 'copy');
         await copySnapshot(folder, target);
-        const copy = await openLowdbStore({ folder: target });
+        const copy = await openIn(target);
         const agents = (await copy.agents.find(everything)).records.map(({ id }) => id);
         const skills = (await copy.skills.find(everything)).records.map(({ id }) => id.replace('skl', 'agt'));
         const audits = (await copy.audit.find(everything)).records.map(({ id }) => id.replace('aud', 'agt'));
@@ -54,7 +53,7 @@ describe('a backup', () => {
 
   it('of a stopped server changes nothing there and takes other files along', async (test) => {
     const folder = await testFolder(test);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     await writing(store).agents.insert(agentRecord('a'));
     store.audit.append(auditRecord());
     await store.close();
@@ -65,15 +64,14 @@ describe('a backup', () => {
     await copySnapshot(folder, target);
     assert.deepEqual(await fingerprint(folder), before);
     assert.equal((await stat(join(target, 'secrets.json'))).mode & 0o777, 0o600);
-    const copy = await openLowdbStore({ folder: target });
+    const copy = await openIn(target);
     assert.equal(await copy.agents.count({}), 1);
     assert.equal((await copy.audit.find(everything)).records.length, 1);
-    await copy.close();
   });
 
   it('refuses a source that lacks what was acknowledged, also at the end of a line', async (test) => {
     const folder = await testFolder(test);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     for (const name of ['a', 'b']) await writing(store).agents.insert(agentRecord(name));
     await store.close();
     const journal = join(folder, 'journal-00000001.ndjson');
@@ -85,7 +83,7 @@ describe('a backup', () => {
   it('refuses a target that holds something, a source that is no data folder, and a damaged one', async (test) => {
     const folder = await testFolder(test);
     await assert.rejects(copySnapshot(folder, join(folder, 'copy')), /is not a data folder/);
-    await (await openLowdbStore({ folder })).close();
+    await (await openIn(folder)).close();
     const target = await testFolder(test);
     await mkdir(join(target, 'something'));
     await assert.rejects(copySnapshot(folder, target), /is not empty/);

@@ -88,26 +88,26 @@ describe('the feed of changes', { skip: withoutPostgres }, () => {
   });
 });
 
-describe('a deletion that comes with the change before it', { skip: withoutPostgres }, () => {
-  it('is told once, as a deletion, with the record as it was', async () => {
-    const { url } = await testDatabase();
-    const stores = await Promise.all([openPostgresStore({ url }), openPostgresStore({ url })]);
-    closedAtEnd(() => Promise.all(stores.map((store) => store.close())));
-    const [one, other] = stores as [Store, Store];
-    const heard: RecordChange[] = [];
-    other.onCommit(({ changes }) => void heard.push(...changes), ['agents']);
-    const { id } = await writing(one).agents.insert(agentRecord('ada'));
-    const marker = await writing(one).agents.insert(agentRecord('marker'));
-    await until(() => heard.some(({ record }) => record.id === marker.id));
-    heard.length = 0;
-    await one.transaction(async (tx) => {
-      await tx.agents.update(id, { displayName: 'Ada L.' });
-    });
-    await writing(one).agents.delete(id);
-    await writing(one).agents.update(marker.id, { displayName: 'M' });
-    await until(() => heard.some(({ record }) => record.id === marker.id));
-    const own = heard.filter(({ record }) => record.id === id);
-    assert.deepEqual(own.map(({ kind, record }) => [kind, record.displayName]).at(-1), ['deleted', 'Ada L.']);
-    assert.equal(own.filter(({ kind }) => kind === 'deleted').length, 1);
+it('a deletion that comes with the change before it is told once, as a deletion, with the record as it was', {
+  skip: withoutPostgres,
+}, async () => {
+  const { url } = await testDatabase();
+  const stores = await Promise.all([openPostgresStore({ url }), openPostgresStore({ url })]);
+  closedAtEnd(() => Promise.all(stores.map((store) => store.close())));
+  const [one, other] = stores as [Store, Store];
+  const heard: RecordChange[] = [];
+  other.onCommit(({ changes }) => void heard.push(...changes), ['agents']);
+  const { id } = await writing(one).agents.insert(agentRecord('ada'));
+  const marker = await writing(one).agents.insert(agentRecord('marker'));
+  await until(() => heard.some(({ record }) => record.id === marker.id));
+  heard.length = 0;
+  await one.transaction(async (tx) => {
+    await tx.agents.update(id, { displayName: 'Ada L.' });
   });
+  await writing(one).agents.delete(id);
+  await writing(one).agents.update(marker.id, { displayName: 'M' });
+  await until(() => heard.some(({ record }) => record.id === marker.id));
+  const own = heard.filter(({ record }) => record.id === id);
+  assert.deepEqual(own.map(({ kind, record }) => [kind, record.displayName]).at(-1), ['deleted', 'Ada L.']);
+  assert.equal(own.filter(({ kind }) => kind === 'deleted').length, 1);
 });

@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
+import type { openLowdbStore } from '../../store/lowdb/open.ts';
 import { killedAtEnd } from '../support/at-end.ts';
 import { rounds } from '../support/full.ts';
 import { nodeArgs } from '../support/node-args.ts';
 import { randomFrom } from '../support/random.ts';
-import { testFolder } from './folders.ts';
+import { openIn, testFolder } from './folders.ts';
 
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? rounds(4, 50));
 const SEED = Number(process.env.CRASH_SEED ?? Date.now() % 1_000_000);
@@ -80,7 +80,7 @@ async function check(
   revisions: ReadonlyMap<string, number>,
   audits: ReadonlySet<string>,
 ): Promise<void> {
-  const store = await openLowdbStore({ folder });
+  const store = await openIn(folder);
   for (const [id, revision] of revisions) {
     const kept = await store.agents.get(id);
     assert.ok(kept && kept.revision >= revision, `${id} should have revision ${revision}, has ${kept?.revision}`);
@@ -94,7 +94,7 @@ async function check(
 }
 
 async function checkRows(folder: string, added: ReadonlySet<string>, gone: ReadonlySet<string>): Promise<void> {
-  const store = await openLowdbStore({ folder });
+  const store = await openIn(folder);
   const found = await store.rows.query<{ id: string; uid: string }>({ name: 'all', sql: 'select id, uid from visits' });
   assert.equal(new Set(found.map(({ id }) => id)).size, found.length, 'a row is there twice');
   const users = new Set(found.map(({ uid }) => uid));

@@ -4,18 +4,17 @@ import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { until } from '../support/until.ts';
 import { writing } from '../support/writing.ts';
 import { FailingFiles } from './failing-files.ts';
-import { testFolder } from './folders.ts';
+import { openIn, testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
 
 describe('a failing disk', () => {
   it('has what a failed batch left cut off, and that on disk, before anything is written behind it', async (test) => {
     const folder = await testFolder(test);
     const files = new FailingFiles();
-    const store = await openLowdbStore({ folder, files, probeMs: 60_000 });
+    const store = await openIn(folder, { files, probeMs: 60_000 });
     await writing(store).agents.insert(agentRecord('kept'));
     files.operations.length = 0;
     files.failure = 'short write';
@@ -24,14 +23,13 @@ describe('a failing disk', () => {
     await writing(store).agents.insert(agentRecord('next'));
     const cut = files.operations.indexOf('truncate');
     assert.deepEqual(files.operations.slice(cut, cut + 4), ['truncate', 'sync', 'write', 'sync']);
-    await store.close();
   });
 
   for (const failure of ['write', 'short write', 'sync', 'sync and truncate'] as const) {
     it(`takes every change of the batch and behind it back (${failure})`, async (test) => {
       const folder = await testFolder(test);
       const files = new FailingFiles();
-      const store = await openLowdbStore({ folder, files, probeMs: 60_000 });
+      const store = await openIn(folder, { files, probeMs: 60_000 });
       const kept = await writing(store).agents.insert(agentRecord('kept', { id: 'agt_kept', skillIds: ['skl_1'] }));
       const gone = await writing(store).agents.insert(agentRecord('gone'));
       files.failure = failure;
@@ -55,7 +53,7 @@ describe('a failing disk', () => {
       await writing(store).agents.insert(agentRecord('renamed'));
       await until(() => store.status().lastError === undefined); // the manifest is written a turn later
       await store.close();
-      const again = await openLowdbStore({ folder });
+      const again = await openIn(folder);
       assert.deepEqual((await again.agents.find({ limit: 10 })).records.map(({ name }) => name).sort(), [
         'gone',
         'kept',
@@ -67,7 +65,7 @@ describe('a failing disk', () => {
 
   it('refuses a transaction in flight that saw changes taken back', async (test) => {
     const files = new FailingFiles();
-    const store = await openLowdbStore({ folder: await testFolder(test), files, probeMs: 60_000 });
+    const store = await openIn(await testFolder(test), { files, probeMs: 60_000 });
     const agent = await writing(store).agents.insert(agentRecord('a'));
     files.failure = 'sync';
     const failing = writing(store).agents.update(agent.id, { name: 'b' });
@@ -82,12 +80,11 @@ describe('a failing disk', () => {
     await assert.rejects(inFlight, StoreUnavailable);
     assert.equal(seen, 'b');
     assert.equal(await store.skills.count({}), 0);
-    await store.close();
   });
 
   it('fails a transaction that only read, if the changes that it saw could not be kept', async (test) => {
     const files = new FailingFiles();
-    const store = await openLowdbStore({ folder: await testFolder(test), files, probeMs: 60_000 });
+    const store = await openIn(await testFolder(test), { files, probeMs: 60_000 });
     files.failure = 'sync';
     const failing = writing(store).agents.insert(agentRecord('a', { id: 'agt_a' }));
     const looking = writing(store).agents.get('agt_a');
@@ -96,7 +93,6 @@ describe('a failing disk', () => {
     const { syncs } = files;
     assert.equal(await writing(store).agents.get('agt_a'), undefined);
     assert.equal(files.syncs, syncs);
-    await store.close();
   });
 
   it('keeps journals and tries again when a snapshot fails', async (test) => {
@@ -104,7 +100,7 @@ describe('a failing disk', () => {
       const folder = await testFolder(test);
       const files = new FailingFiles();
       files.path = /db\.json/;
-      const store = await openLowdbStore({ folder, files, compactBytes: 1000, compactRetryMs: 20 });
+      const store = await openIn(folder, { files, compactBytes: 1000, compactRetryMs: 20 });
       files.failure = failure;
       for (let at = 0; at < 30; at += 1) await writing(store).agents.insert(agentRecord(`a${at}`));
       await until(() => store.status().lastError !== undefined);
@@ -115,7 +111,7 @@ describe('a failing disk', () => {
       const journals = (await readdir(folder)).filter((name) => name.startsWith('journal-'));
       assert.equal(journals.length, 1);
       await store.close();
-      const again = await openLowdbStore({ folder });
+      const again = await openIn(folder);
       assert.equal(await again.agents.count({}), 30);
       await again.close();
     }
@@ -124,7 +120,7 @@ describe('a failing disk', () => {
   it('goes on in the old journal when a new one cannot be begun', async (test) => {
     const folder = await testFolder(test);
     const files = new FailingFiles();
-    const store = await openLowdbStore({ folder, files, compactBytes: 1000, compactRetryMs: 20 });
+    const store = await openIn(folder, { files, compactBytes: 1000, compactRetryMs: 20 });
     files.path = /journal-00000002/;
     files.failure = 'sync';
     for (let at = 0; at < 30; at += 1) await writing(store).agents.insert(agentRecord(`a${at}`));
@@ -135,15 +131,14 @@ describe('a failing disk', () => {
     files.failure = undefined;
     await until(() => store.status().lastError === undefined);
     await store.close();
-    const again = await openLowdbStore({ folder });
+    const again = await openIn(folder);
     assert.equal(await again.agents.count({}), 30);
-    await again.close();
   });
 
   it('leaves changes that are not durable out of a snapshot', async (test) => {
     const folder = await testFolder(test);
     const files = new FailingFiles();
-    const store = await openLowdbStore({ folder, files, compactBytes: 500, probeMs: 60_000 });
+    const store = await openIn(folder, { files, compactBytes: 500, probeMs: 60_000 });
     const kept = await writing(store).agents.insert(agentRecord('kept'));
     const deleted = await writing(store).skills.insert({ name: 'deleted' });
     let late = Promise.resolve<unknown>(undefined);
@@ -170,13 +165,12 @@ describe('a failing disk', () => {
     assert.deepEqual(await crashed.skills.get(deleted.id), deleted);
     await crashed.close();
     files.failure = undefined;
-    await store.close();
   });
 
   it('keeps audit entries of reads until the disk takes them, and says how many it could not', async (test) => {
     const folder = await testFolder(test);
     const files = new FailingFiles();
-    const store = await openLowdbStore({ folder, files, auditBufferLimit: 50 });
+    const store = await openIn(folder, { files, auditBufferLimit: 50 });
     files.path = /audit/;
     files.failure = 'short write';
     for (let at = 0; at < 60; at += 1) store.audit.append(auditRecord({ tool: `t${at}` }));
@@ -187,9 +181,8 @@ describe('a failing disk', () => {
     files.failure = undefined;
     await store.audit.flush();
     await store.close();
-    const again = await openLowdbStore({ folder });
+    const again = await openIn(folder);
     assert.equal((await again.audit.find({ limit: 100 })).records.length, 51);
-    await again.close();
   });
 });
 
@@ -200,7 +193,7 @@ async function openedCopy(test: Parameters<typeof testFolder>[0], folder: string
     copy = await testFolder(test);
     return isCopied(folder, copy);
   });
-  return openLowdbStore({ folder: copy });
+  return openIn(copy);
 }
 
 async function isCopied(folder: string, copy: string): Promise<boolean> {

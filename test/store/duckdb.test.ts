@@ -7,12 +7,11 @@ import { Engine } from '../../store/duckdb/engine.ts';
 import { isRowsFile } from '../../store/duckdb/files.ts';
 import { StoreDamaged } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { FULL } from '../support/full.ts';
 import { pluck } from '../support/pluck.ts';
 import { until } from '../support/until.ts';
 import { FailingFiles } from './failing-files.ts';
-import { testFolder } from './folders.ts';
+import { openIn, testFolder } from './folders.ts';
 import { auditRecord } from './records.ts';
 
 describe('the engine of imported rows', () => {
@@ -84,12 +83,11 @@ describe('the engine of imported rows', () => {
     await again.tables.ready();
     assert.deepEqual(readdirSync(temporary, { recursive: true }), ['1']);
     assert.ok(!existsSync(join(folder, 'rows-2.duckdb.tmp')));
-    await again.close();
   });
 
   it('finds out that rows are lost or damaged, says where, and serves everything else', async (test) => {
     const folder = await testFolder(test);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     const rows = Array.from({ length: 3000 }, (_, n) => ({ id: `v${n}`, visitorId: `${n}`, at: AT, page: `/${n}` }));
     const staged = await store.rows.stage({ type: 'visits', rows, at: AT });
     await store.transaction(async (tx) => tx.rows.commit(staged));
@@ -101,7 +99,7 @@ describe('the engine of imported rows', () => {
     for (const content of [damaged, Buffer.alloc(0), undefined]) {
       if (content) writeFileSync(path, content);
       else rmSync(path);
-      const again = await openLowdbStore({ folder });
+      const again = await openIn(folder);
       await assert.rejects(
         again.rows.check(),
         (error: Error) => error instanceof StoreDamaged && /backup/.test(error.message),
@@ -111,14 +109,13 @@ describe('the engine of imported rows', () => {
       writeFileSync(path, bytes);
       rmSync(`${path}.wal`, { force: true });
     }
-    const whole = await openLowdbStore({ folder });
+    const whole = await openIn(folder);
     await whole.rows.check();
-    await whole.close();
   });
 
   it('is in a backup made while rows are imported, with whole imports and all that were acknowledged', async (test) => {
     const folder = await testFolder(test);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     let isOver = false;
     let count = 0;
     const importing = (async () => {
@@ -140,7 +137,7 @@ describe('the engine of imported rows', () => {
     });
     await importing;
     await store.close();
-    const copy = await openLowdbStore({ folder: target });
+    const copy = await openIn(target);
     const [found] = await copy.rows.query<{ rows: number }>({
       name: 'rows',
       sql: 'select count(*) as rows from visits',
@@ -148,12 +145,11 @@ describe('the engine of imported rows', () => {
     const imports = (found?.rows ?? 0) / 3;
     assert.ok(Number.isInteger(imports) && imports >= before, `${imports} of ${before}`);
     assert.equal(await copy.audit.count({ tool: 'import_records' }), imports);
-    await copy.close();
   });
 
   it('takes no space for the same rows again, and that of earlier ones for changed rows', async (test) => {
     const folder = await testFolder(test);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     const importRound = async (round: number) => {
       const rows = Array.from({ length: 2000 }, (_, n) => {
         const page = `/${createHash('sha512').update(`${round} ${n}`).digest('base64').repeat(5)}`;
@@ -168,13 +164,12 @@ describe('the engine of imported rows', () => {
     // A log of 16 MB, and in the file what it held when it was merged the last time and the time before.
     const rounds = FULL ? 100 : 3;
     for (let round = 1; round <= rounds; round += 1) assert.ok((await importRound(round)) < 56_000_000);
-    await store.close();
   });
 
   it('adds the audit entries that a crash kept from the log', async (test) => {
     const folder = await testFolder(test);
     const files = new FailingFiles();
-    const store = await openLowdbStore({ folder, files });
+    const store = await openIn(folder, { files });
     const staged = await store.rows.stage({
       type: 'visits',
       rows: [{ id: 'a', visitorId: 'v', at: AT, page: '/' }],
@@ -190,14 +185,13 @@ describe('the engine of imported rows', () => {
     test.after(() => rmSync(image, { recursive: true, force: true }));
     cpSync(folder, image, { recursive: true });
     rmSync(join(image, 'lock.json'));
-    const crashed = await openLowdbStore({ folder: image });
+    const crashed = await openIn(image);
     await crashed.rows.wake();
     assert.equal(await crashed.audit.count({ tool: 'import_records' }), 1);
     await crashed.close();
     Object.assign(files, { failure: undefined });
     await until(() => store.status().writable);
     await until(async () => (await store.audit.count({ tool: 'import_records' })) === 1);
-    await store.close();
   });
 });
 
@@ -210,6 +204,6 @@ function rowsSize(folder: string): number {
 }
 
 async function opened(folder: string) {
-  const store = await openLowdbStore({ folder });
+  const store = await openIn(folder);
   return { tables: store.rows, close: () => store.close() };
 }

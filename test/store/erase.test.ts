@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { SegmentedAudit } from '../../store/lowdb/audit/log.ts';
 import { Manifest } from '../../store/lowdb/files/manifest.ts';
-import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
+import type { LowdbOptions } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { until } from '../support/until.ts';
 import { writing } from '../support/writing.ts';
 import { FailingFiles } from './failing-files.ts';
-import { testFolder } from './folders.ts';
+import { openIn, testFolder } from './folders.ts';
 import { auditRecord } from './records.ts';
 
 const MARKER = 'what nobody may read any more';
@@ -26,7 +26,7 @@ const nowhere = (folder: string) => until(async () => (await filesWith(folder, M
 
 /** A store with a skill that holds the marker, and with audit entries about it on two days. */
 async function filled(folder: string, options: Partial<LowdbOptions> = {}): Promise<Store> {
-  const store = await openLowdbStore({ folder, ...options });
+  const store = await openIn(folder, options);
   const at = '2026-03-01T00:00:00.000Z';
   store.audit.append(auditRecord({ id: 'aud_a', at, arguments: { id: 'skl_other', text: 'stays' } }));
   store.audit.append(auditRecord({ id: 'aud_b', at, arguments: { id: ID, text: MARKER } }));
@@ -69,10 +69,9 @@ describe('what a transaction erases', () => {
     assert.deepEqual(await argumentsOf(store), left);
     store.audit.append(auditRecord({ id: 'aud_f', at: '2026-03-01T01:00:00.000Z', arguments: {} }));
     await store.close();
-    const again = await openLowdbStore({ folder });
+    const again = await openIn(folder);
     assert.deepEqual(await argumentsOf(again), [...left, ['aud_f', {}]]);
     assert.equal(await again.skills.get(ID), undefined);
-    await again.close();
   });
 
   it('goes also when it is written while a snapshot is', async (test) => {
@@ -83,7 +82,6 @@ describe('what a transaction erases', () => {
       erase(store),
     ]);
     await nowhere(folder);
-    await store.close();
   });
 
   it('is erased also if it is audited and erased while earlier entries are being written', async (test) => {
@@ -115,9 +113,8 @@ describe('what a transaction erases', () => {
     store.audit.append({ ...late, id: 'aud_g' });
     await store.close();
     assert.deepEqual(await filesWith(folder, MARKER), []);
-    const again = await openLowdbStore({ folder });
+    const again = await openIn(folder);
     assert.deepEqual(await argumentsOf(again), [...left, ['aud_f', {}], ['aud_g', {}]]);
-    await again.close();
   });
 
   for (const [name, path] of [
@@ -135,7 +132,7 @@ describe('what a transaction erases', () => {
       await store.close();
       assert.ok((await filesWith(folder, MARKER)).length > 0);
       await writeFile(join(folder, 'audit', '2026-03-01.ndjson.tmp'), MARKER);
-      const again = await openLowdbStore({ folder });
+      const again = await openIn(folder);
       await nowhere(folder);
       assert.deepEqual(await argumentsOf(again), left);
       await again.close();
@@ -171,6 +168,5 @@ describe('what a transaction erases', () => {
     await until(async () => (await filesWith(folder, 'A WITNESS')).length === 0);
     assert.equal((await store.skills.get(ID))?.instructions, MARKER);
     assert.deepEqual((await argumentsOf(store))[1], ['aud_b', { id: ID, text: MARKER }]);
-    await store.close();
   });
 });

@@ -4,10 +4,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { OperatorError } from '../../store/errors.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { nodeArgs } from '../support/node-args.ts';
 import { FailingFiles } from './failing-files.ts';
-import { testFolder } from './folders.ts';
+import { openIn, testFolder } from './folders.ts';
 
 const script = join(import.meta.dirname, 'disk-writer.ts');
 const rowsScript = join(import.meta.dirname, 'rows-disk-writer.ts');
@@ -39,7 +38,7 @@ async function check(output: string, reason: string): Promise<Outcome> {
 
 /** Exactly what was acknowledged is there, complete. */
 async function checkFolder(folder: string, { acknowledged, refused }: Outcome): Promise<void> {
-  const store = await openLowdbStore({ folder });
+  const store = await openIn(folder);
   assert.equal(await store.agents.count({}), acknowledged.length);
   for (const id of acknowledged) assert.ok(await store.agents.get(id), id);
   const audits = (await store.audit.find({ limit: 100_000 })).records.map((entry) => entry.id);
@@ -102,17 +101,16 @@ describe('a full disk', () => {
     assert.match(messages[0], /no room for the change in .*rows-1\.duckdb .*Make room on that disk/);
     assert.deepEqual(files, [], 'no file of rows is left');
     assert.deepEqual(acknowledged, relieved ? ['later'] : []);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     assert.equal(store.status().damage, undefined);
     await store.rows.check();
-    await store.close();
   });
 
   it('names the folder and the remedy where a start finds no room, and starts once there is some', async (test) => {
     const folder = await testFolder(test);
     for (const path of [/journal/, /db\.json/]) {
       const files = Object.assign(new FailingFiles(), { failure: 'write' as const, path });
-      await assert.rejects(openLowdbStore({ folder, files }), (error: Error) => {
+      await assert.rejects(openIn(folder, { files }), (error: Error) => {
         assert.ok(error instanceof OperatorError);
         assert.match(
           error.message,
@@ -121,9 +119,8 @@ describe('a full disk', () => {
         return true;
       });
     }
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     assert.ok(store.status().writable);
-    await store.close();
   });
 
   for (const [what, size, blocks] of [
@@ -139,7 +136,7 @@ describe('a full disk', () => {
       assert.equal(after, acknowledged.length);
       assert.equal(whileFull, acknowledged.filter((name: string) => name !== 'later').length);
       assert.equal(acknowledged.includes('later'), relieved);
-      const store = await openLowdbStore({ folder });
+      const store = await openIn(folder);
       await store.rows.check();
       const [found] = await store.rows.query<{ rows: number }>(
         {

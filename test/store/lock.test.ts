@@ -6,10 +6,9 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { StoreLocked } from '../../store/errors.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { killedAtEnd } from '../support/at-end.ts';
 import { nodeArgs } from '../support/node-args.ts';
-import { testFolder } from './folders.ts';
+import { openIn, testFolder } from './folders.ts';
 
 async function holderOf(folder: string): Promise<ChildProcess> {
   const script = join(import.meta.dirname, 'holder.ts');
@@ -26,23 +25,23 @@ describe('the lock of a data folder', () => {
     const child = await holderOf(folder);
     const named = (error: unknown) =>
       error instanceof StoreLocked && error.message.includes(`process ${child.pid} on ${hostname()}`);
-    await assert.rejects(openLowdbStore({ folder }), named);
+    await assert.rejects(openIn(folder), named);
     const link = join(await testFolder(test), 'link');
     await symlink(folder, link);
-    await assert.rejects(openLowdbStore({ folder: link }), named);
+    await assert.rejects(openIn(link), named);
     child.kill('SIGKILL');
     await once(child, 'exit');
     assert.ok((await readdir(folder)).includes('lock.json'));
-    await (await openLowdbStore({ folder })).close();
+    await (await openIn(folder)).close();
     assert.ok(!(await readdir(folder)).includes('lock.json'));
   });
 
   it('refuses a second store in the same process', async (test) => {
     const folder = await testFolder(test);
-    const store = await openLowdbStore({ folder });
-    await assert.rejects(openLowdbStore({ folder }), StoreLocked);
+    const store = await openIn(folder);
+    await assert.rejects(openIn(folder), StoreLocked);
     await store.close();
-    await (await openLowdbStore({ folder })).close();
+    await (await openIn(folder)).close();
   });
 
   it('respects a holder on another host while its heartbeat goes on, and no longer', async (test) => {
@@ -50,10 +49,9 @@ describe('the lock of a data folder', () => {
     const path = join(folder, 'lock.json');
     await writeFile(path, JSON.stringify({ pid: 1, host: 'elsewhere' }));
     const beat = setInterval(() => utimes(path, new Date(), new Date()), 300);
-    await assert.rejects(openLowdbStore({ folder }), /process 1 on elsewhere/);
+    await assert.rejects(openIn(folder), /process 1 on elsewhere/);
     clearInterval(beat);
-    const store = await openLowdbStore({ folder });
+    await openIn(folder);
     assert.equal(JSON.parse(await readFile(path, 'utf8')).host, hostname());
-    await store.close();
   });
 });

@@ -5,13 +5,12 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { StoreDamaged } from '../../store/errors.ts';
 import { realFiles } from '../../store/lowdb/files/files.ts';
 import { Manifest } from '../../store/lowdb/files/manifest.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { until } from '../support/until.ts';
 import { writing } from '../support/writing.ts';
 import { FailingFiles } from './failing-files.ts';
-import { temporaryFolder, testFolder, withoutManifest } from './folders.ts';
+import { openIn, temporaryFolder, testFolder, withoutManifest } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
 
 const DAYS = ['2026-03-01', '2026-03-02'] as const;
@@ -28,7 +27,7 @@ interface Left {
 /** Writes on two days with a compaction in between, and copies the folder twice while the store has it open. */
 async function leave(root: string): Promise<Left> {
   const [folder, earlier, open] = [join(root, 'left'), join(root, 'earlier'), join(root, 'open')];
-  const store = await openLowdbStore({ folder: open, compactBytes: 6000 });
+  const store = await openIn(open, { compactBytes: 6000 });
   const agents: string[] = [];
   const entries: string[] = [];
   for (let at = 0; at < 24; at += 1) {
@@ -62,7 +61,7 @@ function copyOpen(from: string, to: string): Promise<void> {
 /** What a start finds. Undefined where it refuses; the message then says where and how to recover. */
 async function startOn(folder: string): Promise<{ agents: string[]; entries: string[] } | undefined> {
   try {
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     const agents = (await store.agents.find(everything)).records.map(({ id }) => id).sort();
     const entries = (await store.audit.find(everything)).records.map(({ id }) => id).sort();
     await store.close();
@@ -75,7 +74,7 @@ async function startOn(folder: string): Promise<{ agents: string[]; entries: str
 }
 
 async function refusal(folder: string): Promise<string> {
-  return openLowdbStore({ folder }).then(
+  return openIn(folder).then(
     () => assert.fail('it was opened'),
     (error: Error) => error.message,
   );
@@ -162,7 +161,7 @@ describe('a data folder of which a part is gone', () => {
 describe('the manifest', () => {
   async function written(test: TestContext): Promise<string> {
     const folder = await testFolder(test);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     for (let at = 0; at < 5; at += 1) {
       await store.transaction(async (tx) => {
         await tx.agents.insert(agentRecord(`a${at}`));
@@ -187,7 +186,7 @@ describe('the manifest', () => {
     assert.match(message, /npm run backup/);
     const [, path = ''] = /accept the loss and go on with what is there: `rm '([^']+)'`/.exec(message) ?? [];
     await rm(path);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     assert.equal(await store.agents.count({}), 3);
     assert.equal(store.status().dropped, undefined);
     await store.close();
@@ -207,7 +206,7 @@ describe('the manifest', () => {
     const [folder, copy] = [await written(test), await testFolder(test)];
     await cp(folder, copy, { recursive: true });
     for (const [place, name] of Object.entries({ [folder]: 'own', [copy]: 'other' })) {
-      const store = await openLowdbStore({ folder: place });
+      const store = await openIn(place);
       await writing(store).agents.insert(agentRecord(name));
       await store.close();
     }
@@ -224,20 +223,19 @@ describe('the manifest', () => {
 
   it('forgets pruned days before their files go, and uses their slots again', async (test) => {
     const folder = await written(test);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     await store.audit.prune(`${DAYS[1]}T00:00:00.000Z`);
     store.audit.append(auditRecord({ at: `${DAYS[1]}T00:00:00.000Z` }));
     await store.close();
     assert.equal((await stat(join(folder, 'manifest'))).size, 256);
-    const again = await openLowdbStore({ folder, compactBytes: 1 });
+    const again = await openIn(folder, { compactBytes: 1 });
     assert.equal(await again.audit.count({}), 1);
-    await again.close();
   });
 
   it('is written for a folder that has none', async (test) => {
     const folder = await written(test);
     await withoutManifest(folder);
-    await (await openLowdbStore({ folder })).close();
+    await (await openIn(folder)).close();
     await truncate(journalIn(folder), 300);
     assert.match(await refusal(folder), /are missing/);
   });
@@ -257,7 +255,7 @@ describe('the manifest', () => {
     const folder = await testFolder(test);
     await mkdir(folder, { recursive: true });
     const files = new FailingFiles();
-    const store = await openLowdbStore({ folder, files });
+    const store = await openIn(folder, { files });
     Object.assign(files, { failure: 'write', path: /manifest$/ });
     await writing(store).agents.insert(agentRecord('a'));
     await until(() => /manifest could not be written: injected/.test(store.status().lastError ?? ''));
@@ -266,9 +264,8 @@ describe('the manifest', () => {
     await writing(store).agents.insert(agentRecord('b'));
     await until(() => store.status().lastError === undefined);
     await store.close();
-    const again = await openLowdbStore({ folder });
+    const again = await openIn(folder);
     assert.equal(await again.agents.count({}), 2);
-    await again.close();
   });
 
   it('is refused where one of its slots was changed, and names it', async (test) => {

@@ -9,7 +9,7 @@ import { openPostgresStore } from '../../store/postgres/open.ts';
 import { tableNamed } from '../../store/postgres/records/tables.ts';
 import { closedAtEnd } from '../support/at-end.ts';
 import { rounds } from '../support/full.ts';
-import { databaseAt, testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { databaseAt, storeAt, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { fc } from '../support/property.ts';
 import { until } from '../support/until.ts';
 import { writing } from '../support/writing.ts';
@@ -26,8 +26,7 @@ const messages = countTableOf(tableNamed('messages'));
 describe('kept counts', { skip: withoutPostgres }, () => {
   it('are those of the records, whoever writes, fails and adds up meanwhile', async () => {
     const { url } = await testDatabase();
-    const store = await openPostgresStore({ url });
-    closedAtEnd(() => store.close());
+    const store = await storeAt(url);
     const database = databaseAt(url);
     const ids: string[] = [];
     const change = async ({ what, at, keys, source, status, seconds, fails }: Step) => {
@@ -64,8 +63,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
 
   it('need no look at the records', async () => {
     const { url } = await testDatabase();
-    const store = await openPostgresStore({ url });
-    closedAtEnd(() => store.close());
+    const store = await storeAt(url);
     const database = databaseAt(url);
     const { id } = await writing(store).threads.insert(threadRecord('t', { accessKeys: ['admin'] }));
     await writing(store).messages.insert({
@@ -136,8 +134,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
     await database.query({ text: 'delete from threads' });
     const waiting = { text: `select 1 from ${threads?.sql} where added_up is null` };
     assert.ok((await database.query(waiting)).length > 0);
-    const second = await openPostgresStore({ url });
-    closedAtEnd(() => second.close());
+    const second = await storeAt(url);
     await until(async () => (await database.query(waiting)).length === 0);
     await agree(second);
   });
@@ -166,8 +163,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
         delete from record_tables`,
     });
     await store.close();
-    const later = await openPostgresStore({ url });
-    closedAtEnd(() => later.close());
+    const later = await storeAt(url);
     assert.deepEqual(await sizes(later), { '': 1, key_1: 1010 });
   });
 
@@ -183,8 +179,7 @@ describe('kept counts', { skip: withoutPostgres }, () => {
       });
     }
     await database.query({ text: 'delete from record_tables' });
-    const later = await openPostgresStore({ url });
-    closedAtEnd(() => later.close());
+    const later = await storeAt(url);
     assert.equal(await later.threads.count({ where: { accessKeys: 'admin' } }), 1);
     // The version without them goes on.
     await writing(store).threads.update(id, { status: 'archived' });

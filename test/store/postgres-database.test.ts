@@ -11,7 +11,7 @@ import { openPostgresStore } from '../../store/postgres/open.ts';
 import { closedAtEnd, killedAtEnd, stoppedAtEnd } from '../support/at-end.ts';
 import { FULL } from '../support/full.ts';
 import { nodeArgs } from '../support/node-args.ts';
-import { databaseAt, startPostgres, testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { databaseAt, startPostgres, storeAt, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { writing } from '../support/writing.ts';
 import { auditRecord } from './records.ts';
@@ -221,8 +221,7 @@ async function startLossyProxy(database: string) {
 const skill = (name: string) => ({ name, instructions: 'x' });
 
 async function openStore(url: string) {
-  const store = await openPostgresStore({ url, poolSize: 4 });
-  closedAtEnd(() => store.close());
+  const store = await storeAt(url, { poolSize: 4 });
   return store;
 }
 

@@ -6,12 +6,12 @@ import { SETTINGS_ID } from '../../resources/settings.ts';
 import { StoreDamaged } from '../../store/errors.ts';
 import { realFiles } from '../../store/lowdb/files/files.ts';
 import { sealLine, unsealLine } from '../../store/lowdb/journal/line.ts';
-import { type LowdbOptions, openLowdbStore } from '../../store/lowdb/open.ts';
+import type { LowdbOptions } from '../../store/lowdb/open.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { rounds } from '../support/full.ts';
 import { until } from '../support/until.ts';
 import { writing } from '../support/writing.ts';
-import { testFolder } from './folders.ts';
+import { openIn, testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
 
 const JOURNAL = 'journal-00000001.ndjson';
@@ -19,7 +19,7 @@ const JOURNAL = 'journal-00000001.ndjson';
 /** A closed store with the agents a0, a1 … each written in its own transaction, with an audit entry. */
 async function written(test: TestContext, agents: number, options: Partial<LowdbOptions> = {}): Promise<string> {
   const folder = await testFolder(test);
-  const store = await openLowdbStore({ folder, ...options });
+  const store = await openIn(folder, options);
   for (let at = 0; at < agents; at += 1) {
     await store.transaction(async (tx) => {
       await tx.agents.insert(agentRecord(`a${at}`, { id: `agt_${at}` }));
@@ -40,7 +40,7 @@ async function compacted(folder: string): Promise<void> {
 }
 
 async function contents(folder: string): Promise<{ agents: number; audit: number }> {
-  const store = await openLowdbStore({ folder });
+  const store = await openIn(folder);
   const agents = await store.agents.count({});
   const audit = (await store.audit.find({ limit: 1000 })).records.length;
   await store.close();
@@ -50,7 +50,7 @@ async function contents(folder: string): Promise<{ agents: number; audit: number
 /** The message of the refusal to open. */
 async function refusal(folder: string, options: Partial<LowdbOptions> = {}): Promise<string> {
   try {
-    await (await openLowdbStore({ folder, ...options })).close();
+    await (await openIn(folder, options)).close();
   } catch (error) {
     assert.ok(error instanceof StoreDamaged, String(error));
     return error.message;
@@ -71,7 +71,7 @@ describe('opening after a crash', () => {
   it('cuts a torn tail at every byte of the last line and goes on writing', async (test) => {
     const folder = await written(test, 2);
     const manifest = await readFile(join(folder, 'manifest'));
-    const crashed = await openLowdbStore({ folder });
+    const crashed = await openIn(folder);
     await writing(crashed).agents.insert(agentRecord('last'));
     await crashed.close();
     const whole = await readFile(join(folder, JOURNAL));
@@ -79,7 +79,7 @@ describe('opening after a crash', () => {
     for (const [count, cut] of someOf(lastLine, whole.length).entries()) {
       await writeFile(join(folder, JOURNAL), whole.subarray(0, cut));
       await writeFile(join(folder, 'manifest'), manifest);
-      const store = await openLowdbStore({ folder });
+      const store = await openIn(folder);
       assert.equal(await store.agents.count({}), 2, `cut at ${cut}`);
       assert.equal(store.status().dropped?.length ?? 0, cut > lastLine ? 1 : 0);
       if (count % 10 === 0) await writing(store).agents.insert(agentRecord('after'));
@@ -192,14 +192,14 @@ describe('opening after a crash', () => {
 
   it('migrates snapshot and journals of an older format', async (test) => {
     const folder = await written(test, 2, { compactBytes: 1 });
-    const older = await openLowdbStore({ folder });
+    const older = await openIn(folder);
     await writing(older).agents.insert(agentRecord('journaled'));
     await older.close();
     const rename = (collection: string, record: Record<string, unknown>) =>
       collection === 'agents' ? { ...record, displayName: `${record.displayName} (migrated)` } : record;
     const format = { number: 3, migrations: { 1: rename, 2: (_: string, record: Record<string, unknown>) => record } };
     for (let time = 0; time < 2; time += 1) {
-      const store = await openLowdbStore({ folder, format });
+      const store = await openIn(folder, { format });
       const names = (await store.agents.find({ limit: 10 })).records.map((record) => record.displayName);
       assert.deepEqual(names.sort(), ['a0 (migrated)', 'a1 (migrated)', 'journaled (migrated)'], `start ${time}`);
       await compacted(folder);
@@ -211,13 +211,13 @@ describe('opening after a crash', () => {
   for (const featureSwitches of [{ 'new-editor': true }, {}])
     it(`keeps the feature switches of earlier versions: ${JSON.stringify(featureSwitches)}`, async (test) => {
       const folder = await written(test, 1);
-      const kept = await openLowdbStore({ folder });
+      const kept = await openIn(folder);
       await prepareSettings(kept);
       const settings = await kept.settings.get(SETTINGS_ID);
       await kept.close();
       const earlier = { ...settings, featureSwitches };
       await appendLine(folder, JSON.stringify({ put: { settings: [earlier] } }));
-      const store = await openLowdbStore({ folder });
+      const store = await openIn(folder);
       assert.deepEqual(await store.settings.get(SETTINGS_ID), earlier);
       const same = { workspaceName: settings?.workspaceName };
       assert.deepEqual(await writing(store).settings.update(SETTINGS_ID, same), earlier);
@@ -244,7 +244,7 @@ describe('opening after a crash during the first start', () => {
       if (journal) await writeFile(join(folder, JOURNAL), journal);
       await copyFile(join(folder, 'manifest-of-then'), join(folder, 'manifest'));
       for (let agents = 0; agents < 3; agents += 1) {
-        const store = await openLowdbStore({ folder });
+        const store = await openIn(folder);
         assert.equal(await store.agents.count({}), agents);
         await writing(store).agents.insert(agentRecord(`a${agents}`));
         await store.close();
@@ -271,7 +271,7 @@ describe('opening after a crash during compaction', () => {
     for (const half of ['', '0badc0de 3 {"for']) {
       const folder = await written(test, 3);
       await writeFile(join(folder, 'journal-00000002.ndjson'), half);
-      const store = await openLowdbStore({ folder });
+      const store = await openIn(folder);
       await writing(store).agents.insert(agentRecord('next'));
       await store.close();
       assert.deepEqual(await contents(folder), { agents: 4, audit: 3 });
@@ -282,7 +282,7 @@ describe('opening after a crash during compaction', () => {
     const folder = await written(test, 3);
     await breakCompaction(folder, 3);
     assert.ok((await journals(folder)).length > 1);
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     assert.equal(await store.agents.count({}), 6);
     await compacted(folder);
     await store.close();
@@ -293,7 +293,7 @@ describe('opening after a crash during compaction', () => {
   it('takes a new snapshot beside the journals it replaces', async (test) => {
     const folder = await written(test, 20);
     const old = await readFile(join(folder, JOURNAL));
-    const store = await openLowdbStore({ folder, compactBytes: 1 });
+    const store = await openIn(folder, { compactBytes: 1 });
     await writing(store).agents.insert(agentRecord('last'));
     await compacted(folder);
     await store.close();
@@ -333,7 +333,7 @@ async function breakCompaction(folder: string, agents: number): Promise<void> {
       throw new Error('stopped here');
     },
   };
-  const store = await openLowdbStore({ folder, files, compactBytes: 1, compactRetryMs: 1 });
+  const store = await openIn(folder, { files, compactBytes: 1, compactRetryMs: 1 });
   for (let at = 0; at < agents; at += 1) {
     const before = failed;
     await writing(store).agents.insert(agentRecord(`late${at}`));

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { collections } from '../../store/collections.ts';
 import { StoreUnavailable } from '../../store/errors.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { Collection } from '../../store/lowdb/records/collection.ts';
 import { matcher } from '../../store/lowdb/records/query.ts';
 import { search } from '../../store/lowdb/text/text-search.ts';
@@ -12,7 +11,7 @@ import { workMs } from '../support/processor-time.ts';
 import { fc } from '../support/property.ts';
 import { writing } from '../support/writing.ts';
 import { FailingFiles } from './failing-files.ts';
-import { testFolder } from './folders.ts';
+import { openIn, testFolder } from './folders.ts';
 import { memoryRecord } from './records.ts';
 
 const vocabulary = ['ada', 'adamant', 'byron', 'byrom', 'cafe', 'café', 'delta', '咖啡', 'x', 'epsilon'];
@@ -153,7 +152,7 @@ describe('the index of words', () => {
 
   it('is made after the store is open, and complete for the first search', async (test) => {
     const folder = await testFolder(test);
-    const first = await openLowdbStore({ folder });
+    const first = await openIn(folder);
     await first.transaction(async (tx) => {
       for (let at = 0; at < 3_000; at += 1) {
         await tx.memories.insert(
@@ -163,7 +162,7 @@ describe('the index of words', () => {
     });
     await first.close();
     let turns = 0;
-    const store = await openLowdbStore({ folder });
+    const store = await openIn(folder);
     test.after(() => store.close());
     const turning = setInterval(() => {
       turns += 1;
@@ -179,7 +178,7 @@ describe('the index of words', () => {
 
   it('takes back what the disk refused', async (test) => {
     const files = new FailingFiles();
-    const store = await openLowdbStore({ folder: await testFolder(test), files, probeMs: 60_000 });
+    const store = await openIn(await testFolder(test), { files, probeMs: 60_000 });
     await writing(store).memories.insert(memoryRecord('walrus', { id: 'mem_kept' }));
     files.failure = 'sync';
     const results = await Promise.allSettled([
@@ -190,7 +189,6 @@ describe('the index of words', () => {
     assert.equal((await store.search('memories', { text: 'penguin', limit: 1 })).count, 0);
     assert.equal((await store.search('memories', { text: 'walrus', limit: 1 })).count, 1);
     files.failure = undefined;
-    await store.close();
   });
 
   it('does not look at rows that lack every word', () => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import pg from 'pg';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { writing } from '../support/writing.ts';
-import { testFolder } from './folders.ts';
+import { openIn, testFolder } from './folders.ts';
 import { databaseDump, partsOf, storedParts, unpackFolder } from './version-1.ts';
 
 /** Later versions may know more members, never fewer, and change none. */
@@ -37,7 +36,7 @@ describe('stores that version 1 left', () => {
   it('are opened in a data folder', async (test) => {
     const folder = await testFolder(test);
     unpackFolder(folder);
-    await assertGoesOn('folder', () => openLowdbStore({ folder }));
+    await assertGoesOn('folder', () => openIn(folder));
   });
 
   it('are opened in a database', { skip: withoutPostgres }, async () => {

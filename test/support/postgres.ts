@@ -4,8 +4,9 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import pg from 'pg';
+import type { Store } from '../../store/port.ts';
 import { Database } from '../../store/postgres/database.ts';
-import { openPostgresStore } from '../../store/postgres/open.ts';
+import { openPostgresStore, type PostgresOptions } from '../../store/postgres/open.ts';
 import { closedAfterLastFile, closedAtEnd, closedLast } from './at-end.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
@@ -239,6 +240,13 @@ async function administer(server: string, sql: string): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/** A store on a database, closed when the tests of the file are over. */
+export async function storeAt(url: string, options: Omit<PostgresOptions, 'url'> = {}): Promise<Store> {
+  const store = await openPostgresStore({ url, ...options });
+  closedAtEnd(() => store.close());
+  return store;
 }
 
 /** Connections to a database, closed when the tests of the file are over. */

@@ -9,27 +9,25 @@ import { writing } from '../../support/writing.ts';
 const server = serverForTests({ TRUSTED_PROXIES: 'loopback' });
 const HOUR = 60 * 60_000;
 
-describe('what is left of connections', () => {
-  it('goes: tokens of those that ended, and those whose tokens all expired', async () => {
-    const { store, clock } = server;
-    const client = await OAuthClient.registered(server);
-    for (const _ of ['ended', 'unused', 'kept']) await client.connected();
-    const { records } = await store.connectedApps.find({ limit: 3, order: 'oldest' });
-    const [ended, unused, kept] = records.map(({ id }) => id);
-    await mustCall(server, server.adminKey, 'disconnect_app', { id: ended });
-    const states = (grantId = '') => store.oauthStates.count({ where: { grantId } });
-    await store.transaction(async (tx) => {
-      const { records } = await tx.oauthStates.find({ where: { grantId: unused ?? '' }, limit: 10 });
-      for (const { id, kind } of records) if (kind !== 'Grant') await tx.oauthStates.delete(id);
-    });
-    await removeEndedConnections(store, clock.now());
-    assert.ok(await store.connectedApps.get(unused ?? ''), 'the client may still come for its tokens');
-    clock.pass(HOUR);
-    await removeEndedConnections(store, clock.now());
-    assert.equal(await store.connectedApps.get(unused ?? ''), undefined);
-    assert.deepEqual([await states(ended), await states(unused)], [0, 0]);
-    assert.ok((await states(kept)) > 0 && (await store.connectedApps.get(kept ?? '')));
+it('what is left of connections goes: tokens of those that ended, and those whose tokens all expired', async () => {
+  const { store, clock } = server;
+  const client = await OAuthClient.registered(server);
+  for (const _ of ['ended', 'unused', 'kept']) await client.connected();
+  const { records } = await store.connectedApps.find({ limit: 3, order: 'oldest' });
+  const [ended, unused, kept] = records.map(({ id }) => id);
+  await mustCall(server, server.adminKey, 'disconnect_app', { id: ended });
+  const states = (grantId = '') => store.oauthStates.count({ where: { grantId } });
+  await store.transaction(async (tx) => {
+    const { records } = await tx.oauthStates.find({ where: { grantId: unused ?? '' }, limit: 10 });
+    for (const { id, kind } of records) if (kind !== 'Grant') await tx.oauthStates.delete(id);
   });
+  await removeEndedConnections(store, clock.now());
+  assert.ok(await store.connectedApps.get(unused ?? ''), 'the client may still come for its tokens');
+  clock.pass(HOUR);
+  await removeEndedConnections(store, clock.now());
+  assert.equal(await store.connectedApps.get(unused ?? ''), undefined);
+  assert.deepEqual([await states(ended), await states(unused)], [0, 0]);
+  assert.ok((await states(kept)) > 0 && (await store.connectedApps.get(kept ?? '')));
 });
 
 describe('a client that made itself known', () => {

@@ -211,26 +211,22 @@ async function throughMcpRemote(url: string, give: Readonly<Record<string, strin
   return client;
 }
 
-describe('mcp-remote with nothing but the address', () => {
-  it('connects to the unified endpoint and to a capsule', async () => {
-    const client = await throughMcpRemote(`${server.baseUrl}/api/v1/mcp`, { give: 'read' });
-    assert.ok((await namesOf(client as unknown as Connected)).includes('list_agents'));
-    await client.close();
-    const { id } = await newCapsule();
-    const desk = await throughMcpRemote(`${server.baseUrl}/api/capsules/${id}/mcp`, {});
-    assert.deepEqual(await namesOf(desk as unknown as Connected), ['list_agents', 'list_skills']);
-    await desk.close();
-  });
+it('mcp-remote with nothing but the address connects to the unified endpoint and to a capsule', async () => {
+  const client = await throughMcpRemote(`${server.baseUrl}/api/v1/mcp`, { give: 'read' });
+  assert.ok((await namesOf(client as unknown as Connected)).includes('list_agents'));
+  await client.close();
+  const { id } = await newCapsule();
+  const desk = await throughMcpRemote(`${server.baseUrl}/api/capsules/${id}/mcp`, {});
+  assert.deepEqual(await namesOf(desk as unknown as Connected), ['list_agents', 'list_skills']);
+  await desk.close();
 });
 
-describe("the Inspector's command line", () => {
-  it('works with an access token, as it signs nobody in', async () => {
-    const { access_token } = await (await OAuthClient.registered(server)).connected();
-    // It looks for its own package.json from the folder it is run in.
-    const cwd = new URL('.', import.meta.resolve('@modelcontextprotocol/inspector-cli/build/index.js'));
-    const header = `Authorization: Bearer ${access_token}`;
-    const args = ['index.js', `${server.baseUrl}/api/v1/mcp`, '--transport', 'http', '--header', header];
-    const { stdout } = await promisify(execFile)(process.execPath, [...args, '--method', 'tools/list'], { cwd });
-    assert.ok((JSON.parse(stdout) as { tools: { name: string }[] }).tools.some(({ name }) => name === 'list_agents'));
-  });
+it("the Inspector's command line works with an access token, as it signs nobody in", async () => {
+  const { access_token } = await (await OAuthClient.registered(server)).connected();
+  // It looks for its own package.json from the folder it is run in.
+  const cwd = new URL('.', import.meta.resolve('@modelcontextprotocol/inspector-cli/build/index.js'));
+  const header = `Authorization: Bearer ${access_token}`;
+  const args = ['index.js', `${server.baseUrl}/api/v1/mcp`, '--transport', 'http', '--header', header];
+  const { stdout } = await promisify(execFile)(process.execPath, [...args, '--method', 'tools/list'], { cwd });
+  assert.ok((JSON.parse(stdout) as { tools: { name: string }[] }).tools.some(({ name }) => name === 'list_agents'));
 });

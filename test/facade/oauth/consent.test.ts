@@ -435,26 +435,24 @@ describe('the consent page of a capsule', () => {
   });
 });
 
-describe('an app that needs more', () => {
-  it('gets 403 with all that is missing, and the person is offered that first when it asks', async () => {
-    const client = await OAuthClient.registered(server);
-    const tokens = await connected(client);
-    const refused = await send(client.resource, tokens.access_token, 'tools/call', {
-      name: 'update_settings',
-      arguments: { workspaceName: 'x' },
-    });
-    assert.equal(refused.status, 403);
-    assert.equal(
-      refused.headers.get('www-authenticate'),
-      `Bearer error="insufficient_scope", scope="read write admin", resource_metadata="${server.baseUrl}/.well-known/oauth-protected-resource/api/v1/mcp"`,
-    );
-    const browser = browserOfAdmin();
-    const { text } = await browser.open(client.authorizeUrl({ scope: 'read write' }));
-    assert.match(text, /value="write"[^>]* checked/);
-    const stranger = await OAuthClient.registered(server);
-    const first = await browser.open(stranger.authorizeUrl({ scope: 'read write' }));
-    assert.match(first.text, /value="read"[^>]* checked/);
-    const never = await send(client.resource, tokens.access_token, 'tools/call', { name: 'create_api_key' });
-    assert.equal(never.status, 200);
+it('an app that needs more gets 403 with all that is missing, and the person is offered that first when it asks', async () => {
+  const client = await OAuthClient.registered(server);
+  const tokens = await connected(client);
+  const refused = await send(client.resource, tokens.access_token, 'tools/call', {
+    name: 'update_settings',
+    arguments: { workspaceName: 'x' },
   });
+  assert.equal(refused.status, 403);
+  assert.equal(
+    refused.headers.get('www-authenticate'),
+    `Bearer error="insufficient_scope", scope="read write admin", resource_metadata="${server.baseUrl}/.well-known/oauth-protected-resource/api/v1/mcp"`,
+  );
+  const browser = browserOfAdmin();
+  const { text } = await browser.open(client.authorizeUrl({ scope: 'read write' }));
+  assert.match(text, /value="write"[^>]* checked/);
+  const stranger = await OAuthClient.registered(server);
+  const first = await browser.open(stranger.authorizeUrl({ scope: 'read write' }));
+  assert.match(first.text, /value="read"[^>]* checked/);
+  const never = await send(client.resource, tokens.access_token, 'tools/call', { name: 'create_api_key' });
+  assert.equal(never.status, 200);
 });

@@ -44,13 +44,7 @@ describe('protected resource metadata', () => {
       }),
     );
     assert.deepEqual(real, other);
-    for (const path of [
-      '/api/capsules/x/mcp',
-      '/api/capsules/cap_UPPER/mcp',
-      '/api/v1/mcp/',
-      '/api/v1/agents',
-      '/mcp',
-    ]) {
+    for (const path of '/api/capsules/x/mcp /api/capsules/cap_UPPER/mcp /api/v1/mcp/ /api/v1/agents /mcp'.split(' ')) {
       assert.equal((await get(PROTECTED + path)).status, 404, path);
     }
   });
@@ -199,12 +193,10 @@ describe('OAUTH=off', () => {
   });
 });
 
-describe('at the start', () => {
-  it('the server says whether hosted clients can reach it', () => {
-    assert.match(describeReach('https://mcp.example.com', true), /hosted ones \(Claude, ChatGPT\) too/);
-    for (const url of ['http://localhost:3000', 'http://mcp.example.com', 'https://10.0.0.1', 'https://box.local']) {
-      assert.match(describeReach(url, true), /cannot: .*; set BASE_URL to a public https address/, url);
-    }
-    assert.match(describeReach('https://mcp.example.com', false), /API key alone/);
-  });
+it('at the start the server says whether hosted clients can reach it', () => {
+  assert.match(describeReach('https://mcp.example.com', true), /hosted ones \(Claude, ChatGPT\) too/);
+  for (const url of ['http://localhost:3000', 'http://mcp.example.com', 'https://10.0.0.1', 'https://box.local']) {
+    assert.match(describeReach(url, true), /cannot: .*; set BASE_URL to a public https address/, url);
+  }
+  assert.match(describeReach('https://mcp.example.com', false), /API key alone/);
 });

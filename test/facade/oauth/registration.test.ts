@@ -154,19 +154,17 @@ describe('registration', () => {
   });
 });
 
-describe('requests that anybody can make', () => {
-  it('are counted by network where the address is IPv6, as one host has a whole /64', async () => {
-    const asked = async (path: string, init: RequestInit, count: number) => {
-      const from = (at: number) => ({ 'X-Forwarded-For': `2001:db8:0:7::${at.toString(16)}` });
-      const all = Array.from({ length: count }, (_, at) =>
-        fetch(`${server.baseUrl}${path}`, { ...init, headers: { ...init.headers, ...from(at) } }),
-      );
-      return new Set((await Promise.all(all)).map(({ status }) => status));
-    };
-    const headers = { 'Content-Type': 'application/json' };
-    assert.ok((await asked('/oauth/register', { method: 'POST', headers, body: '{}' }, 25)).has(429), 'registrations');
-    assert.ok((await asked('/oauth/authorize?client_id=ocl_none', {}, 65)).has(429), 'requests to connect');
-  });
+it('requests that anybody can make are counted by network where the address is IPv6, as one host has a whole /64', async () => {
+  const asked = async (path: string, init: RequestInit, count: number) => {
+    const from = (at: number) => ({ 'X-Forwarded-For': `2001:db8:0:7::${at.toString(16)}` });
+    const all = Array.from({ length: count }, (_, at) =>
+      fetch(`${server.baseUrl}${path}`, { ...init, headers: { ...init.headers, ...from(at) } }),
+    );
+    return new Set((await Promise.all(all)).map(({ status }) => status));
+  };
+  const headers = { 'Content-Type': 'application/json' };
+  assert.ok((await asked('/oauth/register', { method: 'POST', headers, body: '{}' }, 25)).has(429), 'registrations');
+  assert.ok((await asked('/oauth/authorize?client_id=ocl_none', {}, 65)).has(429), 'requests to connect');
 });
 
 describe('clients that registered themselves', () => {

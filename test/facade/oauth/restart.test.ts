@@ -5,7 +5,7 @@ import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { before, it } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { stoppedAtEnd } from '../../support/at-end.ts';
 import { rest } from '../../support/calls.ts';
@@ -35,42 +35,40 @@ function publish(path: string, more: object = {}): string {
   return id;
 }
 
-describe('a restart', () => {
-  it('keeps connections, also of clients whose host is away then', async () => {
-    await withFolder(async (folder) => {
-      await writeFile(join(folder, 'host.pem'), tls.cert);
-      const env = {
-        PORT: String(await freePort()),
-        BOOTSTRAP_API_KEY: adminKey,
-        PRIVATE_UPSTREAMS: 'on',
-        NODE_EXTRA_CA_CERTS: join(folder, 'host.pem'),
-      };
-      const first = await startProcess(join(folder, 'data'), env);
-      assert.match(first.stdout, /Hosted ones \(Claude, ChatGPT\) cannot/);
-      const server = { baseUrl: first.baseUrl, adminKey };
-      const registered = await OAuthClient.registered(server);
-      const published = new OAuthClient(server, publish('/client.json'));
-      const clients = [registered, published];
-      const tokens = [await registered.connected(), await published.connected()];
-      const pending = await registered.code();
-      await signsWithKey(server);
-      await first.stop('SIGKILL');
-      documents.clear();
-      host.closeAllConnections();
-      await new Promise((resolve) => host.close(resolve));
+it('a restart keeps connections, also of clients whose host is away then', async () => {
+  await withFolder(async (folder) => {
+    await writeFile(join(folder, 'host.pem'), tls.cert);
+    const env = {
+      PORT: String(await freePort()),
+      BOOTSTRAP_API_KEY: adminKey,
+      PRIVATE_UPSTREAMS: 'on',
+      NODE_EXTRA_CA_CERTS: join(folder, 'host.pem'),
+    };
+    const first = await startProcess(join(folder, 'data'), env);
+    assert.match(first.stdout, /Hosted ones \(Claude, ChatGPT\) cannot/);
+    const server = { baseUrl: first.baseUrl, adminKey };
+    const registered = await OAuthClient.registered(server);
+    const published = new OAuthClient(server, publish('/client.json'));
+    const clients = [registered, published];
+    const tokens = [await registered.connected(), await published.connected()];
+    const pending = await registered.code();
+    await signsWithKey(server);
+    await first.stop('SIGKILL');
+    documents.clear();
+    host.closeAllConnections();
+    await new Promise((resolve) => host.close(resolve));
 
-      const second = await startProcess(join(folder, 'data'), env);
-      assert.equal(second.baseUrl, first.baseUrl);
-      for (const [index, client] of clients.entries()) {
-        const { access_token, refresh_token } = tokens[index] ?? assert.fail();
-        assert.equal(await statusOf(second, access_token), 200);
-        const { status, body } = await client.refresh(refresh_token);
-        assert.equal(status, 200, JSON.stringify(body));
-        assert.equal(await statusOf(second, body.access_token), 200);
-      }
-      assert.equal((await registered.redeem(pending)).status, 200);
-      await second.stop('SIGTERM');
-    });
+    const second = await startProcess(join(folder, 'data'), env);
+    assert.equal(second.baseUrl, first.baseUrl);
+    for (const [index, client] of clients.entries()) {
+      const { access_token, refresh_token } = tokens[index] ?? assert.fail();
+      assert.equal(await statusOf(second, access_token), 200);
+      const { status, body } = await client.refresh(refresh_token);
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.equal(await statusOf(second, body.access_token), 200);
+    }
+    assert.equal((await registered.redeem(pending)).status, 200);
+    await second.stop('SIGTERM');
   });
 });
 

@@ -7,9 +7,12 @@ import { ClientDocuments, LARGEST_DOCUMENT } from '../../../facade/oauth/documen
 import { createFetch } from '../../../tools/core/outbound/fetch.ts';
 import { stoppedAtEnd } from '../../support/at-end.ts';
 import { callTool, rest } from '../../support/calls.ts';
-import { CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
+import { freePort } from '../../support/free-port.ts';
+import { send } from '../../support/http.ts';
+import { answerOf, CALLBACK, decided, OAuthClient, signedIn } from '../../support/oauth.ts';
 import { serverForTests } from '../../support/server.ts';
 import { connectHttp, type FakeUpstream, startUpstream, toolCalled } from '../../support/upstream.ts';
+import { runAuthorizationSuite } from '../conformance/suite.ts';
 
 /** What the authorization section of the MCP specification asks of servers, where no other file has a test for it. */
 const server = serverForTests();
@@ -63,29 +66,27 @@ describe('an access token', () => {
   });
 });
 
-describe('the answer to an authorization request', () => {
-  it('names its issuer and the state also where it is an error', async () => {
-    const client = await OAuthClient.registered(server);
-    for (const [parameters, error] of [
-      [{}, 'access_denied'],
-      [{ code_challenge: undefined }, 'invalid_request'],
-      [{ resource: 'https://elsewhere.example/mcp' }, 'invalid_target'],
-    ] as const) {
-      const browser = await signedIn(server);
-      let left: URL | undefined;
-      browser.leave = (url) => {
-        left = url;
-      };
-      await browser.open(client.authorizeUrl(parameters));
-      const to = left ?? (await decided(browser, { decision: 'deny' }));
-      const { searchParams } = to;
-      assert.deepEqual(
-        [searchParams.get('error'), searchParams.get('iss'), searchParams.get('state'), searchParams.get('code')],
-        [error, server.baseUrl, 'its-state', null],
-        JSON.stringify(parameters),
-      );
-    }
-  });
+it('the answer to an authorization request names its issuer and the state also where it is an error', async () => {
+  const client = await OAuthClient.registered(server);
+  for (const [parameters, error] of [
+    [{}, 'access_denied'],
+    [{ code_challenge: undefined }, 'invalid_request'],
+    [{ resource: 'https://elsewhere.example/mcp' }, 'invalid_target'],
+  ] as const) {
+    const browser = await signedIn(server);
+    let left: URL | undefined;
+    browser.leave = (url) => {
+      left = url;
+    };
+    await browser.open(client.authorizeUrl(parameters));
+    const to = left ?? (await decided(browser, { decision: 'deny' }));
+    const { searchParams } = to;
+    assert.deepEqual(
+      [searchParams.get('error'), searchParams.get('iss'), searchParams.get('state'), searchParams.get('code')],
+      [error, server.baseUrl, 'its-state', null],
+      JSON.stringify(parameters),
+    );
+  }
 });
 
 describe('a client with a metadata document', () => {
@@ -142,4 +143,43 @@ describe('the servers of integrations', () => {
     assert.ok(upstream.requests.length > before);
     assert.ok(!JSON.stringify(upstream.requests).includes(token));
   });
+});
+
+it('connecting by signing in leads from the address alone to a call', async () => {
+  const refused = await rest(server, 'POST', '/api/v1/mcp', { body: LIST });
+  assert.equal(refused.status, 401);
+  const challenge = refused.headers.get('www-authenticate') ?? '';
+  assert.match(challenge, /^Bearer resource_metadata="[^"]+", scope="read"$/);
+  const { body: metadata } = answerOf(await send(/resource_metadata="([^"]+)"/.exec(challenge)?.[1] ?? ''));
+  assert.equal(metadata.resource, `${server.baseUrl}/api/v1/mcp`);
+  assert.deepEqual(metadata.authorization_servers, [server.baseUrl]);
+
+  const client = await OAuthClient.registered(server);
+  const tokens = await client.connected();
+  assert.equal(tokens.scope, 'read');
+  assert.equal(tokens.expires_in, 900);
+  const { status, body } = await rest(server, 'POST', '/api/v1/mcp', { key: tokens.access_token, body: LIST });
+  assert.equal(status, 200);
+  assert.ok(body.result.tools.length > 10);
+});
+
+it('the scenarios of the official conformance suite for authorization servers pass: metadata, metadata documents, and the code grant', async () => {
+  const port = await freePort();
+  const { clientId, resource } = await OAuthClient.registered(server, {
+    redirect_uris: [`http://127.0.0.1:${port}/callback`],
+  });
+  const about = { url: server.baseUrl, clientId, port, resource };
+  const checks = await runAuthorizationSuite(about, async (url) => {
+    const browser = await signedIn(server);
+    await browser.open(url);
+    await browser.send({ decision: 'allow', give: 'read' });
+  });
+  assert.deepEqual(
+    checks.map(({ id, status, errorMessage }) => [id, status, errorMessage]),
+    [
+      ['authorization-server-metadata', 'SUCCESS', undefined],
+      ['authorization-server-metadata-cimd', 'SUCCESS', undefined],
+      ['authorization-code-grant', 'SUCCESS', undefined],
+    ],
+  );
 });

@@ -258,25 +258,23 @@ describe('a client', () => {
   });
 });
 
-describe('the store', () => {
-  it('and the log hold no token, code, secret or id of a request as it is shown', async () => {
-    const client = await OAuthClient.registered(patient, { token_endpoint_auth_method: 'client_secret_post' });
-    client.person = 'second@example.com';
-    await mustCall(patient, patient.adminKey, 'create_admin_user', { email: client.person, role: 'member' });
-    const code = await client.code();
-    const { body } = await client.redeem(code);
-    await client.allowed({}, { decision: 'deny' });
-    await client.refresh(body.refresh_token);
-    const shown = [code, body.access_token, body.refresh_token, client.verifier, client.secret];
-    assert.ok((await placesWith(patient.folder, client.clientId)).length > 0, 'what was stored is found');
-    for (const secret of shown) {
-      assert.ok(typeof secret === 'string' && secret.length > 20);
-      assert.deepEqual(await placesWith(patient.folder, secret), []);
-    }
-    const log = JSON.stringify(patient.log);
-    assert.ok(log.includes('"/oauth/consent/{id}"') && !/oauth\/(consent|authorize)\/[\w-]/.test(log));
-    for (const secret of shown) assert.ok(!log.includes(secret ?? ''));
-    const { records } = await patient.store.oauthStates.find({ where: { kind: 'Interaction' }, limit: 100 });
-    assert.ok(records.every(({ payload }) => payload.jti === undefined && /\{id\}$/.test(String(payload.returnTo))));
-  });
+it('the store and the log hold no token, code, secret or id of a request as it is shown', async () => {
+  const client = await OAuthClient.registered(patient, { token_endpoint_auth_method: 'client_secret_post' });
+  client.person = 'second@example.com';
+  await mustCall(patient, patient.adminKey, 'create_admin_user', { email: client.person, role: 'member' });
+  const code = await client.code();
+  const { body } = await client.redeem(code);
+  await client.allowed({}, { decision: 'deny' });
+  await client.refresh(body.refresh_token);
+  const shown = [code, body.access_token, body.refresh_token, client.verifier, client.secret];
+  assert.ok((await placesWith(patient.folder, client.clientId)).length > 0, 'what was stored is found');
+  for (const secret of shown) {
+    assert.ok(typeof secret === 'string' && secret.length > 20);
+    assert.deepEqual(await placesWith(patient.folder, secret), []);
+  }
+  const log = JSON.stringify(patient.log);
+  assert.ok(log.includes('"/oauth/consent/{id}"') && !/oauth\/(consent|authorize)\/[\w-]/.test(log));
+  for (const secret of shown) assert.ok(!log.includes(secret ?? ''));
+  const { records } = await patient.store.oauthStates.find({ where: { kind: 'Interaction' }, limit: 100 });
+  assert.ok(records.every(({ payload }) => payload.jti === undefined && /\{id\}$/.test(String(payload.returnTo))));
 });

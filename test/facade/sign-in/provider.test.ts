@@ -116,15 +116,13 @@ describe('signing in with an OpenID Connect provider', () => {
   });
 });
 
-describe('a provider that takes client secrets in the body of a request', () => {
-  it('gets ours so', async () => {
-    const own = await startRealm({ metadata: { token_endpoint_auth_methods_supported: ['client_secret_post'] } });
-    try {
-      assert.equal((await signIn(own.workspace)).page.url.pathname, '/');
-    } finally {
-      await own.close();
-    }
-  });
+it('a provider that takes client secrets in the body of a request gets ours so', async () => {
+  const own = await startRealm({ metadata: { token_endpoint_auth_methods_supported: ['client_secret_post'] } });
+  try {
+    assert.equal((await signIn(own.workspace)).page.url.pathname, '/');
+  } finally {
+    await own.close();
+  }
 });
 
 describe('a provider that leaves the e-mail out of its tokens', () => {
