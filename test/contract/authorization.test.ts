@@ -34,18 +34,9 @@ const versionTools = new Map([
 
 /** Tools that make someone act with full access: only `*` and the scope admin carry the call. */
 const fullAccessTools = new Set([
-  'create_admin_user',
-  'update_admin_user',
-  'deactivate_admin_user',
-  'reactivate_admin_user',
-  'create_sign_in_link',
-  'create_integration',
-  'update_integration',
-  'delete_integration',
-  'refresh_integration',
-  'create_oauth_client',
-  'delete_oauth_client',
-  'delete_passkey',
+  ...['create_admin_user', 'update_admin_user', 'deactivate_admin_user', 'reactivate_admin_user'],
+  ...['create_sign_in_link', 'create_integration', 'update_integration', 'delete_integration'],
+  ...['refresh_integration', 'create_oauth_client', 'delete_oauth_client', 'delete_passkey'],
 ]);
 /** Those of them that whoever has their own grant can call for what is their own. */
 const fullAccessForOthers = new Set(['update_admin_user']);

@@ -9,21 +9,8 @@ import { serverForTests } from '../support/server.ts';
 
 /** Whose ids and names fields take besides those of kinds. */
 const OTHERS = [
-  'agent-run',
-  'app',
-  'audit-entry',
-  'flow-run',
-  'integration',
-  'key',
-  'model',
-  'oauth-client',
-  'passkey',
-  'session',
-  'tool',
-  'user',
-  'version',
-  'webhook',
-  'webhook-delivery',
+  ...['agent-run', 'app', 'audit-entry', 'flow-run', 'integration', 'key', 'model', 'oauth-client'],
+  ...['passkey', 'session', 'tool', 'user', 'version', 'webhook', 'webhook-delivery'],
 ];
 const CONTROLS = ['code', 'cron', 'model', 'secret', 'text', 'timezone', 'tools'];
 /** Members that end like ids and take none of one known kind of record: their neighbours say which, or nothing here has such a record. */

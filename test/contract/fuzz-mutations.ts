@@ -41,16 +41,7 @@ const hostile: readonly Value[] = [
   Array.from({ length: 200 }, () => 'x'),
 ];
 const hostileNames = [
-  'cursor',
-  '__proto__',
-  'constructor',
-  'toString',
-  'hasOwnProperty',
-  '',
-  '\0',
-  '\ud800',
-  'a.b',
-  '0',
+  ...['cursor', '__proto__', 'constructor', 'toString', 'hasOwnProperty', '', '\0', '\ud800', 'a.b', '0'],
   '$ref',
 ];
 

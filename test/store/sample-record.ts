@@ -2,28 +2,10 @@ import { z } from 'zod';
 
 /** Texts. Every schema of a text takes at least two of them. */
 const TEXTS = [
-  '2026-01-05T00:00:00.000Z',
-  '2999-01-05T00:00:00.000Z',
-  'ada@example.com',
-  'alan@example.com',
-  'https://one.example/a',
-  'https://two.example/b',
-  'Europe/Berlin',
-  'UTC',
-  'EUR',
-  'USD',
-  '2026-01',
-  '2026-02',
-  'text/plain',
-  'text/html',
-  '* * * * *',
-  '0 * * * *',
-  'one',
-  'two',
-  'a'.repeat(64),
-  'b'.repeat(64),
-  'abcdefgh',
-  'bcdefghi',
+  ...['2026-01-05T00:00:00.000Z', '2999-01-05T00:00:00.000Z', 'ada@example.com', 'alan@example.com'],
+  ...['https://one.example/a', 'https://two.example/b', 'Europe/Berlin', 'UTC', 'EUR', 'USD', '2026-01'],
+  ...['2026-02', 'text/plain', 'text/html', '* * * * *', '0 * * * *', 'one', 'two', 'a'.repeat(64)],
+  ...['b'.repeat(64), 'abcdefgh', 'bcdefghi'],
 ];
 
 /** A value that the schema takes: the first of what comes to mind, or for `which` 1 another one, where there is another. */
