@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import type { CollectionName } from '../../store/collections.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { mayNeedFresh } from '../../tools/core/access/fresh-sign-in.ts';
 import type { Tool } from '../../tools/core/registry/tool.ts';
 import { callsOf, callTool, makeKey } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 import { inputFor } from './inputs.ts';
 import { type Input, story } from './story.ts';
@@ -39,7 +39,7 @@ const LASTING: { readonly [Name in CollectionName]?: (record: Kept) => unknown }
 /** The forms of secrets in an answer: of keys, capsules, clients and webhooks, ID tokens, and links that let in whoever opens them. */
 const SECRETS = /\b(?:(?:ak|cpt|ocs|oat|ort)_[0-9A-Za-z]{8}_[\w-]{40}|whsec_[\w+/]{20}|eyJ[\w-]{10,}\.)|[?&]token=/;
 
-let server: TestServer;
+const server = serverForTests({ PRIVATE_UPSTREAMS: 'on', STDIO_INTEGRATIONS: 'on' });
 /** Tools that were seen to leave something lasting, and those that answered a secret. */
 const left = new Set<string>();
 const told = new Set<string>();
@@ -59,11 +59,6 @@ async function lastingOnes(): Promise<Map<string, string>> {
 function toolOf(name: string): Tool {
   return catalog.get(name)?.tool ?? assert.fail(`There is no ${name}.`);
 }
-
-before(async () => {
-  server = await startTestServer({ PRIVATE_UPSTREAMS: 'on', STDIO_INTEGRATIONS: 'on' });
-});
-after(() => server.close());
 
 describe('a fresh sign-in', () => {
   before(async () => {

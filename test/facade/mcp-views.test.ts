@@ -5,7 +5,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { catalog } from '../../tools/catalog.ts';
 import { VIEWS, type View, viewUri } from '../../tools/core/registry/view.ts';
 import { capsuleClients, ways } from '../support/capsules.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 import { inEra, legacy, modern, modernHeaders, type Params, post } from './mcp-requests.ts';
 import { type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
 
@@ -25,7 +25,6 @@ describe('tools that hosts show in pages', () => {
   before(async () => {
     server = await startMcpServer();
   });
-  after(() => server.close());
 
   async function list(era: 'legacy' | 'modern', capabilities: object = {}, path: 'url' | 'sdkUrl' = 'url') {
     const meta = era === 'modern' ? { 'io.modelcontextprotocol/clientCapabilities': capabilities } : {};
@@ -122,11 +121,8 @@ describe('tools that hosts show in pages', () => {
 });
 
 describe('a capsule with such tools', () => {
-  let server: TestServer;
+  const server = serverForTests();
   const { make, ask } = capsuleClients(() => server);
-  before(async () => {
-    server = await startTestServer();
-  });
   after(() => server.close());
 
   it('serves their pages, and no others', async () => {

@@ -3,7 +3,7 @@ import { after, before, describe, it, mock } from 'node:test';
 import { createRateLimit } from '../../tools/core/access/rate-limit.ts';
 import { ToolError } from '../../tools/core/errors.ts';
 import { makeCapsule, makeKey, type RestAnswer, rest } from '../support/calls.ts';
-import { startTestServer, type TestServer } from '../support/server.ts';
+import { serverForTests } from '../support/server.ts';
 import { postIdToken } from '../support/sign-in.ts';
 
 /** Where tests stand in time; only the date is theirs, timers run on. */
@@ -33,11 +33,7 @@ it('a rate limit counts a minute from the first call on, for each key of its own
 });
 
 describe('Retry-After', () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startTestServer({ RATE_LIMIT_PER_MINUTE: '5' });
-  });
-  after(() => server.close());
+  const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '5' });
 
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
   const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_agents', arguments: {} } };
