@@ -16,12 +16,10 @@ import { type ImportedRow, recordOf } from '../../store/rows/records.ts';
 import { createTable, rawTables } from '../../store/sql/raw-tables.ts';
 import { insertRows } from '../../store/sql/writing/batch.ts';
 import { analyticsTools } from '../../tools/analytics/tools.ts';
-import { catalog } from '../../tools/catalog.ts';
-import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
-import { principalOf, testFacts } from '../support/registry.ts';
 import { startBenchPostgres } from './analytics-postgres.ts';
 import { events, FUNNEL, NOW, subscriptions, users, visits, websites } from './analytics-rows.ts';
+import { callerOn, timed as timedAlone } from './timing.ts';
 
 /**
  * What each metric costs over a year by day in another time zone, over 10,000 and 1,000,000 visits (BENCH_VISITS=10000000 for more, which
@@ -41,16 +39,13 @@ delay.enable();
 /** For how long processors worked for the server of the store, where it has one. */
 let serverMs = () => 0;
 
-/** How long the work took, how much of it processors worked, and the longest stretch for which it held the event loop. */
+/** The same, with the longest stretch for which the work held the event loop. */
 async function timed<Result>(work: () => Promise<Result>) {
   await new Promise((resolve) => setTimeout(resolve, 20));
   delay.reset();
-  const [started, used, served] = [performance.now(), process.cpuUsage(), serverMs()];
-  const result = await work();
-  const ms = performance.now() - started;
-  const { user, system } = process.cpuUsage(used);
+  const took = await timedAlone(work, () => serverMs());
   await new Promise((resolve) => setTimeout(resolve, 5));
-  return { result, ms, cpuMs: (user + system) / 1000 + serverMs() - served, stall: delay.max / 1e6 };
+  return { ...took, stall: delay.max / 1e6 };
 }
 
 /** The middle one of several times: work this short differs more from one time to the next than between metrics. */
@@ -130,23 +125,6 @@ async function fillElsewhere(folder: string, count: number): Promise<void> {
   assert.equal(code, 0);
 }
 
-function deskOn(store: Store) {
-  let now = NOW;
-  const server = testFacts(store, { catalog, now: () => new Date(now) });
-  const registry = createRegistry({ store, server, onFailure: (cause) => console.error(cause) });
-  const principal = principalOf({ type: 'api-key', id: 'key_bench', scopes: ['admin'] });
-  return {
-    /** From now on no kept answer is given again. */
-    later() {
-      now += 60_000;
-    },
-    async ask(tool: string, input: object) {
-      const answer = await registry.call({ principal, tool, input, door: 'mcp', requestId: 'bench' });
-      assert.ok(answer.ok, JSON.stringify(answer));
-    },
-  };
-}
-
 const PASS = {
   name: 'one pass',
   sql: 'select count(distinct visitor) as visitors, count(*) as visits from visits where at_ms >= $1 and at_ms < $2',
@@ -185,7 +163,8 @@ async function measure(count: number): Promise<void> {
   const store = opening.result;
   const first = await timed(() => store.rows.ready());
   console.log(`Start ${round(opening.ms)} ms, rows open in the background after ${round(first.ms)} ms.`);
-  const { ask, later } = deskOn(store);
+  let now = NOW;
+  const ask = callerOn(store, () => new Date(now));
   const analytics = {
     features: { export: ['export'], sites: FUNNEL.slice(1, 3) },
     funnel: FUNNEL,
@@ -202,7 +181,7 @@ async function measure(count: number): Promise<void> {
     const question = 'interval' in input.shape ? { ...range, interval } : range;
     const asked = await timed(() => ask(name, question));
     const kept = await usual(() => ask(name, question));
-    later();
+    now += 60_000; // no kept answer is given again
     const again = await timed(() => ask(name, question));
     const imported = await timed(() => importRows(store, 'visits', visits(1000, USERS, 1000 + place)));
     const after = await timed(() => ask(name, question));

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import autocannon from 'autocannon';
+import { quantile } from './timing.ts';
 
 /**
  * How long one caller waits for short answers while eight others send heavy bodies without a pause: far more members than are accepted, just
@@ -63,7 +64,7 @@ for (const scenario of scenarios) {
     beside.push(await p99());
     await stop();
   }
-  const [without, among] = [median(alone), median(beside)];
+  const [without, among] = [quantile(alone), quantile(beside)];
   const ratio = Math.round((among / without) * 100) / 100;
   console.log(JSON.stringify({ scenario: scenario.name, 'alone p99 ms': without, 'p99 ms': among, ratio }));
 }
@@ -102,10 +103,6 @@ async function refusedKey(): Promise<string> {
   const answer = await fetch(`${baseUrl}/api/v1/mcp`, { method: 'POST', headers, body });
   const { result } = (await answer.json()) as { result: { structuredContent: { secret: string } } }; // as the tool declares it
   return result.structuredContent.secret;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
 }
 
 function start(file: string, ...args: string[]): ChildProcess {

@@ -3,6 +3,8 @@ import type { Browser, Page } from 'playwright-core';
 import { startProcess } from '../support/child.ts';
 import { openBrowser } from '../support/chromium.ts';
 import { openDashboard } from '../support/dashboard.ts';
+import { pluck } from '../support/pluck.ts';
+import { quantile } from './timing.ts';
 
 /**
  * How soon Home is usable: from the start of the navigation until its numbers, its chart and what happened are painted, in a browser that
@@ -67,10 +69,6 @@ async function slowDown(page: Page, rate: number): Promise<void> {
   await session.send('Emulation.setCPUThrottlingRate', { rate });
 }
 
-function median(values: readonly number[]): number {
-  return Math.round([...values].sort((one, other) => one - other)[values.length >> 1] ?? 0);
-}
-
 const demo = await startProcess('', { LOG_LEVEL: 'warn' }, 'facade/commands/demo.ts');
 const server = { baseUrl: demo.baseUrl, adminKey: /^ {2}(ak_\w+)$/m.exec(demo.stdout)?.[1] ?? '' };
 const browser = await openBrowser();
@@ -79,7 +77,7 @@ for (const slower of SLOWER) {
   await visit(browser, slower); // the server has answered these calls before, as that of a workspace in use
   const visits: Visit[] = [];
   for (let run = 0; run < RUNS; run += 1) visits.push(await visit(browser, slower));
-  const of = (name: keyof Visit) => median(visits.map((each) => each[name]));
+  const of = (name: keyof Visit) => Math.round(quantile(pluck(visits, name)));
   figures.push({
     'times slower': slower,
     'page ms': of('page'),

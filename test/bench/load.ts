@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import autocannon from 'autocannon';
+import { pluck } from '../support/pluck.ts';
 import { headersFor, type Scenario } from './scenarios.ts';
 import { cpuTime, type Measurable, tell } from './servers.ts';
+import { quantile } from './timing.ts';
 
 export const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 export const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
@@ -82,16 +84,8 @@ export async function load(server: Measurable, scenario: Scenario, seconds: numb
 
 /** The median of each. */
 export function middle(results: readonly Measured[]): Measured {
-  const of = (member: keyof Measured) =>
-    quantile(
-      results.map((result) => result[member]),
-      0.5,
-    );
+  const of = (member: keyof Measured) => quantile(pluck(results, member));
   return { rate: of('rate'), p50: of('p50'), cpu: of('cpu') };
-}
-
-function quantile(values: readonly number[], part: number): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length * part)] ?? 0;
 }
 
 /** Latencies in milliseconds of one request after the other on one connection. */
@@ -116,7 +110,7 @@ export async function oneByOne(
     theirs.push(pair[1]);
   }
   agent.destroy();
-  const latencies = (values: readonly number[]) => ({ p50: quantile(values, 0.5), p99: quantile(values, 0.99) });
+  const latencies = (values: readonly number[]) => ({ p50: quantile(values), p99: quantile(values, 0.99) });
   return { ours: latencies(ours), theirs: latencies(theirs) };
 }
 

@@ -1,11 +1,8 @@
-import assert from 'node:assert/strict';
 import { AuditPartitions } from '../../store/postgres/audit/partitions.ts';
 import { Database } from '../../store/postgres/database.ts';
-import { catalog } from '../../tools/catalog.ts';
-import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
-import { principalOf, testFacts } from '../support/registry.ts';
 import { startBenchPostgres } from './analytics-postgres.ts';
+import { callerOn, timed } from './timing.ts';
 
 /**
  * Lists, reads, searches and counts of threads and messages in PostgreSQL, at 1,000 threads of 10,000 messages and at 1,000,000 of 10,000,000,
@@ -100,13 +97,7 @@ async function measure(messages: number) {
   const store = await server.open();
   await prepareSettings(store);
   const { common, rare } = await fill(messages);
-  const facts = testFacts(store, { catalog, now: () => new Date(NOW) });
-  const registry = createRegistry({ store, server: facts, onFailure: (cause) => console.error(cause) });
-  const principal = principalOf({ type: 'api-key', id: 'key_bench', scopes: ['admin'] });
-  const ask = async (tool: string, input: object) => {
-    const answer = await registry.call({ principal, tool, input, door: 'mcp', requestId: 'bench' });
-    assert.ok(answer.ok, `${tool}: ${JSON.stringify(answer)}`);
-  };
+  const ask = callerOn(store, () => new Date(NOW));
   const thread = `thr_${String(messages / 20).padStart(26, '0')}`;
   const questions: readonly (readonly [string, string, object])[] = [
     ['list', 'list_threads', {}],
@@ -126,16 +117,10 @@ async function measure(messages: number) {
       { by: 'tool', interval: 'hour', from: new Date(NOW - 40 * DAY_MS).toISOString() },
     ],
   ];
-  const found = new Map<string, { ms: number; cpu: number }>();
+  const found = new Map<string, { ms: number; cpuMs: number }>();
   for (const [what, tool, input] of questions) {
-    const each: { ms: number; cpu: number }[] = [];
-    for (let time = 0; time < TIMES; time += 1) {
-      const [started, used, served] = [performance.now(), process.cpuUsage(), server.processorMs()];
-      await ask(tool, input);
-      const { user, system } = process.cpuUsage(used);
-      const ms = performance.now() - started;
-      each.push({ ms, cpu: (user + system) / 1000 + server.processorMs() - served });
-    }
+    const each: { ms: number; cpuMs: number }[] = [];
+    for (let time = 0; time < TIMES; time += 1) each.push(await timed(() => ask(tool, input), server.processorMs));
     const middle = each.sort((a, b) => a.ms - b.ms)[TIMES >> 1];
     if (middle) found.set(what, middle);
     console.log(`${messages} messages, ${what}: ${found.get(what)?.ms.toFixed(1)} ms`);
@@ -154,7 +139,7 @@ console.table(
       Object.fromEntries(
         all.flatMap((found, at) => [
           [`${SIZES[at]}: ms`, Number(found.get(what)?.ms.toFixed(1))],
-          [`${SIZES[at]}: of processors`, Math.round(found.get(what)?.cpu ?? 0)],
+          [`${SIZES[at]}: of processors`, Math.round(found.get(what)?.cpuMs ?? 0)],
         ]),
       ),
     ]),

@@ -27,7 +27,7 @@ const environment = JSON.stringify({
 });
 const first = await start('subject', String(AGENTS), KEY, environment);
 const second = await start('subject', '0', KEY, environment);
-const express = await start('baseline-postgres', server.url);
+const express = await start('baseline', server.url);
 await server.settle();
 const scenario: Scenario = { name: 'by id', connections: 64, method: 'GET', path: `/api/v1/agents/${first.id}` };
 

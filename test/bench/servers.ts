@@ -21,10 +21,7 @@ process.once('exit', () => rmSync(programs, { recursive: true, force: true }));
 
 /** Bundles the servers as `npm start` bundles the product. */
 export function prepare(): Promise<void> {
-  return bundle(
-    ['subject', 'baseline', 'baseline-postgres'].map((name) => `test/bench/${name}.ts`),
-    programs,
-  );
+  return bundle(['test/bench/subject.ts', 'test/bench/baseline.ts'], programs);
 }
 
 export async function start(

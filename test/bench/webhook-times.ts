@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { mustCall } from '../support/calls.ts';
 import { startTestServer } from '../support/server.ts';
 import { generic, github, type Sender, standard, triggerFor } from '../support/webhook-senders.ts';
+import { quantile } from './timing.ts';
 
 /**
  * Whether the time of a refusal tells which flows there are: the ratio of the medians of an unknown flow and of a bad signature, measured in
@@ -31,10 +32,6 @@ function refused(flowId: string, { headers, body }: { headers: Readonly<Record<s
   });
 }
 
-function middle(times: number[]): number {
-  return times.sort((one, other) => one - other)[Math.floor(times.length / 2)] ?? Number.NaN;
-}
-
 async function compare(sender: Sender, size: number, times: number) {
   const { id } = await ask('create_flow', { name: 'x', trigger: triggerFor(sender), steps });
   const unknown = `${id.slice(0, -6)}zzzzzz`;
@@ -46,7 +43,7 @@ async function compare(sender: Sender, size: number, times: number) {
     const order = (['unknown', 'known', 'again'] as const).map((_, at, all) => all[(at + time) % 3] ?? 'known');
     for (const which of order) taken[which].push(await refused(which === 'unknown' ? unknown : id, forged));
   }
-  const [none, known, again] = [middle(taken.unknown), middle(taken.known), middle(taken.again)];
+  const [none, known, again] = [quantile(taken.unknown), quantile(taken.known), quantile(taken.again)];
   const figure = (value: number) => Number(value.toFixed(3));
   return {
     ...{
