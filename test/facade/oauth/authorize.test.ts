@@ -228,41 +228,6 @@ describe('the answer of the person', () => {
     assert.match(to.searchParams.get('code') ?? '', /^[\w-]{43,}$/);
   });
 
-  it('may be no', async () => {
-    const to = await (await other()).allowed({}, { decision: 'deny' });
-    assert.equal(to.searchParams.get('error'), 'access_denied');
-    assert.equal(to.searchParams.get('code'), null);
-    assert.equal(await patient.store.oauthStates.count({ where: { kind: 'Grant' } }), 1); // of the test before
-  });
-
-  it('counts once, in the browser that was asked, and from our own page', async () => {
-    const asking = await other();
-    const browser = await signedIn(patient);
-    await browser.open(asking.authorizeUrl());
-    const { url } = browser.page;
-    const stranger = await signedIn(patient);
-    assert.equal((await stranger.open(url.href)).status, 404);
-    const crossSite = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' };
-    const form = new URLSearchParams({ decision: 'allow', give: 'read' });
-    assert.equal((await browser.post(url.href, form, crossSite)).status, 403);
-    assert.equal((await browser.post(url.href, form)).status, 403); // without the token of the form
-    await browser.open(url.href);
-    await decided(browser, { decision: 'allow', give: 'read' });
-    assert.equal((await browser.open(url.href)).status, 404);
-  });
-
-  it('cannot be had in a frame, and may send the browser to the client', async () => {
-    const browser = await signedIn(patient);
-    const page = await browser.open((await other()).authorizeUrl());
-    const policy = page.headers.get('content-security-policy') ?? '';
-    assert.match(policy, /frame-ancestors 'none'/);
-    assert.match(policy, new RegExp(`form-action 'self' ${new URL(CALLBACK).origin};`));
-    assert.equal(page.headers.get('x-frame-options'), 'DENY');
-    const cursor = await OAuthClient.registered(patient, { redirect_uris: ['cursor://app/callback'] });
-    const custom = await browser.open(cursor.authorizeUrl({ redirect_uri: 'cursor://app/callback' }));
-    assert.match(custom.headers.get('content-security-policy') ?? '', /form-action 'self' cursor:;/);
-  });
-
   it('waits in several tabs at a time', async () => {
     const [one, two] = [await other(), await other()];
     const browser = await signedIn(patient);

@@ -314,18 +314,21 @@ describe('the consent page', () => {
     const browser = browserOfAdmin();
     await browser.open(client.authorizeUrl());
     const left = await decided(browser, { decision: 'deny' });
-    assert.deepEqual([left.searchParams.get('error'), left.searchParams.get('state')], ['access_denied', 'its-state']);
+    const said = ['error', 'state', 'code'].map((name) => left.searchParams.get(name));
+    assert.deepEqual(said, ['access_denied', 'its-state', null]);
+    const of = { where: { clientId: client.clientId } };
+    assert.equal(await server.store.connectedApps.count(of), 0);
     await server.store.audit.flush();
     const [entry] = (await admin('list_audit_entries', { tool: 'authorize_app', limit: 1 })).data;
     assert.deepEqual([entry.arguments.decision, entry.principal.type, entry.outcome], ['deny', 'session', 'ok']);
   });
 
-  it('takes no form of another site, of another browser, or without its mark', async () => {
+  it('takes no form of another site, of another browser, or without its mark, and its own once', async () => {
     const client = await OAuthClient.registered(server);
     const browser = browserOfAdmin();
     const { url, text } = await browser.open(client.authorizeUrl());
     const refusals = [
-      await browser.send({ decision: 'allow' }, { 'Sec-Fetch-Site': 'cross-site' }),
+      await browser.send({ decision: 'allow' }, { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }),
       await browser.post(url.href, new URLSearchParams({ decision: 'allow', give: 'read' })),
     ];
     assert.deepEqual(pluck(refusals, 'status'), [403, 403]);
@@ -334,7 +337,12 @@ describe('the consent page', () => {
     await other.open(`${server.baseUrl}/sign-in`);
     assert.equal((await other.post(url.href, new URLSearchParams({ form, decision: 'allow' }))).status, 403);
     assert.equal((await other.open(url.href)).status, 404, 'another browser has not asked');
-    assert.deepEqual((await admin('list_connected_apps', { limit: 1 })).data.length <= 1, true);
+    const of = { where: { clientId: client.clientId } };
+    assert.equal(await server.store.connectedApps.count(of), 0);
+    await browser.open(url.href);
+    await decided(browser, { decision: 'allow' });
+    assert.equal(await server.store.connectedApps.count(of), 1);
+    assert.equal((await browser.open(url.href)).status, 404, 'it is answered');
   });
 });
 
