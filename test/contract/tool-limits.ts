@@ -25,6 +25,7 @@ import * as scan from '../../tools/databases/scan-limit.ts';
 import * as values from '../../tools/databases/values.ts';
 import * as definition from '../../tools/flows/definition-texts.ts';
 import * as templates from '../../tools/flows/expressions.ts';
+import * as bounded from '../../tools/flows/expressions.ts';
 import * as deliveries from '../../tools/flows/inbound/deliveries.ts';
 import * as schemes from '../../tools/flows/inbound/schemes.ts';
 import * as render from '../../tools/flows/render.ts';
@@ -35,7 +36,6 @@ import * as triggers from '../../tools/flows/run/triggers.ts';
 import * as queue from '../../tools/flows/run-queue.ts';
 import * as flowRuns from '../../tools/flows/runs.ts';
 import * as filling from '../../tools/flows/template-evaluator.ts';
-import * as bounded from '../../tools/flows/time-limit.ts';
 import * as links from '../../tools/integrations/accounts/links.ts';
 import * as integrations from '../../tools/integrations/target.ts';
 import * as connection from '../../tools/integrations/upstream/connection.ts';
@@ -59,8 +59,8 @@ import * as alerts from '../../tools/webhooks/alerts.ts';
 import * as pace from '../../tools/webhooks/attempt.ts';
 import * as engine from '../../tools/webhooks/engine.ts';
 import * as mails from '../../tools/webhooks/mails.ts';
+import * as upkeep from '../../tools/webhooks/outbox.ts';
 import * as sending from '../../tools/webhooks/sender.ts';
-import * as upkeep from '../../tools/webhooks/trim-deliveries.ts';
 import { bytes, count, inputOf, type Limits, most, time } from './limit-text.ts';
 
 /** By heading, the limits of records, agents, flows and the other groups of tools. */

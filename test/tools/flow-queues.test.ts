@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { FlowRunRecord } from '../../resources/flow-run.ts';
-import { startRecovery } from '../../tools/flows/run/recovery.ts';
+import { startRecovery } from '../../tools/flows/run/claim-run.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { dataFolder, openStoreIn, removeFolder } from '../support/store.ts';
 import { until } from '../support/until.ts';

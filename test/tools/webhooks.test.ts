@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { Webhook as Verifier } from 'standardwebhooks';
-import { trimWaiting } from '../../tools/webhooks/trim-deliveries.ts';
+import { trimWaiting } from '../../tools/webhooks/outbox.ts';
 import { pluck } from '../support/pluck.ts';
 import { until } from '../support/until.ts';
 import { type Received, startReceiver, WebhookWorld } from '../support/webhook-world.ts';

@@ -1,5 +1,4 @@
-import { type Parsed, parseCondition, parseTemplate } from './expressions.ts';
-import { TimeLimitExceeded, withTimeLimit } from './time-limit.ts';
+import { type Parsed, parseCondition, parseTemplate, TimeLimitExceeded, withTimeLimit } from './expressions.ts';
 
 export interface Texts {
   readonly templates: readonly string[];

@@ -1,5 +1,4 @@
-import { conditions, isTemplate, templates } from './expressions.ts';
-import { TimeLimitExceeded, withTimeLimit } from './time-limit.ts';
+import { conditions, isTemplate, TimeLimitExceeded, templates, withTimeLimit } from './expressions.ts';
 
 /** What templates and conditions see: the input of the run, and the output of each earlier step, null where the step has none. */
 export interface TemplateScope {

@@ -1,9 +1,12 @@
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
-import type { NewRecord, RecordChange, Store, Transaction } from '../../store/port.ts';
+import type { NewRecord, Position, Readers, RecordChange, Store, Transaction } from '../../store/port.ts';
 import type { RecordKind } from '../core/kind.ts';
 import { EnabledRecords } from '../core/registry/enabled-records.ts';
+import { allOf } from '../core/registry/paging.ts';
 import { eventOf, type RecordEvent } from '../flows/event-types.ts';
 import { alertDelivery, alertOf } from './alerts.ts';
+import { isDue } from './attempt.ts';
+import { OWN_EVENTS } from './delivery-refusal.ts';
 
 interface OutboxParts {
   readonly store: Store;
@@ -112,4 +115,122 @@ function factsOf(record: RecordEvent['record'], names: readonly string[]): NonNu
     ...(typeof threadId === 'string' && { threadId }),
     ...(typeof createdBy === 'string' && { createdBy }),
   };
+}
+
+const PAGE = 200;
+
+/** Events of one record that wait, in the order in which they happened. */
+export type Lane = readonly WebhookDeliveryRecord[];
+
+interface LanesInput {
+  readonly now: Date;
+  /** Looks no further when so many are found. */
+  readonly enough: number;
+  readonly without: ReadonlySet<string>;
+}
+
+/** Lanes whose first event is due, by record, the longest due first. */
+export async function dueLanes(
+  { webhookDeliveries }: Pick<Readers, 'webhookDeliveries'>,
+  webhookId: string,
+  { now, enough, without }: LanesInput,
+): Promise<(readonly [record: string, lane: Lane])[]> {
+  const lanes = new Map<string, WebhookDeliveryRecord[]>();
+  let due: (readonly [string, Lane])[];
+  let after: Position | undefined;
+  do {
+    const where = { webhookId, status: 'waiting' } as const;
+    const page = await webhookDeliveries.find({ where, order: 'oldest', limit: PAGE, after });
+    for (const delivery of page.records) {
+      const { id } = delivery.event;
+      if (!without.has(id)) lanes.set(id, [...(lanes.get(id) ?? []), delivery]);
+    }
+    const sorted = [...lanes].map(([record, lane]) => [record, lane.toSorted(compare)] as const);
+    due = sorted.filter(([, [first]]) => first && isDue(first, now));
+    after = page.next ?? undefined;
+  } while (after && due.length < enough);
+  return due.toSorted(([, [one]], [, [other]]) => instantOf(one?.nextAt) - instantOf(other?.nextAt)).slice(0, enough);
+}
+
+function instantOf(at: string | undefined): number {
+  return at === undefined ? 0 : Date.parse(at);
+}
+
+/** By revision, because clocks of processes differ. A deletion has the revision of the state that it ended, and comes after it. */
+function compare(one: WebhookDeliveryRecord, other: WebhookDeliveryRecord): number {
+  const revision = (one.event.revision ?? 0) - (other.event.revision ?? 0);
+  const deleted = Number(isDeletion(one)) - Number(isDeletion(other));
+  return revision || deleted || (one.id < other.id ? -1 : 1);
+}
+
+function isDeletion({ event }: WebhookDeliveryRecord): boolean {
+  return event.type.endsWith('.deleted');
+}
+
+/** So many events wait for one webhook at most. Further ones are left out until fewer wait than `ROOM`. */
+export const MOST_WAITING = 10_000;
+export const ROOM = 9000;
+/** Deliveries that ended are kept for this long, and so many of each webhook. */
+export const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
+export const MOST_KEPT = 2000;
+const BATCH = 200;
+const ENDED = ['delivered', 'failed', 'withheld'] as const;
+
+/** Has events left out where too many wait, and tells the receiver when that is over. */
+export async function trimWaiting(store: Store, { id }: WebhookRecord, waiting: number, now: Date): Promise<void> {
+  const webhook = await store.webhooks.get(id);
+  const since = webhook?.leavesOutSince;
+  const begins = since === undefined && waiting >= MOST_WAITING;
+  const ends = since !== undefined && waiting < ROOM;
+  if (!begins && !ends) return;
+  const at = now.toISOString();
+  await store.transaction(async (tx) => {
+    if ((await tx.webhooks.get(id))?.leavesOutSince !== since) return;
+    await tx.webhooks.update(id, { leavesOutSince: begins ? at : null });
+    if (!ends) return;
+    const event = { type: OWN_EVENTS.gap, id, at: since };
+    await tx.webhookDeliveries.insert({ webhookId: id, event, status: 'waiting', attempts: 0, nextAt: at });
+  });
+}
+
+export async function deleteOldDeliveries(store: Store, now: Date): Promise<void> {
+  const before = new Date(now.getTime() - KEPT_MS).toISOString();
+  const webhooks = await allOf(store.webhooks, {});
+  for (const { id, enabled } of webhooks) {
+    const status = enabled ? ENDED : undefined; // events of a disabled webhook do not wait forever
+    await deleteAll(store, (limit) =>
+      oldest(store, { where: { webhookId: id, ...(status && { status }) }, to: before, limit }),
+    );
+    const where = { webhookId: id, status: ENDED };
+    const excess = async () => (await store.webhookDeliveries.count({ where })) - MOST_KEPT;
+    for (let over = await excess(); over > 0; over = await excess()) {
+      await deleteThese(store, await oldest(store, { where, limit: Math.min(over, BATCH) }));
+    }
+  }
+  const known = new Set(webhooks.map(({ id }) => id));
+  const first = await oldest(store, { limit: BATCH });
+  await deleteThese(
+    store,
+    first.filter(({ webhookId }) => !known.has(webhookId)),
+  );
+}
+
+type Query = Omit<Parameters<Readers['webhookDeliveries']['find']>[0], 'order'>;
+
+async function oldest({ webhookDeliveries }: Pick<Readers, 'webhookDeliveries'>, query: Query) {
+  return (await webhookDeliveries.find({ ...query, order: 'oldest' })).records;
+}
+
+async function deleteAll(
+  store: Store,
+  next: (limit: number) => Promise<readonly WebhookDeliveryRecord[]>,
+): Promise<void> {
+  for (let found = await next(BATCH); found.length > 0; found = await next(BATCH)) await deleteThese(store, found);
+}
+
+async function deleteThese(store: Store, deliveries: readonly WebhookDeliveryRecord[]): Promise<void> {
+  if (deliveries.length === 0) return;
+  await store.transaction(async (tx) => {
+    for (const { id } of deliveries) if (await tx.webhookDeliveries.get(id)) await tx.webhookDeliveries.delete(id);
+  });
 }

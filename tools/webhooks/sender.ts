@@ -8,8 +8,8 @@ import { readSettings } from '../settings/settings.ts';
 import { raiseAlert } from './alerts.ts';
 import { type Attempt, afterAttempt, afterFailure, isDue, isPaused, post } from './attempt.ts';
 import { deliveryRefusal } from './delivery-refusal.ts';
-import { dueLanes, type Lane } from './lanes.ts';
 import { isMailDue, mailOf, type SendMail } from './mails.ts';
+import { dueLanes, type Lane } from './outbox.ts';
 import { signingSecrets } from './secrets.ts';
 
 /** Events of different records that are sent at once to one webhook. */

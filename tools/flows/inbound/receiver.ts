@@ -11,8 +11,7 @@ import { looksLikeId } from '../../core/registry/record-names.ts';
 import type { Registry } from '../../core/registry/registry.ts';
 import { createSecretBox, type SecretBox, SecretsError } from '../../core/sealing/secrets.ts';
 import { flowSecretContext, keyOf, signatureOf } from '../webhook-secret.ts';
-import { findRepeated } from './deliveries.ts';
-import { countRepeats, DeliveryLog } from './delivery-log.ts';
+import { countRepeats, DeliveryLog, findRepeated } from './deliveries.ts';
 import {
   challengeIn,
   contentOf,

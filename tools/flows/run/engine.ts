@@ -2,11 +2,11 @@ import type { JobTable } from '../../../store/jobs-port.ts';
 import type { PeriodicTask } from '../../../store/periodic-task.ts';
 import type { Store } from '../../../store/port.ts';
 import type { Registry } from '../../core/registry/registry.ts';
+import type { Awaited } from './await-run.ts';
+import { startRecovery } from './claim-run.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { startRecovery } from './recovery.ts';
 import { FlowRunner } from './runner.ts';
 import { FlowTriggers } from './triggers.ts';
-import type { Awaited } from './wait-graph.ts';
 
 interface Flows {
   wake(flowId: string): void;

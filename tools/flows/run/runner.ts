@@ -4,14 +4,12 @@ import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import { backoffMs } from '../../../store/backoff.ts';
 import type { JobTable } from '../../../store/jobs-port.ts';
 import { nextQueued } from '../run-queue.ts';
-import { type ClaimedRun, claimNext, claimRun, orphanedRun, RunLost } from './claim-run.ts';
+import { type Awaited, enterWait, leaveWait, RunCompletion } from './await-run.ts';
+import { type ClaimedRun, claimNext, claimRun, forEachRun, orphanedRun, RunLost } from './claim-run.ts';
 import { Backoff, pause } from './clock.ts';
 import { type ExecutionDeps, FlowExecution } from './execution.ts';
 import { finishObserved } from './observed-run.ts';
-import { forEachRun } from './recovery.ts';
-import { RunCompletion } from './run-completion.ts';
 import { RunSlot, RunSlots } from './run-slots.ts';
-import { type Awaited, enterWait, leaveWait } from './wait-graph.ts';
 
 const LEAVE_MS = 8_000;
 /** How often the runs of this process are looked up for a wish to end them, which another process may have stored. */

@@ -4,8 +4,8 @@ import { ToolError } from '../../core/errors.ts';
 import { AccountRequired } from '../accounts/account-tokens.ts';
 import type { Connection, ConnectOptions } from './connection.ts';
 import type { ListedTools } from './list-tools.ts';
-import { OAuthRequired } from './oauth.ts';
 import type { Scrubber } from './text.ts';
+import { OAuthRequired } from './transport.ts';
 
 /** The account of the connection that all callers share. Other accounts are named by the ids of their people. */
 export const SHARED = 'shared';

@@ -18,30 +18,17 @@ interface Failure {
 
 export function failureOf(error: unknown, prefix: string, scrubber: Scrubber): Failure {
   if (error instanceof ProtocolError && error.code !== FAULT_CODES.broken) return refusalOf(error, prefix, scrubber);
-  if (error instanceof SdkError && error.code === SdkErrorCode.UnsupportedResultType) {
-    return {
-      code: 'conflict',
-      message: cannotAsk(prefix).message,
-    };
+  const code = error instanceof SdkError ? error.code : undefined;
+  if (code === SdkErrorCode.UnsupportedResultType) return { code: 'conflict', message: cannotAsk(prefix).message };
+  if (code === SdkErrorCode.InvalidResult) {
+    const message = `The integration ${prefix} answered with something other than a tool result.`;
+    return { code: 'unavailable', message };
   }
-  if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
-    return {
-      code: 'unavailable',
-      doubt: true,
-      message: `The integration ${prefix} did not answer in time, and may have done the work all the same; look before you try again.`,
-    };
-  }
-  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult) {
-    return {
-      code: 'unavailable',
-      message: `The integration ${prefix} answered with something other than a tool result.`,
-    };
-  }
-  return {
-    code: 'unavailable',
-    doubt: true,
-    message: `The connection to the integration ${prefix} broke during the call, which may have been carried out; look before you try again.`,
-  };
+  const what =
+    code === SdkErrorCode.RequestTimeout
+      ? `The integration ${prefix} did not answer in time, and may have done the work all the same`
+      : `The connection to the integration ${prefix} broke during the call, which may have been carried out`;
+  return { code: 'unavailable', doubt: true, message: `${what}; look before you try again.` };
 }
 
 function refusalOf({ code, message }: ProtocolError, prefix: string, scrubber: Scrubber): Failure {

@@ -2,13 +2,12 @@ import { z } from 'zod';
 import type { IntegrationRecord, PromptDefinition, ResourceDefinition } from '../../../resources/integration.ts';
 import { GUEST_SCOPES } from '../../core/access/scopes.ts';
 import { ToolError } from '../../core/errors.ts';
-import type { CatalogEntry } from '../../core/registry/catalog-index.ts';
 import { defineTool, READS, type Tool } from '../../core/registry/define-tool.ts';
 import { LISTS } from './connection.ts';
 import type { UpstreamConnection } from './connection-pool.ts';
 import { LISTED, shownResource } from './extras.ts';
 import { type Asking, questionsIn } from './failure.ts';
-import type { CallOptions } from './offered-tools.ts';
+import type { CallOptions, Offer } from './offered-tools.ts';
 import { grantOf, labelOf } from './tool-definitions.ts';
 
 /** Runs the work for a call of the tool, over the connection that its caller uses. */
@@ -29,39 +28,21 @@ const LIST_MS = 5000;
 const LARGEST_PAGE = 1000;
 
 /** The approved prompts and resources of an integration, each as an entry of the catalog that is not a tool to callers. */
-export class GuestExtras {
-  readonly #run: RunCall;
-  readonly #made = new Map<string, { readonly hash: string; readonly entry: CatalogEntry }>();
-
-  constructor(run: RunCall) {
-    this.#run = run;
-  }
-
-  entries(integration: Integration): CatalogEntry[] {
-    const group = `Integrations/${labelOf(integration)}`;
-    const { approvedPrompts = [], approvedResources = [] } = integration;
-    const wanted = approvedPrompts.map((prompt) => ({
-      key: `prompt ${prompt.name} ${prefixOf(integration)}`,
-      hash: `${prompt.hash} ${group}`,
-      make: () => promptTool(integration, prompt, this.#run),
-    }));
-    if (approvedResources.length > 0) {
-      const hash = `${approvedResources.map((each) => each.hash).join()} ${group}`;
-      wanted.push({ key: 'list', hash, make: () => listTool(integration, this.#run) });
-      wanted.push({ key: 'read', hash, make: () => readTool(integration, this.#run) });
-    }
-    const kept = wanted.map(({ key, hash, make }) => {
-      const known = this.#made.get(key);
-      return [key, known?.hash === hash ? known : { hash, entry: { group, tool: make() } }] as const;
-    });
-    this.#made.clear();
-    for (const [key, made] of kept) this.#made.set(key, made);
-    return kept.map(([, { entry }]) => entry);
-  }
-
-  clear(): void {
-    this.#made.clear();
-  }
+export function extraOffers(integration: Integration, run: RunCall): Offer[] {
+  const label = labelOf(integration);
+  const { approvedPrompts = [], approvedResources = [] } = integration;
+  const prompts = approvedPrompts.map((prompt) => ({
+    key: `prompt ${prompt.name}`,
+    hash: `${prompt.hash} ${label}`,
+    make: () => promptTool(integration, prompt, run),
+  }));
+  if (approvedResources.length === 0) return prompts;
+  const hash = `${approvedResources.map((each) => each.hash).join()} ${label}`;
+  return [
+    ...prompts,
+    { key: 'list', hash, make: () => listTool(integration, run) },
+    { key: 'read', hash, make: () => readTool(integration, run) },
+  ];
 }
 
 /** The part of names and addresses here that says which integration they are of. */

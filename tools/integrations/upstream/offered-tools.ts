@@ -17,51 +17,57 @@ import { inputCheck } from './validate-input.ts';
 /** Says which other holder has a tool name, in words for messages. Undefined if the name is free. */
 export type NameHolder = (tool: string) => string | undefined;
 
-interface OfferedTool {
-  readonly definition: ToolDefinition;
-  readonly readOnly: boolean;
-  readonly entry: CatalogEntry;
+/** Something to offer. It is made anew when its hash is another one. */
+export interface Offer {
+  readonly key: string;
+  readonly hash: string;
+  make(): Tool;
+}
+
+/** The catalog entries of an integration. What has not changed keeps its tool, and in the same group its entry. */
+export class OfferedEntries {
+  #made: ReadonlyMap<string, { readonly hash: string; readonly entry: CatalogEntry }> = new Map();
+
+  toolOf(definition: Pick<ToolDefinition, 'name' | 'hash'>): Tool | undefined {
+    return this.#made.get(keyOf(definition))?.entry.tool;
+  }
+
+  update(group: string, offers: readonly Offer[]): CatalogEntry[] {
+    const made = offers.map(({ key, hash, make }) => {
+      const known = this.#made.get(key);
+      if (known?.hash !== hash) return [key, { hash, entry: { group, tool: make() } }] as const;
+      return [key, known.entry.group === group ? known : { hash, entry: { ...known.entry, group } }] as const;
+    });
+    this.#made = new Map(made);
+    return made.map(([, { entry }]) => entry);
+  }
+}
+
+function keyOf({ name, hash }: Pick<ToolDefinition, 'name' | 'hash'>): string {
+  return `tool ${name} ${hash}`;
 }
 
 /** The approved tools that, as far as is known, have not changed since. While the server is away, they stay as they were. */
-export class OfferedTools {
-  readonly #call: Origin['call'];
-  #made: ReadonlyMap<string, OfferedTool> = new Map();
-
-  constructor(call: Origin['call']) {
-    this.#call = call;
-  }
-
-  get({ name, hash }: Pick<ToolDefinition, 'name' | 'hash'>): Tool | undefined {
-    const made = this.#made.get(name);
-    return made?.definition.hash === hash ? made.entry.tool : undefined;
-  }
-
-  /** The catalog entries. Tools that have not changed keep the same entry objects. */
-  entries(record: IntegrationRecord, listing: Listing | undefined, takenBy: NameHolder): CatalogEntry[] {
-    const { toolPrefix, readOnlyTools, approved } = record;
-    const listed = listing && hashesOf(listing);
-    const isReader = readerTest(readOnlyTools);
-    const offered = approved.filter(
+export function toolOffers(
+  integration: IntegrationRecord,
+  {
+    listing,
+    takenBy,
+    call,
+  }: { readonly listing: Listing | undefined; readonly takenBy: NameHolder; readonly call: Origin['call'] },
+): Offer[] {
+  const { toolPrefix, readOnlyTools, approved } = integration;
+  const listed = listing && hashesOf(listing);
+  const isReader = readerTest(readOnlyTools);
+  return approved
+    .filter(
       ({ name, hash }) => (!listed || listed.get(name) === hash) && takenBy(shownName(toolPrefix, name)) === undefined,
-    );
-    const group = `Integrations/${labelOf(record)}`;
-    const made = offered.map((definition): OfferedTool => {
+    )
+    .map((definition) => {
       const readOnly = isReader(definition.name);
-      const known = this.#made.get(definition.name);
-      if (!known || known.readOnly !== readOnly || known.definition.hash !== definition.hash) {
-        const tool = guestTool(definition, { integration: record, readOnly, call: this.#call });
-        return { definition, readOnly, entry: { group, tool } };
-      }
-      return known.entry.group === group ? known : { ...known, entry: { group, tool: known.entry.tool } };
+      const make = () => guestTool(definition, { integration, readOnly, call });
+      return { key: keyOf(definition), hash: String(readOnly), make };
     });
-    this.#made = new Map(made.map((each) => [each.definition.name, each]));
-    return made.map(({ entry }) => entry);
-  }
-
-  clear(): void {
-    this.#made = new Map();
-  }
 }
 
 /** Every tool that is approved or listed, each with its state. */

@@ -70,23 +70,8 @@ function readDefinition(raw: unknown, prefix: string, scrubber: Scrubber): ToolD
   const { name } = isSchemaObject(raw) ? raw : {};
   if (typeof name !== 'string') return { name: '', reason: 'it has no name' };
   const shown = scrubber.shown(name, LONGEST_NAME);
-  if (!/^[A-Za-z0-9_.-]+$/.test(name))
-    return { name: shown, reason: 'its name has characters that names may not have' };
-  if (shownName(prefix, name).length > LONGEST_NAME) {
-    return { name: shown, reason: `its name and the prefix have more than ${LONGEST_NAME} characters` };
-  }
-  if (prefix === '' && shownName(prefix, name).includes('__')) {
-    return {
-      name: shown,
-      reason: 'names with two underscores are those of integrations with a prefix; give this one a toolPrefix',
-    };
-  }
-  if (isSchemaObject(raw) && isSchemaObject(raw.execution) && raw.execution.taskSupport === 'required') {
-    return {
-      name: shown,
-      reason: 'it runs only as a task (execution.taskSupport: required), which is not supported here',
-    };
-  }
+  const reason = nameProblem(name, prefix) ?? (isTask(raw) ? ONLY_A_TASK : undefined);
+  if (reason !== undefined) return { name: shown, reason };
   try {
     const { title, description, inputSchema, outputSchema, annotations } = scrubber.json(raw) as JsonSchema; // scrubbing keeps the shape
     return {
@@ -101,6 +86,20 @@ function readDefinition(raw: unknown, prefix: string, scrubber: Scrubber): ToolD
     if (error instanceof RangeError) return { name: shown, reason: 'its definition nests too deep' };
     throw error;
   }
+}
+
+function nameProblem(name: string, prefix: string): string | undefined {
+  const here = shownName(prefix, name);
+  if (!/^[A-Za-z0-9_.-]+$/.test(name)) return 'its name has characters that names may not have';
+  if (here.length > LONGEST_NAME) return `its name and the prefix have more than ${LONGEST_NAME} characters`;
+  if (prefix !== '' || !here.includes('__')) return undefined;
+  return 'names with two underscores are those of integrations with a prefix; give this one a toolPrefix';
+}
+
+const ONLY_A_TASK = 'it runs only as a task (execution.taskSupport: required), which is not supported here';
+
+function isTask(raw: unknown): boolean {
+  return isSchemaObject(raw) && isSchemaObject(raw.execution) && raw.execution.taskSupport === 'required';
 }
 
 function rootSchema(raw: unknown): Record<string, unknown> {

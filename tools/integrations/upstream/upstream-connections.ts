@@ -8,10 +8,9 @@ import { Connection, type ConnectOptions } from './connection.ts';
 import { ConnectionPool, type OpenOptions, SHARED, type UpstreamConnection } from './connection-pool.ts';
 import { errorText, failureOf } from './failure.ts';
 import { type ListedTools, listTools } from './list-tools.ts';
-import { OAuthRequired } from './oauth.ts';
 import { Scrubber } from './text.ts';
 import { labelOf } from './tool-definitions.ts';
-import { ConnectionFailure, secretsOf, type Target } from './transport.ts';
+import { ConnectionFailure, OAuthRequired, secretsOf, type Target } from './transport.ts';
 
 export interface UpstreamConnectionsDeps
   extends Pick<ConnectOptions, 'privateAddresses' | 'watchdog' | 'client' | 'telemetry'> {

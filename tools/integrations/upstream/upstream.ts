@@ -13,14 +13,15 @@ import type { LiveCatalog } from '../../core/registry/live-catalog.ts';
 import type { Connection } from './connection.ts';
 import { type Extras, extraStates, NO_EXTRAS } from './extras.ts';
 import { pagesIn, questionsIn, toolError } from './failure.ts';
-import { GuestExtras, type RunCall } from './guest-extras.ts';
+import { extraOffers, type RunCall } from './guest-extras.ts';
 import { listedTool } from './list-tools.ts';
 import {
   type CallOptions,
   hashOfListing,
   type NameHolder,
-  OfferedTools,
+  OfferedEntries,
   type ToolContent,
+  toolOffers,
   toolStates,
 } from './offered-tools.ts';
 import type { Scrubber } from './text.ts';
@@ -46,8 +47,7 @@ export interface View {
 /** One integration while the server runs: its connection or those of each person, the tools it offers and its state. */
 export class Upstream {
   readonly #services: UpstreamServices;
-  readonly #offered = new OfferedTools((definition, input, options) => this.call(definition, input, options));
-  readonly #extras = new GuestExtras((tool, options, work) => this.#run(tool, options, work));
+  #offered = new OfferedEntries();
   #record: IntegrationRecord;
   readonly #calls = new CallsInFlight();
   readonly #lines: UpstreamConnections;
@@ -116,8 +116,7 @@ export class Upstream {
     }
     await this.stop();
     this.#record = record;
-    this.#offered.clear();
-    this.#extras.clear();
+    this.#offered = new OfferedEntries();
     this.start();
   }
 
@@ -143,11 +142,11 @@ export class Upstream {
   /** Calls the tool with this definition. `input` was checked against it. */
   async call(definition: ToolDefinition, input: object, options: CallOptions): Promise<ToolContent> {
     const { report, questions } = options;
-    const offered = this.#offered.get(definition);
+    const offered = this.#offered.toolOf(definition);
     if (!offered) throw this.#notOffered();
     return this.#run(offered, options, async ({ connection, listed, scrubber }, { signal, timeoutMs }) => {
       const tool = listedTool(listed, definition);
-      if (!tool || this.#offered.get(definition) !== offered) throw this.#notOffered();
+      if (!tool || this.#offered.toolOf(definition) !== offered) throw this.#notOffered();
       const onProgress = throttled((progress) => report(scrubber.progress(progress)));
       const asking = { label: this.#label, scrubber, questions };
       const result = await connection
@@ -208,9 +207,11 @@ export class Upstream {
     const { id } = this.#record;
     const takenBy = this.#services.takenBy(this.#record, false);
     const listing = this.#lines.listed?.listing;
-    const entries = this.#isRunning
-      ? [...this.#offered.entries(this.#record, listing, takenBy), ...this.#extras.entries(this.#record)]
+    const call = this.call.bind(this);
+    const offers = this.#isRunning
+      ? [...toolOffers(this.#record, { listing, takenBy, call }), ...extraOffers(this.#record, this.#run)]
       : [];
+    const entries = this.#offered.update(`Integrations/${this.#label}`, offers);
     this.#services.catalog.put(id, entries);
     const tools = new Set(entries.map(({ tool }) => tool));
     this.#calls.endUnless(
