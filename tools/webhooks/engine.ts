@@ -169,7 +169,7 @@ export class WebhookEngine implements Webhooks, Dependency {
   }
 }
 
-interface StoreAlarmParts {
+interface StoreAlarmDeps {
   readonly store: Store;
   /** Those that are enabled, as they were known last. */
   webhooks(): Iterable<WebhookRecord>;
@@ -185,19 +185,19 @@ const STORE = 'store';
 
 /** Tells that the store takes no writes. Each process sends it from what it knows, and stores the delivery when the store works again. */
 export class StoreAlarm {
-  readonly #parts: StoreAlarmParts;
+  readonly #deps: StoreAlarmDeps;
   #wasDown = false;
   readonly #told = new Map<string, ToldDelivery>();
   /** Webhooks whose owners could read the state of the store when it worked last. */
   #allowed: readonly WebhookRecord[] = [];
 
-  constructor(parts: StoreAlarmParts) {
-    this.#parts = parts;
+  constructor(deps: StoreAlarmDeps) {
+    this.#deps = deps;
   }
 
   /** Looks now. A store that refuses writes in two looks in a row is told of. */
   async look(): Promise<void> {
-    const isDown = !this.#parts.store.status().writable;
+    const isDown = !this.#deps.store.status().writable;
     if (isDown && this.#wasDown) for (const webhook of this.#allowed) await this.#tell(webhook);
     if (!isDown) {
       await this.#enter();
@@ -207,7 +207,7 @@ export class StoreAlarm {
   }
 
   async #whoMayHear(): Promise<WebhookRecord[]> {
-    const { webhooks, mayHear, now } = this.#parts;
+    const { webhooks, mayHear, now } = this.#deps;
     const allowed: WebhookRecord[] = [];
     for (const webhook of webhooks()) {
       if (!webhook.alerts.includes('store.not_writable')) continue;
@@ -217,7 +217,7 @@ export class StoreAlarm {
   }
 
   async #tell(webhook: WebhookRecord): Promise<void> {
-    const { attempt, now } = this.#parts;
+    const { attempt, now } = this.#deps;
     const told = this.#told.get(webhook.id) ?? toldOf(webhook, now());
     this.#told.set(webhook.id, told);
     if (told.deliveredAt !== undefined) return;
@@ -227,7 +227,7 @@ export class StoreAlarm {
 
   async #enter(): Promise<void> {
     if (this.#told.size === 0) return;
-    await this.#parts.store.transaction(async (tx) => {
+    await this.#deps.store.transaction(async (tx) => {
       for (const { id, webhookId, event, attempts, deliveredAt } of this.#told.values()) {
         if (!(await tx.webhooks.get(webhookId)) || (await tx.webhookDeliveries.get(id))) continue;
         const ended = deliveredAt !== undefined && { status: 'delivered' as const, deliveredAt };

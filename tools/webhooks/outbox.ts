@@ -8,7 +8,7 @@ import { alertDelivery, alertOf } from './alerts.ts';
 import { isDue } from './attempt.ts';
 import { OWN_EVENTS } from './delivery-refusal.ts';
 
-interface OutboxParts {
+interface OutboxDeps {
   readonly store: Store;
   readonly kinds: readonly RecordKind[];
   now(): Date;
@@ -17,22 +17,22 @@ interface OutboxParts {
 
 /** Writes events for waiting webhooks in the transaction of the change. While none waits, transactions are as they are without it. */
 export class Outbox {
-  readonly #parts: OutboxParts;
+  readonly #deps: OutboxDeps;
   readonly #open = new Map<string, WebhookRecord>();
   #byEvent: Waiting = new Map();
   #byAlert: Waiting = new Map();
   #stopAdding: (() => void) | undefined;
   readonly #following: EnabledRecords<'webhooks'>;
 
-  constructor(parts: OutboxParts) {
-    this.#parts = parts;
+  constructor(deps: OutboxDeps) {
+    this.#deps = deps;
     this.#following = new EnabledRecords({
-      store: parts.store,
+      store: deps.store,
       name: 'webhooks',
       put: (webhook) => void this.#open.set(webhook.id, webhook),
       drop: (id) => void this.#open.delete(id),
       settled: () => this.#sort(),
-      onFailure: parts.onFailure,
+      onFailure: deps.onFailure,
     });
   }
 
@@ -54,7 +54,7 @@ export class Outbox {
     const taking = [...this.#open.values()].filter(({ leavesOutSince }) => leavesOutSince === undefined);
     this.#byEvent = waitingIn(taking, 'events');
     this.#byAlert = waitingIn(taking, 'alerts');
-    if (taking.length > 0) this.#stopAdding ??= this.#parts.store.beforeCommit((tx, changes) => this.#add(tx, changes));
+    if (taking.length > 0) this.#stopAdding ??= this.#deps.store.beforeCommit((tx, changes) => this.#add(tx, changes));
     else {
       this.#stopAdding?.();
       this.#stopAdding = undefined;
@@ -62,7 +62,7 @@ export class Outbox {
   }
 
   async #add(tx: Transaction, changes: readonly RecordChange[]): Promise<void> {
-    const { kinds, now } = this.#parts;
+    const { kinds, now } = this.#deps;
     for (const change of changes) {
       const event = eventOf(change, kinds);
       for (const { id } of (event && this.#byEvent.get(event.type)) ?? []) {

@@ -36,12 +36,12 @@ export interface WebhookSenderDeps {
 
 /** Sends what waits. One process sends for one webhook at a time. */
 export class WebhookSender {
-  readonly #parts: WebhookSenderDeps;
+  readonly #deps: WebhookSenderDeps;
   readonly #underWay = new Map<string, { readonly bell: WakeSignal; readonly done: Promise<void> }>();
   readonly #closed = new AbortController();
 
-  constructor(parts: WebhookSenderDeps) {
-    this.#parts = parts;
+  constructor(deps: WebhookSenderDeps) {
+    this.#deps = deps;
   }
 
   begin(webhookId: string): void {
@@ -53,7 +53,7 @@ export class WebhookSender {
     }
     const bell = new WakeSignal();
     const done = this.#run(webhookId, bell)
-      .catch(this.#parts.onFailure)
+      .catch(this.#deps.onFailure)
       .then(() => void this.#underWay.delete(webhookId));
     this.#underWay.set(webhookId, { bell, done });
   }
@@ -70,7 +70,7 @@ export class WebhookSender {
 
   /** Sends once, and keeps nothing about it. */
   async attempt(webhook: WebhookRecord, delivery: Pick<WebhookDeliveryRecord, 'id' | 'event'>): Promise<Attempt> {
-    const { box, fetch, version, answerMs, now } = this.#parts;
+    const { box, fetch, version, answerMs, now } = this.#deps;
     const { url } = webhook.target;
     if (url === undefined) return this.#mail(webhook, [delivery]);
     const at = now();
@@ -79,7 +79,7 @@ export class WebhookSender {
   }
 
   async #run(webhookId: string, bell: WakeSignal): Promise<void> {
-    const { jobs, cluster } = this.#parts.store;
+    const { jobs, cluster } = this.#deps.store;
     do {
       const release = cluster ? await cluster.hold(`webhook ${webhookId}`) : async () => {};
       if (!release) return jobs.add(SEND, { webhookId }, { key: `${webhookId} again`, afterMs: AGAIN_MS });
@@ -93,7 +93,7 @@ export class WebhookSender {
 
   /** Sends what is due, of several records at once, until nothing more is. */
   async #sendDue(webhookId: string, bell: WakeSignal): Promise<void> {
-    const { store, now } = this.#parts;
+    const { store, now } = this.#deps;
     const active = new Map<string, Promise<void>>();
     do {
       bell.reset();
@@ -108,7 +108,7 @@ export class WebhookSender {
       const lanes = room > 0 ? await dueLanes(store, webhookId, { now: now(), enough: room, without }) : [];
       for (const [record, lane] of lanes) {
         const sent = this.#sendLane(isProbe ? lane.slice(0, 1) : lane)
-          .catch(this.#parts.onFailure)
+          .catch(this.#deps.onFailure)
           .then(() => {
             active.delete(record);
             bell.ring();
@@ -123,7 +123,7 @@ export class WebhookSender {
   /** A later event of a record waits for the end of the one before. */
   async #sendLane(lane: Lane): Promise<void> {
     for (const delivery of lane) {
-      const { store, now } = this.#parts;
+      const { store, now } = this.#deps;
       const webhook = await store.webhooks.get(delivery.webhookId);
       if (!webhook?.enabled || isPaused(webhook, now()) || !isDue(delivery, now())) return;
       if ((await this.#send(webhook, delivery)) === 'waiting') return;
@@ -131,7 +131,7 @@ export class WebhookSender {
   }
 
   async #send(webhook: WebhookRecord, delivery: WebhookDeliveryRecord): Promise<WebhookDeliveryRecord['status']> {
-    const problem = await deliveryRefusal(webhook, delivery, this.#parts);
+    const problem = await deliveryRefusal(webhook, delivery, this.#deps);
     if (problem) return this.#withhold(delivery, problem);
     const attempt = await this.attempt(webhook, delivery);
     if (this.#closed.signal.aborted && !attempt.ok) return 'waiting';
@@ -140,7 +140,7 @@ export class WebhookSender {
   }
 
   async #withhold({ id, revision }: WebhookDeliveryRecord, lastError: string): Promise<'withheld' | 'waiting'> {
-    return this.#parts.store.transaction(async (tx) => {
+    return this.#deps.store.transaction(async (tx) => {
       if ((await tx.webhookDeliveries.get(id))?.revision !== revision) return 'waiting';
       await tx.webhookDeliveries.update(id, { status: 'withheld', nextAt: null, lastError });
       return 'withheld';
@@ -153,7 +153,7 @@ export class WebhookSender {
     deliveries: readonly WebhookDeliveryRecord[],
     attempt: Attempt,
   ): Promise<WebhookDeliveryRecord[]> {
-    const { store, now } = this.#parts;
+    const { store, now } = this.#deps;
     return store.transaction(async (tx) => {
       const kept: WebhookDeliveryRecord[] = [];
       for (const { id, revision } of deliveries) {
@@ -167,14 +167,14 @@ export class WebhookSender {
   }
 
   async #mailDue(webhook: WebhookRecord): Promise<void> {
-    const { store, now } = this.#parts;
+    const { store, now } = this.#deps;
     const where = { webhookId: webhook.id, status: 'waiting' } as const;
     const { records } = await store.webhookDeliveries.find({ where, order: 'oldest', limit: MOST_IN_MAIL });
     const [oldest] = records;
     if (!oldest || !isMailDue(webhook, oldest, now())) return;
     const heard: WebhookDeliveryRecord[] = [];
     for (const delivery of records) {
-      const problem = await deliveryRefusal(webhook, delivery, this.#parts);
+      const problem = await deliveryRefusal(webhook, delivery, this.#deps);
       if (problem) await this.#withhold(delivery, problem);
       else heard.push(delivery);
     }
@@ -184,7 +184,7 @@ export class WebhookSender {
   }
 
   async #mail(webhook: WebhookRecord, events: readonly Pick<WebhookDeliveryRecord, 'event'>[]): Promise<Attempt> {
-    const { store, sendMail, baseUrl } = this.#parts;
+    const { store, sendMail, baseUrl } = this.#deps;
     try {
       const { workspaceName: workspace } = await readSettings(store);
       await sendMail(mailOf(webhook, events, { workspace, baseUrl }));

@@ -34,7 +34,7 @@ export interface InboundRequest {
 /** What its sender is answered, once it is known to be the sender. */
 export type Reply = { readonly status: 200 | 202; readonly body?: object | undefined } | { readonly error: ErrorBody };
 
-interface ReceiverParts {
+interface ReceiverDeps {
   readonly store: Store;
   readonly registry: Registry;
   onFailure(cause: unknown): void;
@@ -51,13 +51,13 @@ type Key = { readonly scheme: WebhookScheme; readonly key: Buffer };
 
 /** Receives what is sent to the webhooks of flows: checks the signature, drops repeats, and has runs begin in the background. */
 export class WebhookReceiver {
-  readonly #parts: ReceiverParts;
+  readonly #deps: ReceiverDeps;
   readonly #notes: DeliveryLog;
   readonly #decoys = new Decoys();
 
-  constructor(parts: ReceiverParts) {
-    this.#parts = parts;
-    this.#notes = new DeliveryLog(parts.store, parts.now, parts.onFailure);
+  constructor(deps: ReceiverDeps) {
+    this.#deps = deps;
+    this.#notes = new DeliveryLog(deps.store, deps.now, deps.onFailure);
   }
 
   close(): Promise<void> {
@@ -66,7 +66,7 @@ export class WebhookReceiver {
 
   /** Undefined if the signature does not match or the flow does not exist; the caller cannot tell which. */
   async receive(came: InboundRequest): Promise<Reply | undefined> {
-    const { store, now } = this.#parts;
+    const { store, now } = this.#deps;
     const flowId = await flowNamed(came.flowId, store);
     const [flow, kept] = await Promise.all([store.flows.get(flowId), store.flowSecrets.get(flowId)]);
     const key = flow && signatureOf(flow) && kept ? this.#keyOf(kept) : undefined;
@@ -82,7 +82,7 @@ export class WebhookReceiver {
   }
 
   #keyOf({ id, scheme, sealed }: FlowSecretRecord): Key | string {
-    const box = this.#parts.registry.server.secrets;
+    const box = this.#deps.registry.server.secrets;
     try {
       return box ? { scheme, key: openedKey(box, { id, scheme, sealed }) } : 'No secrets here.';
     } catch (thrown) {
@@ -115,7 +115,7 @@ export class WebhookReceiver {
 
   async #begin(signed: Signed, content: unknown): Promise<Reply> {
     const { flowId, scheme, digest, requestId } = signed;
-    const { registry } = this.#parts;
+    const { registry } = this.#deps;
     const key = keyOfDelivery(flowId, signed, { content, digest });
     const event = eventOf(signed, content);
     if (await this.#isRepeated(key)) return repliedTo(scheme, { outcome: 'repeat' });
@@ -145,7 +145,7 @@ export class WebhookReceiver {
   }
 
   async #isRepeated(key: string): Promise<boolean> {
-    const { store, now } = this.#parts;
+    const { store, now } = this.#deps;
     const first = await findRepeated(store, key);
     if (!first) return false;
     await store.transaction((tx) => countRepeats(tx, { id: first.id, more: 1, lastAt: now().toISOString() }));

@@ -41,8 +41,8 @@ interface ExecutionInput {
   readonly flow: Pick<Flow, 'id' | 'name'>;
   /** The stored run with its plan. An earlier process may have begun it. */
   readonly run: FlowRunRecord;
-  /** The run takes its place before each attempt, and leaves it while it waits. */
-  readonly place: RunSlot;
+  /** The run takes its slot before each attempt, and leaves it while it waits. */
+  readonly slot: RunSlot;
 }
 
 interface Tried {
@@ -54,24 +54,24 @@ type Arguments = Record<string, unknown>;
 
 /** One run of a flow under way. Its steps run one after the other, and each is stored before and after it runs. */
 export class FlowExecution {
-  readonly #parts: ExecutionDeps;
+  readonly #deps: ExecutionDeps;
   readonly #flow: Pick<Flow, 'id' | 'name'>;
   readonly #cancel = new AbortController();
   readonly #leave = new AbortController();
   readonly #abandon = new AbortController();
   readonly #either = AbortSignal.any([this.#cancel.signal, this.#leave.signal]);
-  readonly #place: RunSlot;
+  readonly #slot: RunSlot;
   readonly #filling: TemplateEvaluator;
   #run: FlowRunRecord;
   /** The last attempt, which may not be stored yet. */
   #tried: Tried | undefined;
 
-  constructor(parts: ExecutionDeps, { flow, run, place }: ExecutionInput) {
-    this.#parts = parts;
+  constructor(deps: ExecutionDeps, { flow, run, slot }: ExecutionInput) {
+    this.#deps = deps;
     this.#flow = flow;
     this.#run = run;
     this.#filling = new TemplateEvaluator(run.runAs.id);
-    this.#place = place;
+    this.#slot = slot;
   }
 
   /** Ends the run before its next step, and also the current call where that is possible. */
@@ -123,7 +123,7 @@ export class FlowExecution {
         return undefined;
       }
       input = (await this.#filling.render(step.arguments, scope)) as Arguments; // a record renders to a record
-      const tool = this.#parts.registry.server.catalog.get(step.tool)?.tool;
+      const tool = this.#deps.registry.server.catalog.get(step.tool)?.tool;
       if (tool) requireFilled(tool, step, input);
     } catch (thrown) {
       const message = thrown instanceof Error ? thrown.message : 'The arguments cannot be made.';
@@ -142,7 +142,7 @@ export class FlowExecution {
         return failure && this.#continues(step, failure);
       }
       const { failure } = outcome;
-      const tried = { attempt, underWay: this.#underWay(step), now: this.#parts.clock.now() };
+      const tried = { attempt, underWay: this.#underWay(step), now: this.#deps.clock.now() };
       const next = this.#isCancelled ? undefined : nextAttempt(step, failure, tried);
       if (!next) return this.#continues(step, await this.#fail(step, failure));
       await this.#keep(step.id, next.change, next.underWay);
@@ -155,21 +155,21 @@ export class FlowExecution {
 
   /** Waits without a slot until the time, or until the principal may not continue; then takes a slot. Returns why the run stops, if it does. */
   async #rest(until: string | undefined): Promise<StepFailure | 'left' | undefined> {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     const ms = until === undefined ? 0 : Date.parse(until) - clock.now().getTime();
     if (ms > 0) {
-      this.#place.leave();
+      this.#slot.leave();
       const watch = new CredentialSignal(() => this.#renewed(), this.#either);
       await pause(clock, ms, watch.signal);
       watch.stop();
     }
-    await this.#place.take(this.#either);
+    await this.#slot.take(this.#either);
     if (this.#isCancelled) return CANCELLED.error;
     return this.#leave.signal.aborted ? 'left' : undefined;
   }
 
   async #renewed(attempt?: string): Promise<CredentialStatus> {
-    const { store, registry, clock } = this.#parts;
+    const { store, registry, clock } = this.#deps;
     const { id: runId, causes } = this.#run;
     const { catalog } = registry.server;
     const runAs = await findRunAs(this.#run.runAs, store, { catalog, now: clock.now() });
@@ -183,7 +183,7 @@ export class FlowExecution {
     const key = `${this.#run.id} ${step.id} ${first}`;
     const principal = await this.#renewed(key);
     if (principal instanceof ToolError) return { failure: goneFailure(principal) };
-    const { catalog } = this.#parts.registry.server;
+    const { catalog } = this.#deps.registry.server;
     const tool = catalog.get(step.tool)?.tool;
     const { shown, stored } = storedInput(tool, input, catalog);
     const begun = { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() } as const;
@@ -209,7 +209,7 @@ export class FlowExecution {
   ): Promise<Answer | 'late' | 'left'> {
     const late = new AbortController();
     const signal = AbortSignal.any([this.#cancel.signal, this.#abandon.signal, late.signal]);
-    const { clock, registry } = this.#parts;
+    const { clock, registry } = this.#deps;
     const call = registry.call({
       principal,
       renewed: () => this.#renewed(key),
@@ -230,7 +230,7 @@ export class FlowExecution {
   }
 
   #repeatProblem({ tool: name }: FlowStep, { startedAt }: FlowRunStep): StepFailure | undefined {
-    const { registry, clock } = this.#parts;
+    const { registry, clock } = this.#deps;
     const age = clock.now().getTime() - Date.parse(startedAt ?? '');
     return repeatProblem(name, registry.server.catalog.get(name)?.tool, age);
   }
@@ -263,7 +263,7 @@ export class FlowExecution {
   }
 
   async #keep(id: string, change: Partial<FlowRunStep>, underWay?: FlowRunRecord['underWay']): Promise<void> {
-    this.#run = await this.#parts.store.transaction(async (tx) => {
+    this.#run = await this.#deps.store.transaction(async (tx) => {
       // A purge may have removed outputs since.
       const current = await ownRun(tx, this.#run);
       const steps = current.steps.map((step) => (step.id === id ? changed(step, change) : step));
@@ -276,7 +276,7 @@ export class FlowExecution {
 
   async #end(end: End): Promise<string | undefined> {
     const change = { ...end, finishedAt: this.#now(), underWay: null };
-    this.#run = await this.#parts.store.transaction(async (tx) => {
+    this.#run = await this.#deps.store.transaction(async (tx) => {
       const { id } = await ownRun(tx, this.#run);
       return tx.flowRuns.update(id, change);
     });
@@ -284,6 +284,6 @@ export class FlowExecution {
   }
 
   #now(): string {
-    return this.#parts.clock.now().toISOString();
+    return this.#deps.clock.now().toISOString();
   }
 }

@@ -1,12 +1,12 @@
 /** The number of runs that can be active at once. A run that waits is not active. */
 export const MOST_AT_ONCE = 16;
-/** Up to this number, an owner without a place gets one beyond `MOST_AT_ONCE`, so that nobody waits for the runs of others. */
+/** Up to this number, an owner without a slot gets one beyond `MOST_AT_ONCE`, so that nobody waits for the runs of others. */
 export const MOST_IN_ALL = 48;
 
-/** Gives places to owners who want one: first to the owner with the fewest, equal owners in turn. */
+/** Gives slots to owners who want one: first to the owner with the fewest, equal owners in turn. */
 export class RunSlots {
   readonly #held = new Map<string, number>();
-  /** Owners who want a place. The one who got a place longest ago comes first. */
+  /** Owners who want a slot. The one who got a slot longest ago comes first. */
   readonly #wanting = new Map<string, Set<() => void>>();
   #total = 0;
 
@@ -63,31 +63,31 @@ export class RunSlots {
   }
 }
 
-/** The place of one run. The run leaves it while it waits. */
+/** The slot of one run. The run leaves it while it waits. */
 export class RunSlot {
   readonly owner: string;
-  readonly #places: RunSlots;
+  readonly #slots: RunSlots;
   #has: boolean;
   #ended = false;
 
-  /** `has`: a place was already taken for the run. */
-  constructor(places: RunSlots, owner: string, has: boolean) {
-    this.#places = places;
+  /** `has`: a slot was already taken for the run. */
+  constructor(slots: RunSlots, owner: string, has: boolean) {
+    this.#slots = slots;
     this.owner = owner;
     this.#has = has;
   }
 
-  /** Resolves when the run has a place, or when the signal aborts. */
+  /** Resolves when the run has a slot, or when the signal aborts. */
   async take(signal: AbortSignal): Promise<void> {
-    if (this.#has || this.#ended || !(await this.#places.take(this.owner, signal))) return;
-    if (this.#has || this.#ended) this.#places.leave(this.owner);
+    if (this.#has || this.#ended || !(await this.#slots.take(this.owner, signal))) return;
+    if (this.#has || this.#ended) this.#slots.leave(this.owner);
     else this.#has = true;
   }
 
   leave(): void {
     if (!this.#has) return;
     this.#has = false;
-    this.#places.leave(this.owner);
+    this.#slots.leave(this.owner);
   }
 
   end(): void {

@@ -14,7 +14,7 @@ import { RunSlot, RunSlots } from './run-slots.ts';
 const LEAVE_MS = 8_000;
 /** How often the runs of this process are looked up for a wish to end them, which another process may have stored. */
 const ASK_MS = 1000;
-/** How soon another process is asked to begin a run for which this one has no place: at first, and at most. */
+/** How soon another process is asked to begin a run for which this one has no slot: at first, and at most. */
 const PASS = { firstMs: 1000, longestMs: 30_000 };
 
 export interface FlowRunnerDeps extends ExecutionDeps {
@@ -24,37 +24,37 @@ export interface FlowRunnerDeps extends ExecutionDeps {
 interface Running {
   readonly flowId: string;
   readonly execution: FlowExecution;
-  readonly place: RunSlot;
+  readonly slot: RunSlot;
   readonly ended: Promise<void>;
 }
 
 /**
  * Begins the queued runs of flows: of each flow the oldest first, and one at a time unless the flow allows more. Owners take turns. A run
- * has a place while it is active, not while it waits for its next attempt or for a run that it began.
+ * has a slot while it is active, not while it waits for its next attempt or for a run that it began.
  *
  * Where several processes share the store, a run belongs to the process that it names as its `worker`, and each change of it is made only
  * if it still does.
  */
 export class FlowRunner {
-  readonly #parts: FlowRunnerDeps;
+  readonly #deps: FlowRunnerDeps;
   /** Running executions by run. A run that was taken but has not begun is not in it. */
   readonly #running = new Map<string, Running>();
   readonly #ends: RunCompletion;
-  readonly #places = new RunSlots();
+  readonly #slots = new RunSlots();
   /** Flows with queued runs by owner, in the order in which they are looked at. */
   readonly #flows = new Map<string, Set<string>>();
   readonly #wanting = new Set<string>();
   #looking: Promise<void> = Promise.resolve();
-  readonly #patience: Backoff;
+  readonly #backoff: Backoff;
   /** True once the runs of an earlier process were found. Before that, a new run would be mistaken for one of them. */
   #started = false;
   readonly #close = new AbortController();
   #asking: NodeJS.Timeout | undefined;
 
-  constructor(parts: FlowRunnerDeps) {
-    this.#parts = parts;
-    this.#patience = new Backoff(parts.clock);
-    this.#ends = new RunCompletion({ ...parts, closed: this.#close.signal });
+  constructor(deps: FlowRunnerDeps) {
+    this.#deps = deps;
+    this.#backoff = new Backoff(deps.clock);
+    this.#ends = new RunCompletion({ ...deps, closed: this.#close.signal });
     setMaxListeners(0, this.#close.signal); // every waiting run adds one listener
   }
 
@@ -65,7 +65,7 @@ export class FlowRunner {
 
   /** Continues what an earlier process left, and the queued runs. */
   async start(): Promise<void> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     if (this.#isShared) this.#asking = setInterval(() => this.#ask(), ASK_MS);
     else {
       await forEachRun(store, 'running', (run) => this.#resume(run));
@@ -81,17 +81,17 @@ export class FlowRunner {
 
   async ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined> {
     const { by } = run;
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     if (by === undefined) return void (await this.#ends.of(run.id, signal));
-    const place = this.#running.get(by)?.place;
+    const slot = this.#running.get(by)?.slot;
     const waiting = { ...run, by };
     try {
       if (await enterWait(store, waiting)) return 'stuck';
-      place?.leave();
+      slot?.leave();
       return void (await this.#ends.of(run.id, signal));
     } finally {
       await leaveWait(store, waiting);
-      await place?.take(signal ?? this.#close.signal);
+      await slot?.take(signal ?? this.#close.signal);
     }
   }
 
@@ -118,12 +118,12 @@ export class FlowRunner {
   }
 
   get #isShared(): boolean {
-    return this.#parts.store.jobs.worker !== undefined;
+    return this.#deps.store.jobs.worker !== undefined;
   }
 
   /** Tries again where the store refuses. Never rejects. */
   async #wake(flowId: string): Promise<void> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     while (!this.#close.signal.aborted) {
       try {
         if (!this.#isShared) return await this.#look(flowId, 0);
@@ -136,19 +136,19 @@ export class FlowRunner {
 
   /** Resolves when it is time to try again what the store refused, or when the server stops. */
   #refused(cause: unknown): Promise<void> {
-    const { clock, onFailure } = this.#parts;
+    const { clock, onFailure } = this.#deps;
     onFailure(cause);
-    return pause(clock, this.#patience.next(), this.#close.signal);
+    return pause(clock, this.#backoff.next(), this.#close.signal);
   }
 
   async #look(flowId: string, turn: number): Promise<void> {
-    const run = await nextQueued(this.#parts.store, flowId);
+    const run = await nextQueued(this.#deps.store, flowId);
     if (!run || this.#close.signal.aborted) return;
-    const isFull = !this.#places.hasRoom(ownerOf(run));
+    const isFull = !this.#slots.hasRoom(ownerOf(run));
     this.#enter(run);
     if (!isFull || !this.#isShared) return;
     const afterMs = backoffMs(turn, PASS);
-    await this.#parts.store.jobs.add('look_at_flow', { flowId, turn: turn + 1 }, { key: flowId, afterMs });
+    await this.#deps.store.jobs.add('look_at_flow', { flowId, turn: turn + 1 }, { key: flowId, afterMs });
   }
 
   #enter(run: FlowRunRecord): void {
@@ -159,9 +159,9 @@ export class FlowRunner {
 
   /** Continues a run whose process is gone, unless another process did so first. */
   async #takeOver(runId: string): Promise<void> {
-    const left = this.#close.signal.aborted ? undefined : await orphanedRun(this.#parts.store, runId);
+    const left = this.#close.signal.aborted ? undefined : await orphanedRun(this.#deps.store, runId);
     if (!left) return;
-    const taken = await claimRun(this.#parts.store, left).catch((cause) => {
+    const taken = await claimRun(this.#deps.store, left).catch((cause) => {
       this.#regainLater(left.flowId, cause);
       throw cause;
     });
@@ -170,13 +170,13 @@ export class FlowRunner {
 
   async #resume(run: FlowRunRecord): Promise<void> {
     // A running run continues if its flow is deleted or disabled; it has everything it needs.
-    const flow = (await this.#parts.store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
+    const flow = (await this.#deps.store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
     if (this.#running.has(run.id)) return;
-    this.#execute(flow, run, new RunSlot(this.#places, ownerOf(run), false));
+    this.#execute(flow, run, new RunSlot(this.#slots, ownerOf(run), false));
   }
 
   async #ask(): Promise<void> {
-    const { store, onFailure } = this.#parts;
+    const { store, onFailure } = this.#deps;
     if (this.#running.size === 0) return;
     const where = { worker: store.jobs.worker, status: 'running', cancelAsked: true };
     try {
@@ -190,32 +190,32 @@ export class FlowRunner {
   #want(owner: string): void {
     if (!this.#started || this.#wanting.has(owner)) return;
     this.#wanting.add(owner);
-    void this.#places.take(owner, this.#close.signal).then((has) => {
+    void this.#slots.take(owner, this.#close.signal).then((has) => {
       this.#wanting.delete(owner);
-      if (has) this.#looking = this.#looking.then(() => this.#begin(new RunSlot(this.#places, owner, true)));
+      if (has) this.#looking = this.#looking.then(() => this.#begin(new RunSlot(this.#slots, owner, true)));
     });
   }
 
-  /** Begins a run of the owner, and requests a place for the next one. Never rejects. */
-  async #begin(place: RunSlot): Promise<void> {
-    const { owner } = place;
+  /** Begins a run of the owner, and requests a slot for the next one. Never rejects. */
+  async #begin(slot: RunSlot): Promise<void> {
+    const { owner } = slot;
     const flows = this.#flows.get(owner) ?? new Set();
     for (const flowId of flows) {
       flows.delete(flowId);
       const taken = this.#close.signal.aborted ? undefined : await this.#takeOne(flowId);
       if (taken) flows.add(flowId); // the flow may have another run
       if (!taken?.begun) continue;
-      this.#execute(taken.begun.flow, taken.begun.run, place);
+      this.#execute(taken.begun.flow, taken.begun.run, slot);
       return this.#want(owner);
     }
-    place.end();
+    slot.end();
     if (this.#flows.get(owner)?.size === 0) this.#flows.delete(owner);
   }
 
   async #takeOne(flowId: string): Promise<ClaimedRun | undefined> {
     try {
       const busy = [...this.#running.values()].some((other) => other.flowId === flowId);
-      return await claimNext(this.#parts, flowId, busy);
+      return await claimNext(this.#deps, flowId, busy);
     } catch (cause) {
       this.#regainLater(flowId, cause);
       return undefined;
@@ -230,7 +230,7 @@ export class FlowRunner {
 
   /** Continues after a change that the store refused, but may have made: then a run names this process, and no other runs it. Never rejects. */
   async #regain(flowId: string): Promise<void> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     if (this.#close.signal.aborted) return;
     const where = { flowId, status: 'running', ...(this.#isShared && { worker: store.jobs.worker }) };
     const known = new Set(this.#running.keys()); // some may have ended since
@@ -243,25 +243,25 @@ export class FlowRunner {
     }
   }
 
-  #execute(flow: Pick<Flow, 'id' | 'name'>, run: FlowRunRecord, place: RunSlot): void {
-    const execution = new FlowExecution(this.#parts, { flow, run, place });
-    const ended = this.#finish(execution, run, place).then(() => {
-      place.end();
+  #execute(flow: Pick<Flow, 'id' | 'name'>, run: FlowRunRecord, slot: RunSlot): void {
+    const execution = new FlowExecution(this.#deps, { flow, run, slot });
+    const ended = this.#finish(execution, run, slot).then(() => {
+      slot.end();
       this.#running.delete(run.id);
       this.wake(run.flowId);
     });
-    this.#running.set(run.id, { flowId: run.flowId, execution, place, ended });
+    this.#running.set(run.id, { flowId: run.flowId, execution, slot, ended });
   }
 
   /** Runs until the run has ended, and continues after the store refused a change. Never rejects. */
-  async #finish(execution: FlowExecution, begun: FlowRunRecord, place: RunSlot): Promise<void> {
-    const { store, registry } = this.#parts;
+  async #finish(execution: FlowExecution, begun: FlowRunRecord, slot: RunSlot): Promise<void> {
+    const { store, registry } = this.#deps;
     for (;;) {
       try {
         return await finishObserved(registry.server.telemetry, begun, execution);
       } catch (cause) {
         if (cause instanceof RunLost) return execution.abandon();
-        place.leave();
+        slot.leave();
         await this.#refused(cause);
       }
       if (this.#close.signal.aborted) return;

@@ -8,7 +8,7 @@ export const LATEST_MS = 60_000;
 /** The longest wait before the clock is read again, because somebody may set the clock. */
 const LONGEST_SLEEP_MS = 600_000;
 
-interface SchedulesParts {
+interface SchedulesDeps {
   readonly clock: Clock;
   due(flowId: string, at: Date): void;
   onFailure(cause: unknown): void;
@@ -22,12 +22,12 @@ interface Schedule {
 
 /** Calls back at the times at which flows are scheduled. */
 export class Schedules {
-  readonly #parts: SchedulesParts;
+  readonly #deps: SchedulesDeps;
   readonly #schedules = new Map<string, Schedule>();
   #forgetTimer = () => {};
 
-  constructor(parts: SchedulesParts) {
-    this.#parts = parts;
+  constructor(deps: SchedulesDeps) {
+    this.#deps = deps;
   }
 
   /** Follows the schedule of the flow as it is now, if it has one. Nothing is called back before `sleep`. */
@@ -41,11 +41,11 @@ export class Schedules {
     if (!isScheduled || text === undefined) return;
     try {
       const cron = new Cron(trigger.expression, { paused: true, mode: '5-part', timezone: trigger.timezone });
-      const next = cron.nextRun(this.#parts.clock.now());
+      const next = cron.nextRun(this.#deps.clock.now());
       if (next) this.#schedules.set(id, { cron, text, next });
     } catch (cause) {
       // The schedule was valid when it was written, for the time zone data of then. The other schedules continue.
-      this.#parts.onFailure(new Error(`The schedule of the flow ${id} cannot be followed.`, { cause }));
+      this.#deps.onFailure(new Error(`The schedule of the flow ${id} cannot be followed.`, { cause }));
     }
   }
 
@@ -56,10 +56,10 @@ export class Schedules {
   sleep(): void {
     this.#forgetTimer();
     if (this.#schedules.size === 0) return;
-    const now = this.#parts.clock.now().getTime();
+    const now = this.#deps.clock.now().getTime();
     let wait = LONGEST_SLEEP_MS;
     for (const { next } of this.#schedules.values()) wait = Math.min(wait, Math.max(next.getTime() - now, 0));
-    this.#forgetTimer = this.#parts.clock.after(wait, () => {
+    this.#forgetTimer = this.#deps.clock.after(wait, () => {
       this.#fire();
       this.sleep();
     });
@@ -70,14 +70,14 @@ export class Schedules {
   }
 
   #fire(): void {
-    const now = this.#parts.clock.now();
+    const now = this.#deps.clock.now();
     for (const [id, schedule] of this.#schedules) {
       const at = schedule.next;
       if (at > now) continue;
       const next = schedule.cron.nextRun(now);
       if (next) schedule.next = next;
       else this.leave(id);
-      if (now.getTime() - at.getTime() <= LATEST_MS) this.#parts.due(id, at);
+      if (now.getTime() - at.getTime() <= LATEST_MS) this.#deps.due(id, at);
     }
   }
 }

@@ -29,7 +29,7 @@ export const MOST_PENDING = 5000;
 /** So many events are looked at with one question about each of their flows, and begin their runs together. */
 const AT_ONCE = 100;
 
-interface TriggerParts {
+interface TriggerDeps {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly kinds: readonly RecordKind[];
@@ -57,7 +57,7 @@ type Listeners = Map<string, Listener | undefined>;
 
 /** Begins runs by schedule and by event. It follows the flows, so a change of a flow takes effect with its commit. */
 export class FlowTriggers {
-  readonly #parts: TriggerParts;
+  readonly #deps: TriggerDeps;
   readonly #following: EnabledRecords<'flows'>;
   readonly #schedules: Schedules;
   readonly #listening = new Map<string, Set<string>>();
@@ -68,16 +68,16 @@ export class FlowTriggers {
   readonly #events: PendingEvent[] = [];
   readonly #leftOut = new Map<string, number>();
 
-  constructor(parts: TriggerParts) {
-    this.#parts = parts;
-    this.#schedules = new Schedules({ ...parts, due: (flowId, at) => this.#due(flowId, at) });
+  constructor(deps: TriggerDeps) {
+    this.#deps = deps;
+    this.#schedules = new Schedules({ ...deps, due: (flowId, at) => this.#due(flowId, at) });
     this.#following = new EnabledRecords({
-      store: parts.store,
+      store: deps.store,
       name: 'flows',
       put: (flow) => this.#follow(flow),
       drop: (id) => this.#leave(id),
       settled: () => this.#schedules.sleep(),
-      onFailure: parts.onFailure,
+      onFailure: deps.onFailure,
     });
   }
 
@@ -86,7 +86,7 @@ export class FlowTriggers {
   };
 
   async start(): Promise<void> {
-    const { store, queued } = this.#parts;
+    const { store, queued } = this.#deps;
     this.#forgetFlows = store.onCommit(
       ({ changes }) => {
         for (const { collection, record } of changes) if (collection === 'flows') queued(record.id); // waiting runs may no longer be allowed
@@ -108,7 +108,7 @@ export class FlowTriggers {
   #happenedIn({ changes, origin }: Commit): void {
     if (origin === ELSEWHERE) return; // the process that made the changes begins the runs
     for (const change of changes) {
-      const event = eventOf(change, this.#parts.kinds);
+      const event = eventOf(change, this.#deps.kinds);
       for (const flowId of (event && this.#listening.get(event.type)) ?? []) {
         // The registry passes the principal of the call as the origin of its transactions.
         if (event) this.#note({ flowId, event, origin: origin as Principal | undefined });
@@ -125,8 +125,8 @@ export class FlowTriggers {
     while (this.#events.length > 0) {
       const batch = this.#events.slice(0, AT_ONCE);
       const listeners: Listeners = new Map();
-      for (const noted of batch) await this.#happened(noted, listeners).catch(this.#parts.onFailure);
-      for (const listener of listeners.values()) await this.#beginRuns(listener).catch(this.#parts.onFailure);
+      for (const noted of batch) await this.#happened(noted, listeners).catch(this.#deps.onFailure);
+      for (const listener of listeners.values()) await this.#beginRuns(listener).catch(this.#deps.onFailure);
       this.#events.splice(0, batch.length);
     }
     this.#tellLeftOut();
@@ -139,7 +139,7 @@ export class FlowTriggers {
   /** Reports them together, because there are often thousands. */
   #tellLeftOut(): void {
     for (const [reason, count] of this.#leftOut) {
-      this.#parts.onFailure(new Error(`Events began no runs of flows, ${count} times: ${reason}`));
+      this.#deps.onFailure(new Error(`Events began no runs of flows, ${count} times: ${reason}`));
     }
     this.#leftOut.clear();
   }
@@ -150,7 +150,7 @@ export class FlowTriggers {
     this.#schedules.follow(flow);
     if (trigger.kind !== 'event' || flowProblem(flow) !== undefined) return;
     if (this.#listening.size === 0)
-      this.#forgetEvents = this.#parts.store.onCommit((commit) => this.#happenedIn(commit));
+      this.#forgetEvents = this.#deps.store.onCommit((commit) => this.#happenedIn(commit));
     const flows = this.#listening.get(trigger.type) ?? new Set();
     this.#listening.set(trigger.type, flows.add(id));
   }
@@ -177,7 +177,7 @@ export class FlowTriggers {
 
   /** Has a run begun for this time. All processes come here; those that do not lead only see that it was begun. */
   async #due(flowId: string, at: Date): Promise<void> {
-    const { store, clock, onFailure } = this.#parts;
+    const { store, clock, onFailure } = this.#deps;
     const { jobs } = store;
     try {
       if (!jobs.leads) {
@@ -192,7 +192,7 @@ export class FlowTriggers {
   }
 
   async #begin(flowId: string, at: Date): Promise<void> {
-    const { store, clock } = this.#parts;
+    const { store, clock } = this.#deps;
     const wish: RunRequest = {
       trigger: { kind: 'cron', at: at.toISOString() },
       input: { at: at.toISOString() },
@@ -216,7 +216,7 @@ export class FlowTriggers {
         return false;
       }
     });
-    if (queued) this.#parts.queued(flowId);
+    if (queued) this.#deps.queued(flowId);
   }
 
   async #happened({ flowId, event, origin }: PendingEvent, listeners: Listeners): Promise<void> {
@@ -227,7 +227,7 @@ export class FlowTriggers {
     const causes = causesOf(origin);
     if (flow.trigger.kind !== 'event' || flow.trigger.type !== event.type || causeProblem(flow, causes)) return;
     if (typeof runAs === 'string') return this.#leaveOut(`${flowId}: ${runAs}`);
-    if (!(await maySee(event, actingFlow(flow, runAs, { causes }), this.#parts.store))) return;
+    if (!(await maySee(event, actingFlow(flow, runAs, { causes }), this.#deps.store))) return;
     if (problem) return this.#leaveOut(`${flowId}: ${problem}`);
     const { type, id } = event;
     wishes.push({ trigger: { kind: 'event', type, id }, input: { type, id }, causes });
@@ -235,7 +235,7 @@ export class FlowTriggers {
 
   /** Asked outside of a transaction: many events that come together would be in each other's way. */
   async #listener(flowId: string): Promise<Listener | undefined> {
-    const { store, catalog, clock } = this.#parts;
+    const { store, catalog, clock } = this.#deps;
     const flow = await store.flows.get(flowId);
     if (!flow?.enabled) return undefined;
     const runAs = await findRunAs(flow.runAs, store, { catalog, now: clock.now() });
@@ -245,9 +245,9 @@ export class FlowTriggers {
   async #beginRuns(listener: Listener | undefined): Promise<void> {
     if (!listener || listener.wishes.length === 0) return;
     const { flow, wishes } = listener;
-    const { runs, problem } = await this.#parts.store.transaction((tx) => queueRuns(tx, flow, wishes));
+    const { runs, problem } = await this.#deps.store.transaction((tx) => queueRuns(tx, flow, wishes));
     if (runs.length < wishes.length) this.#leaveOut(`${flow.id}: ${problem}`, wishes.length - runs.length);
-    for (const { flowId } of runs) this.#parts.queued(flowId);
+    for (const { flowId } of runs) this.#deps.queued(flowId);
   }
 }
 

@@ -16,7 +16,7 @@ import { type AccountSecrets, openAccount, sealAccount } from './account-secrets
 import { endOf } from './authorize-account.ts';
 import { withOAuthFetch } from './revocation.ts';
 
-interface TokenParts {
+interface TokenDeps {
   readonly store: Store;
   readonly secrets: SecretBox;
   readonly privateAddresses: boolean;
@@ -29,16 +29,16 @@ const USE_MS = 60_000;
 
 /** The tokens of all accounts. Those of an account are renewed one at a time, whichever process does it. */
 export class AccountTokens {
-  readonly #parts: TokenParts;
+  readonly #deps: TokenDeps;
   readonly #renewing = new Map<string, Promise<string>>();
   readonly #used = new Map<string, number>();
 
-  constructor(parts: TokenParts) {
-    this.#parts = parts;
+  constructor(deps: TokenDeps) {
+    this.#deps = deps;
   }
 
   async account(key: string): Promise<IntegrationAccountRecord> {
-    const account = await this.#parts.store.integrationAccounts.first({ where: { key } });
+    const account = await this.#deps.store.integrationAccounts.first({ where: { key } });
     if (account?.status !== 'connected') throw new AccountRequired();
     return account;
   }
@@ -46,7 +46,7 @@ export class AccountTokens {
   /** The access token of the account, renewed where it ends soon. @throws AccountRequired */
   async token(key: string): Promise<string> {
     const { tokens, until } = this.#opened(await this.account(key));
-    const now = this.#parts.now().getTime();
+    const now = this.#deps.now().getTime();
     const ends = until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until);
     if (ends - now > EARLY_MS) return tokens.access_token;
     if (tokens.refresh_token === undefined && ends > now) return tokens.access_token;
@@ -63,10 +63,10 @@ export class AccountTokens {
   }
 
   async noteUse(key: string): Promise<void> {
-    const now = this.#parts.now();
+    const now = this.#deps.now();
     if (now.getTime() - (this.#used.get(key) ?? 0) < USE_MS) return;
     this.#used.set(key, now.getTime());
-    await this.#parts.store.transaction(async ({ integrationAccounts }) => {
+    await this.#deps.store.transaction(async ({ integrationAccounts }) => {
       const account = await integrationAccounts.first({ where: { key } });
       if (account) await integrationAccounts.touch(account.id, { lastUsedAt: now.toISOString() });
     });
@@ -77,12 +77,12 @@ export class AccountTokens {
   }
 
   #opened(account: IntegrationAccountRecord): AccountSecrets {
-    return openAccount(this.#parts.secrets, account);
+    return openAccount(this.#deps.secrets, account);
   }
 
   /** A refresh token works once at most providers, so one process uses it, and the others read what came of it. */
   #renewAlone(key: string, refused: string): Promise<string> {
-    const { cluster } = this.#parts.store;
+    const { cluster } = this.#deps.store;
     const renew = () => this.#renew(key, refused);
     return cluster ? cluster.inTurn(`account ${key}`, renew) : renew();
   }
@@ -96,9 +96,9 @@ export class AccountTokens {
       await this.#change(account, { status: 'connect_again' });
       throw new AccountRequired();
     });
-    const until = endOf(tokens.expires_in, this.#parts.now());
+    const until = endOf(tokens.expires_in, this.#deps.now());
     const scopes = tokens.scope === undefined ? {} : { scopes: tokens.scope.split(' ').filter(Boolean) };
-    const sealed = sealAccount(this.#parts.secrets, key, { ...secrets, tokens, until });
+    const sealed = sealAccount(this.#deps.secrets, key, { ...secrets, tokens, until });
     const isKept = await this.#change(account, { sealed, ...scopes });
     return isKept ? tokens.access_token : this.token(key);
   }
@@ -107,7 +107,7 @@ export class AccountTokens {
     const { refresh_token: refreshToken } = tokens;
     if (refreshToken === undefined) throw new AccountRequired();
     const { authorizationServerUrl, authorizationServerMetadata: metadata, resourceMetadata } = discovery;
-    const fresh = await withOAuthFetch(this.#parts.privateAddresses, (fetchFn) =>
+    const fresh = await withOAuthFetch(this.#deps.privateAddresses, (fetchFn) =>
       refreshAuthorization(authorizationServerUrl, {
         ...(metadata && { metadata }),
         clientInformation: client.information,
@@ -124,7 +124,7 @@ export class AccountTokens {
     { id, sealed }: IntegrationAccountRecord,
     change: Partial<Pick<IntegrationAccountRecord, 'status' | 'sealed' | 'scopes'>>,
   ): Promise<boolean> {
-    return this.#parts.store.transaction(async ({ integrationAccounts }) => {
+    return this.#deps.store.transaction(async ({ integrationAccounts }) => {
       const current = await integrationAccounts.get(id);
       if (current?.sealed !== sealed) return false;
       await integrationAccounts.update(id, change);

@@ -139,7 +139,7 @@ export class IntegrationAccounts {
     const key = accountKey(integration.id, link.shared ? undefined : link.userId);
     const account = await store.integrationAccounts.first({ where: { key } });
     const client = account && this.#readable(account)?.client;
-    const begun = await beginFlow(integration, { scopes: link.scopes, client }, this.#parts);
+    const begun = await beginFlow(integration, { scopes: link.scopes, client }, this.#deps);
     const expiresAt = new Date(this.#options.now().getTime() + LINK_MS).toISOString();
     const sealed = sealFlow(secrets, link.id, begun.secrets);
     await store.transaction((tx) =>
@@ -156,7 +156,7 @@ export class IntegrationAccounts {
     const integration = await this.#wanted(link, person);
     await store.transaction((tx) => tx.integrationLinks.delete(link.id));
     const flow = openFlow(this.#options.secrets, link);
-    const account = await finishFlow(integration, { answer, flow }, this.#parts);
+    const account = await finishFlow(integration, { answer, flow }, this.#deps);
     await this.#save(integration, link, account);
     const { id: integrationId } = integration;
     this.#listeners?.onConnected({ integrationId, ...(!link.shared && { userId: link.userId }) });
@@ -174,7 +174,7 @@ export class IntegrationAccounts {
     for (const account of accounts) void this.revoke(account);
   }
 
-  get #parts(): AuthorizeDeps {
+  get #deps(): AuthorizeDeps {
     return { ...this.#options, identity: this.#identity };
   }
 

@@ -22,10 +22,10 @@ export type OpenOptions = Pick<ConnectOptions, 'legacy' | 'signal' | 'onLost' | 
 interface ConnectionPoolDeps {
   /** Connects with the account, and lists. @throws if the server cannot be reached */
   open(account: string, options: OpenOptions): Promise<UpstreamConnection>;
-  list(line: UpstreamConnection): Promise<Pick<UpstreamConnection, 'listed' | 'latencyMs'>>;
+  list(upstream: UpstreamConnection): Promise<Pick<UpstreamConnection, 'listed' | 'latencyMs'>>;
   /** These three are about the shared connection. */
   onConnecting(): void;
-  onListed(line: UpstreamConnection): void;
+  onListed(upstream: UpstreamConnection): void;
   /** `retryAt` is undefined if only `refresh`, `renew` or `start` tries again. */
   onAway(why: unknown, retryAt: Date | undefined): void;
 }
@@ -45,7 +45,7 @@ interface Entry {
   readonly opening: Promise<UpstreamConnection>;
   /** Aborts with the reason when the account or the integration ends. */
   readonly ending: AbortController;
-  line?: UpstreamConnection;
+  upstream?: UpstreamConnection;
   connectedAt: number;
   users: number;
   isRetired: boolean;
@@ -96,15 +96,15 @@ export class ConnectionPool {
   /** Lists over the shared connection now, and connects first where necessary. Whether that succeeded. */
   async refresh(): Promise<boolean> {
     const entry = this.#connect();
-    if (entry.line) await this.#look(entry);
+    if (entry.upstream) await this.#look(entry);
     else await entry.opening.catch(() => {});
-    return this.#entries.get(SHARED)?.line !== undefined;
+    return this.#entries.get(SHARED)?.upstream !== undefined;
   }
 
   /** The signal aborts when the account ends, and the work then fails with the reason. @throws if it is not connected; what the work throws */
   async use<Result>(
     account: string,
-    work: (line: UpstreamConnection, signal: AbortSignal) => Promise<Result>,
+    work: (upstream: UpstreamConnection, signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const entry = this.#entries.get(account) ?? this.#enter(account);
     this.#entries.delete(account);
@@ -113,7 +113,7 @@ export class ConnectionPool {
     entry.users += 1;
     const { signal } = entry.ending;
     try {
-      return await work(entry.line ?? (await opened(entry)), signal);
+      return await work(entry.upstream ?? (await opened(entry)), signal);
     } catch (thrown) {
       throw signal.aborted ? signal.reason : thrown;
     } finally {
@@ -172,16 +172,16 @@ export class ConnectionPool {
     const opening = this.#deps.open(account, {
       legacy: this.#legacy,
       signal: ending.signal,
-      onLost: (why) => void (entry.line && this.#lost(entry, why)),
+      onLost: (why) => void (entry.upstream && this.#lost(entry, why)),
       onToolsChanged: () => void this.#look(entry),
     });
     const entry: Entry = { account, opening, ending, connectedAt: 0, users: 0, isRetired: false };
     this.#entries.set(account, entry);
     opening.then(
-      (line) => {
-        this.#legacy = line.connection.isLegacy;
+      (upstream) => {
+        this.#legacy = upstream.connection.isLegacy;
         entry.connectedAt = Date.now();
-        this.#listed(entry, line);
+        this.#listed(entry, upstream);
       },
       (why) => {
         this.#legacy = false;
@@ -191,10 +191,10 @@ export class ConnectionPool {
     return entry;
   }
 
-  #listed(entry: Entry, line: UpstreamConnection): void {
+  #listed(entry: Entry, upstream: UpstreamConnection): void {
     if (entry.ending.signal.aborted) return;
-    entry.line = line;
-    if (entry.account === SHARED && !entry.isRetired) this.#deps.onListed(line);
+    entry.upstream = upstream;
+    if (entry.account === SHARED && !entry.isRetired) this.#deps.onListed(upstream);
   }
 
   /** Skips a busy server: it may serve one request at a time and could not answer. */
@@ -205,11 +205,11 @@ export class ConnectionPool {
 
   /** Lists the tools again, which also shows whether the server is still there. Never rejects. */
   #look(entry: Entry): Promise<void> {
-    const { line } = entry;
-    if (!line) return Promise.resolve();
+    const { upstream } = entry;
+    if (!upstream) return Promise.resolve();
     entry.looking ??= this.#deps
-      .list(line)
-      .then((listed) => this.#listed(entry, { ...line, ...listed }))
+      .list(upstream)
+      .then((listed) => this.#listed(entry, { ...upstream, ...listed }))
       .catch((why: unknown) => this.#lost(entry, why))
       .finally(() => {
         entry.looking = undefined;
@@ -225,7 +225,7 @@ export class ConnectionPool {
       this.#deps.onAway(why, undefined);
       return;
     }
-    if (entry.line && Date.now() - entry.connectedAt > STEADY_MS) this.#failures = 0;
+    if (entry.upstream && Date.now() - entry.connectedAt > STEADY_MS) this.#failures = 0;
     const wait = backoffMs(this.#failures, BACKOFF) * (0.5 + Math.random() / 2);
     this.#failures += 1;
     this.#deps.onAway(why, new Date(Date.now() + wait));

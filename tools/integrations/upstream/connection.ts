@@ -16,7 +16,13 @@ import type { Questions } from '../../core/registry/call.ts';
 import { outgoingTrace } from '../../core/telemetry/span.ts';
 import { observed, type Telemetry } from '../../core/telemetry/telemetry.ts';
 import type { CallOptions } from './offered-tools.ts';
-import { ConnectionFailure, type Line, lineTo, type Target, type TransportOptions } from './transport.ts';
+import {
+  ConnectionFailure,
+  type Target,
+  type TransportHandle,
+  type TransportOptions,
+  transportTo,
+} from './transport.ts';
 
 /** Long enough for a program that must be downloaded before it runs. */
 const CONNECT_MS = 60_000;
@@ -80,27 +86,27 @@ interface Observing {
 
 export class Connection {
   readonly #client: Client;
-  readonly #line: Line;
+  readonly #handle: TransportHandle;
   readonly #observing: Observing;
   #closing = false;
 
-  private constructor(client: Client, line: Line, observing: Observing) {
+  private constructor(client: Client, handle: TransportHandle, observing: Observing) {
     this.#client = client;
-    this.#line = line;
+    this.#handle = handle;
     this.#observing = observing;
   }
 
   /** @throws ConnectionFailure, OAuthRequired, or AccountRequired */
   static async open(target: Target, options: ConnectOptions): Promise<Connection> {
-    const line = lineTo(target, options);
-    const { transport } = line;
+    const handle = transportTo(target, options);
+    const { transport } = handle;
     const url = 'http' in target ? target.http.url : undefined;
-    const connection = new Connection(clientFor(options), line, { telemetry: options.telemetry, url });
+    const connection = new Connection(clientFor(options), handle, { telemetry: options.telemetry, url });
     const prior = options.legacy ? { prior: { kind: 'legacy' as const } } : {};
     const giveUp = () => void transport.close();
     options.signal.addEventListener('abort', giveUp, { once: true });
     connection.#client.onclose = () => {
-      if (!connection.#closing) options.onLost(new ConnectionFailure('The connection ended.', line));
+      if (!connection.#closing) options.onLost(new ConnectionFailure('The connection ended.', handle));
     };
     try {
       await connection.#client.connect(transport, { timeout: CONNECT_MS, ...prior });
@@ -108,13 +114,13 @@ export class Connection {
     } catch (error) {
       connection.#closing = true;
       await transport.close();
-      const refusal = await line.refusal(options.signal, error);
-      line.release();
+      const refusal = await handle.refusal(options.signal, error);
+      handle.release();
       if (refusal) throw refusal;
       // Some programs of older revisions exit when they are asked for a newer one.
       if (endedByProbe(error) && !options.legacy && !options.signal.aborted && 'stdio' in target)
         return Connection.open(target, { ...options, legacy: true });
-      throw new ConnectionFailure(error, line);
+      throw new ConnectionFailure(error, handle);
     } finally {
       options.signal.removeEventListener('abort', giveUp);
     }
@@ -216,14 +222,14 @@ export class Connection {
   /** Resolves when nothing of the connection is left. */
   async close(): Promise<void> {
     this.#closing = true;
-    const { transport } = this.#line;
+    const { transport } = this.#handle;
     if (transport instanceof StreamableHTTPClientTransport) {
       const late = new Promise((resolve) => setTimeout(resolve, 1000).unref());
       await Promise.race([transport.terminateSession().catch(() => {}), late]);
     }
     await this.#client.close();
     await transport.close();
-    this.#line.release();
+    this.#handle.release();
   }
 }
 

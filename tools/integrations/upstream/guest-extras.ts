@@ -15,7 +15,7 @@ export type RunCall = <Result>(
   tool: Tool,
   options: CallOptions,
   work: (
-    line: UpstreamConnection,
+    upstream: UpstreamConnection,
     options: { readonly signal: AbortSignal; readonly timeoutMs: number },
   ) => Promise<Result>,
 ) => Promise<Result>;

@@ -165,7 +165,7 @@ const KEPT_BYTES = 512;
 /** Makes messages of lines. For a line that is too long there is an error in its place; what is not a message is ignored. */
 export class LineReader {
   readonly #mostBytes: number;
-  #parts: Buffer[] = [];
+  #deps: Buffer[] = [];
   #size = 0;
   #head: Buffer = NONE;
   #tail: Buffer = NONE;
@@ -193,21 +193,21 @@ export class LineReader {
     if (part.length === 0) return;
     this.#size += part.length;
     if (this.#size <= this.#mostBytes) {
-      this.#parts = withPartLimit(this.#parts, part);
+      this.#deps = withPartLimit(this.#deps, part);
       return;
     }
     if (this.#head.length === 0) {
       // The tail may begin before the part with which the line became too long.
-      this.#tail = Buffer.concat(this.#parts);
+      this.#tail = Buffer.concat(this.#deps);
       this.#head = Buffer.concat([this.#tail, part]).subarray(0, KEPT_BYTES);
-      this.#parts = [];
+      this.#deps = [];
     }
     this.#tail = Buffer.concat([this.#tail, part.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES);
   }
 
   #end(): JSONRPCMessage | undefined {
-    const message = this.#size > this.#mostBytes ? this.#tooLarge() : parseLine(Buffer.concat(this.#parts));
-    [this.#parts, this.#size, this.#head, this.#tail] = [[], 0, NONE, NONE];
+    const message = this.#size > this.#mostBytes ? this.#tooLarge() : parseLine(Buffer.concat(this.#deps));
+    [this.#deps, this.#size, this.#head, this.#tail] = [[], 0, NONE, NONE];
     return message;
   }
 

@@ -25,13 +25,13 @@ export type Target = { readonly stdio: StdioTarget } | { readonly http: HttpTarg
 export class ConnectionFailure extends Error {
   readonly wrote: string;
 
-  constructor(cause: unknown, { transport }: Line) {
+  constructor(cause: unknown, { transport }: TransportHandle) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.wrote = transport instanceof StdioTransport ? transport.stderr.trim() : '';
   }
 }
 
-export interface Line {
+export interface TransportHandle {
   readonly transport: StdioTransport | StreamableHTTPClientTransport;
   /** Why the server refuses everybody, or this account, where that can be found out. */
   refusal(signal: AbortSignal, error: unknown): Promise<Error | undefined>;
@@ -45,7 +45,7 @@ export function secretsOf(target: Target): string[] {
   return [...Object.values(headers), ...(account?.seen ?? [])];
 }
 
-export function lineTo(target: Target, { privateAddresses, watchdog }: TransportOptions): Line {
+export function transportTo(target: Target, { privateAddresses, watchdog }: TransportOptions): TransportHandle {
   if ('stdio' in target) {
     return {
       transport: new StdioTransport(target.stdio, MOST_BYTES, watchdog),

@@ -54,7 +54,7 @@ export class UpstreamConnections {
         const { lastError, lastOutput } = this.#status;
         this.#set({ state: 'connecting', lastError, lastOutput });
       },
-      onListed: (line) => this.#show(line, 'connected'),
+      onListed: (upstream) => this.#show(upstream, 'connected'),
       onAway: (why, retryAt) => this.#setAway(why, retryAt),
     });
   }
@@ -88,8 +88,8 @@ export class UpstreamConnections {
   /** Lists the tools now, where each person has an account with that of the caller. @throws ToolError if that fails */
   async refresh(caller: Principal): Promise<void> {
     if (isPerPerson(this.#owner.record)) {
-      await this.use(caller, NEVER, async (line) => {
-        this.#show({ ...line, ...(await this.#list(line.connection, line.scrubber)) }, 'per_person');
+      await this.use(caller, NEVER, async (upstream) => {
+        this.#show({ ...upstream, ...(await this.#list(upstream.connection, upstream.scrubber)) }, 'per_person');
       });
     } else if (!(await this.#pool.refresh())) throw this.#away();
   }
@@ -105,18 +105,18 @@ export class UpstreamConnections {
   async use<Result>(
     caller: Principal,
     given: AbortSignal,
-    work: (line: UpstreamConnection, signal: AbortSignal) => Promise<Result>,
+    work: (upstream: UpstreamConnection, signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const { record } = this.#owner;
     try {
       const userId = isPerPerson(record) ? holderOf(caller) : undefined;
       if (isPerPerson(record) && userId === undefined) throw new AccountRequired();
       const account = userId ?? SHARED;
-      return await this.#pool.use(account, async (line, ending) => {
+      return await this.#pool.use(account, async (upstream, ending) => {
         this.#deps.onUsed(record, userId);
         const signal = AbortSignal.any([given, ending]);
-        return work(line, signal).catch((error: unknown) => {
-          throw this.#failed(error, line, () => signal.aborted || this.#pool.doubt(account));
+        return work(upstream, signal).catch((error: unknown) => {
+          throw this.#failed(error, upstream, () => signal.aborted || this.#pool.doubt(account));
         });
       });
     } catch (error) {

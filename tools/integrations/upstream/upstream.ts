@@ -50,14 +50,14 @@ export class Upstream {
   #offered = new OfferedEntries();
   #record: IntegrationRecord;
   readonly #calls = new CallsInFlight();
-  readonly #lines: UpstreamConnections;
+  readonly #connections: UpstreamConnections;
   /** False before `start` and from `stop` on. A listing that comes later offers nothing. */
   #isRunning = false;
 
   constructor(record: IntegrationRecord, services: UpstreamServices) {
     this.#record = record;
     this.#services = services;
-    this.#lines = new UpstreamConnections(this, services);
+    this.#connections = new UpstreamConnections(this, services);
   }
 
   get record(): IntegrationRecord {
@@ -68,22 +68,22 @@ export class Upstream {
   get definitions(): readonly ToolDefinition[] {
     const takenBy = this.#services.takenBy(this.#record, true);
     const { toolPrefix } = this.#record;
-    return (this.#lines.listed?.listing.definitions ?? []).filter(
+    return (this.#connections.listed?.listing.definitions ?? []).filter(
       ({ name }) => takenBy(shownName(toolPrefix, name)) === undefined,
     );
   }
 
   get extras(): Extras {
-    return this.#lines.listed?.extras ?? NO_EXTRAS;
+    return this.#connections.listed?.extras ?? NO_EXTRAS;
   }
 
   view(): View {
-    const listing = this.#lines.listed?.listing;
+    const listing = this.#connections.listed?.listing;
     return {
-      status: this.#lines.status,
+      status: this.#connections.status,
       tools: toolStates(this.#record, listing, this.#services.takenBy(this.#record, true)),
-      ...extraStates(this.#record, this.#lines.listed?.extras),
-      listingHash: listing && hashOfListing(listing, this.#lines.listed?.extras),
+      ...extraStates(this.#record, this.#connections.listed?.extras),
+      listingHash: listing && hashOfListing(listing, this.#connections.listed?.extras),
     };
   }
 
@@ -93,10 +93,10 @@ export class Upstream {
 
   /** Connects, and reconnects until `stop`. Where each person has an account, connections are made when they are needed. */
   start(): void {
-    if (!this.#record.enabled || this.#lines.isStarted) return;
+    if (!this.#record.enabled || this.#connections.isStarted) return;
     this.#isRunning = true;
     this.#publish();
-    this.#lines.start();
+    this.#connections.start();
   }
 
   async stop(): Promise<void> {
@@ -104,7 +104,7 @@ export class Upstream {
     this.#services.catalog.put(this.#record.id, []);
     const reason = this.#ended('was disabled, changed or deleted');
     this.#endCalls(reason);
-    await this.#lines.stop(reason);
+    await this.#connections.stop(reason);
   }
 
   /** Takes over a changed record, and reconnects if the record has another target. */
@@ -125,18 +125,18 @@ export class Upstream {
     if (!this.#record.enabled) {
       throw new ToolError('conflict', 'The integration is disabled; enable it with update_integration first.');
     }
-    await this.#lines.refresh(caller);
+    await this.#connections.refresh(caller);
   }
 
   accountConnected(userId: string | undefined): void {
-    this.#lines.accountConnected(userId);
+    this.#connections.accountConnected(userId);
   }
 
   /** An account has ended. The calls with it and its connection end at once. */
   async accountEnded(userId: string | undefined): Promise<void> {
     const reason = this.#ended('lost the account that the call used');
     if (userId === undefined) this.#endCalls(reason);
-    await this.#lines.accountEnded(userId, reason);
+    await this.#connections.accountEnded(userId, reason);
   }
 
   /** Calls the tool with this definition. `input` was checked against it. */
@@ -165,7 +165,7 @@ export class Upstream {
       throw new ToolError('unavailable', message, { notMade: true });
     }
     return this.#calls.run(tool, given, (ending) =>
-      this.#lines.use(principal, ending, (line, signal) => work(line, { signal, timeoutMs })),
+      this.#connections.use(principal, ending, (upstream, signal) => work(upstream, { signal, timeoutMs })),
     );
   };
 
@@ -206,7 +206,7 @@ export class Upstream {
   #publish(): void {
     const { id } = this.#record;
     const takenBy = this.#services.takenBy(this.#record, false);
-    const listing = this.#lines.listed?.listing;
+    const listing = this.#connections.listed?.listing;
     const call = this.call.bind(this);
     const offers = this.#isRunning
       ? [...toolOffers(this.#record, { listing, takenBy, call }), ...extraOffers(this.#record, this.#run)]
