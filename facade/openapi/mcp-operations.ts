@@ -1,9 +1,15 @@
 import { errorBody } from '../../resources/error.ts';
-import type { JsonSchema } from '../../tools/core/registry/json-schema.ts';
 import { getMcpStatus } from '../../tools/system.ts';
+import { readTexts } from './error-responses.ts';
 import { BODY_ERRORS, type Components, headerRefs } from './operation.ts';
 import type { Part } from './schemas.ts';
 import { jsonRpcRequest, jsonRpcResponse } from './schemas.ts';
+
+interface Texts extends Readonly<Record<'status' | 'answer' | 'refusal' | 'call', object>> {
+  readonly narrowing: readonly Part[];
+}
+
+const texts = readTexts<Texts>('mcp');
 
 /** The unified endpoint: GET is a tool call and opens no stream; POST takes messages. */
 export function mcpOperations(get: Part | undefined, components: Components): Record<string, Part> {
@@ -15,7 +21,7 @@ export function mcpOperations(get: Part | undefined, components: Components): Re
       tags: ['MCP'],
       summary: 'Unified MCP endpoint, JSON-RPC 2.0 over HTTP',
       description: `What a caller sees is what its scopes or grants allow.\n\n${EVERYONE}`,
-      parameters: [...NARROWING, KEY],
+      parameters: [...texts.narrowing, KEY],
       ...exchange(components),
     },
   };
@@ -44,7 +50,9 @@ export function capsuleMcpOperations(components: Components): Record<string, Par
         200: {
           description: 'Done.',
           headers: REQUEST_ID,
-          content: { 'application/json': { schema: schemas.schema(getMcpStatus.output, 'output'), example: STATUS } },
+          content: {
+            'application/json': { schema: schemas.schema(getMcpStatus.output, 'output'), example: texts.status },
+          },
         },
         ...errors.of([...ALWAYS, 'invalid_input', 'method_not_allowed']),
       },
@@ -54,7 +62,7 @@ export function capsuleMcpOperations(components: Components): Record<string, Par
       operationId: 'post_capsule_mcp',
       summary: 'MCP endpoint of a capsule',
       description: `${PROTOCOL} What a client sees are the tools of the capsule.\n\n${note}`,
-      parameters: [path, ...NARROWING, KEY],
+      parameters: [path, ...texts.narrowing, KEY],
       ...exchange(components),
     },
   };
@@ -71,7 +79,7 @@ function exchange({ schemas, errors }: Components): Part {
       content: {
         'application/json': {
           schema: schemas.schema(jsonRpcRequest, 'input'),
-          example: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_agents', arguments: {} } },
+          example: texts.call,
         },
       },
     },
@@ -79,7 +87,7 @@ function exchange({ schemas, errors }: Components): Part {
       200: {
         description: 'The answer.',
         headers: REQUEST_ID,
-        content: { 'application/json': { schema: answer, example: ANSWER } },
+        content: { 'application/json': { schema: answer, example: texts.answer } },
       },
       202: { description: 'The notification was taken.', headers: REQUEST_ID },
       400: {
@@ -87,7 +95,10 @@ function exchange({ schemas, errors }: Components): Part {
           'The message is malformed: an error of JSON-RPC. Or the query or the encoding of the body is: the error of every door.',
         headers: REQUEST_ID,
         content: {
-          'application/json': { schema: { anyOf: [answer, schemas.schema(errorBody, 'output')] }, example: REFUSAL },
+          'application/json': {
+            schema: { anyOf: [answer, schemas.schema(errorBody, 'output')] },
+            example: texts.refusal,
+          },
         },
       },
       ...errors.of([...ALWAYS, ...BODY_ERRORS]),
@@ -101,35 +112,3 @@ const PROTOCOL = 'JSON-RPC 2.0 over HTTP.';
 const EVERYONE = 'Every authenticated caller may call this; each tool checks its own right.';
 const TEXT = { type: 'string' };
 const ID = 'cap_06d3jd1m4p7s0v3y6b9e2h5k8n';
-
-const NARROWING = [
-  query('tools', 'Show only tools of these names or globs, separated by commas, e.g. `list_*,get_*`.'),
-  query('groups', 'Show only tools of these groups, separated by commas, e.g. `agents,threads`.'),
-  query('hints', 'Add to inputs what forms need: lengths, titles, `x-ref` (whose id it is), `x-control`.', {
-    const: '1',
-  }),
-  query('mode', 'Show three tools only that search, describe and call all others.', { const: 'search' }),
-];
-
-const STATUS = {
-  status: 'ok',
-  name: 'agent-admin',
-  version: '0.1.0',
-  protocolVersions: ['2026-07-28', '2025-11-25'],
-  tools: 8,
-};
-
-const ANSWER = {
-  jsonrpc: '2.0',
-  id: 1,
-  result: {
-    content: [{ type: 'text', text: '{"data":[],"nextCursor":null}' }],
-    structuredContent: { data: [], nextCursor: null },
-  },
-};
-
-const REFUSAL = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'Invalid Request' } };
-
-function query(name: string, description: string, schema: JsonSchema = {}): Part {
-  return { name, in: 'query', description, schema: { type: 'string', ...schema } };
-}

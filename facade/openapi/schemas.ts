@@ -96,15 +96,9 @@ const nameOf = {
   output: byDefinition(namedSchemas.output),
 };
 
-export interface SchemaComponents {
-  /** The JSON Schema of an input or output. For a named schema it is a reference. */
-  schema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema;
-  /** The same, but the outermost schema is written in full. */
-  inline(schema: z.ZodType, io: 'input' | 'output'): JsonSchema;
-  collect(): Record<string, JsonSchema>;
-}
+export type SchemaComponents = ReturnType<typeof createSchemaComponents>;
 
-export function createSchemaComponents(): SchemaComponents {
+export function createSchemaComponents() {
   const made = new Map<string, JsonSchema>();
 
   function refer(name: string, io: 'input' | 'output'): JsonSchema {
@@ -129,12 +123,14 @@ export function createSchemaComponents(): SchemaComponents {
   }
 
   return {
+    /** Writes the outermost schema in full, even where it is a named one. */
     inline,
-    schema(schema, io) {
+    /** A named schema becomes a reference. */
+    schema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
       const name = nameOf[io].get(schema._zod.def);
       return name === undefined ? inline(schema, io) : refer(name, io);
     },
-    collect: () => Object.fromEntries([...made].sort(([a], [b]) => a.localeCompare(b))),
+    collect: (): Record<string, JsonSchema> => Object.fromEntries([...made].sort(([a], [b]) => a.localeCompare(b))),
   };
 }
 

@@ -52,8 +52,8 @@ describe('the packed package', () => {
       ),
     );
     assert.deepEqual([...tops].sort(), [
-      ...['LICENSE', 'README.md', 'data/demo', 'data/examples', 'facade', 'package.json', 'resources'],
-      ...['store', 'tools', 'tsconfig.json'],
+      ...['LICENSE', 'README.md', 'data/demo', 'data/examples', 'data/openapi', 'facade', 'package.json'],
+      ...['resources', 'store', 'tools', 'tsconfig.json'],
     ]);
   });
 
