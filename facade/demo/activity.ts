@@ -5,6 +5,7 @@ import {
   HOUR,
   iso,
   MINUTE,
+  material,
   type Span,
   type Statement,
   season,
@@ -12,39 +13,7 @@ import {
   timeOfDay,
   WEEK,
 } from './story.ts';
-import { COUNTRIES, type DemoUser } from './users.ts';
-
-const USES = [
-  ['signed_in', 30],
-  ['page_edited', 34],
-  ['form_received', 12],
-  ['ai_text_written', 11],
-  ['newsletter_sent', 7],
-  ['product_added', 6],
-] as const;
-
-/** The settings that say what the events below mean. */
-export const analyticsSettings = {
-  features: {
-    Editor: ['page_edited'],
-    'AI texts': ['ai_text_written'],
-    Newsletter: ['newsletter_sent'],
-    Shop: ['product_added'],
-    Domains: ['domain_connected'],
-  },
-  funnel: ['signed_up', 'site_created', 'site_published', 'plan_upgraded'],
-  activityEvents: [
-    'signed_up',
-    'signed_in',
-    'site_created',
-    'site_published',
-    'page_edited',
-    'ai_text_written',
-    'newsletter_sent',
-    'product_added',
-    'domain_connected',
-  ],
-};
+import type { DemoUser } from './users.ts';
 
 export function eventRows(
   users: readonly DemoUser[],
@@ -69,11 +38,12 @@ export function eventRows(
       add('plan_upgraded', user.upgradedAt, { plan: first.terms[0]?.terms.plan ?? '' });
       if (chance.happens(0.6)) add('domain_connected', user.upgradedAt + Math.floor(chance.between(1, 90) * HOUR));
     }
-    for (let week = 0, start = dayOf(user.createdAt); start < now; week += 1, start += 7 * DAY) {
+    for (let week = 0, start = user.createdAt - (user.createdAt % DAY); start < now; week += 1, start += 7 * DAY) {
       if (!chance.happens(comesBack(user, paid.get(user.uid) ?? [], week, start))) continue;
       for (const day of activeDays(chance, start, week === 0 ? user.createdAt + DAY : 0)) {
         const uses = chance.happens(0.4) ? 2 : 1;
-        for (let use = 0; use < uses; use += 1) add(chance.weighted(USES), timeOfDay(day, chance) + use * 7 * MINUTE);
+        for (let use = 0; use < uses; use += 1)
+          add(chance.weighted(material.uses), timeOfDay(day, chance) + use * 7 * MINUTE);
       }
     }
     return rows;
@@ -93,62 +63,13 @@ function activeDays(chance: Chance, start: number, notBefore: number): number[] 
   const days = [0, 1, 2, 3, 4, 5, 6].map((day) => start + day * DAY).filter((day) => day >= notBefore);
   if (days.length === 0) return [];
   const weighted = days.map((day) => [day, season(day)] as const);
-  const count = chance.weighted([
-    [1, 5],
-    [2, 3],
-    [3, 1],
-  ]);
+  const count = chance.weighted(material.daysAWeek);
   return [...new Set(Array.from({ length: count }, () => chance.weighted(weighted)))];
 }
 
-function dayOf(time: number): number {
-  return time - (time % DAY);
-}
-
-const PAGES = [
-  ['/', 34],
-  ['/pricing', 17],
-  ['/templates', 14],
-  ['/blog/first-website', 11],
-  ['/features', 10],
-  ['/blog/online-shop', 7],
-  ['/help', 4],
-  ['/about', 3],
-] as const;
-const REFERRERS = [
-  ['', 27],
-  ['https://www.google.com/', 38],
-  ['https://www.bing.com/', 5],
-  ['https://duckduckgo.com/', 4],
-  ['https://www.linkedin.com/', 6],
-  ['https://www.instagram.com/', 5],
-  ['https://www.youtube.com/', 4],
-  ['https://mail.google.com/', 3],
-  ['https://makers.example/tools', 8],
-] as const;
-const MACHINES: readonly (readonly [Pick<Visitor, 'device' | 'os' | 'browser'>, number])[] = [
-  [{ device: 'desktop', os: 'Windows', browser: 'Chrome' }, 24],
-  [{ device: 'desktop', os: 'Windows', browser: 'Edge' }, 9],
-  [{ device: 'desktop', os: 'macOS', browser: 'Safari' }, 11],
-  [{ device: 'desktop', os: 'macOS', browser: 'Chrome' }, 8],
-  [{ device: 'desktop', os: 'Linux', browser: 'Firefox' }, 4],
-  [{ device: 'mobile', os: 'iOS', browser: 'Safari' }, 20],
-  [{ device: 'mobile', os: 'Android', browser: 'Chrome' }, 20],
-  [{ device: 'tablet', os: 'iPadOS', browser: 'Safari' }, 4],
-];
-
-/** An article brings this many more visitors on each of the last two days, today included. */
-const ARTICLE = { referrer: 'https://makers.example/best-site-builders', visitors: 150, days: 2 };
-
 const KNOWN = 1500;
 
-interface Visitor {
-  readonly visitorId: string;
-  readonly country: string;
-  readonly device: string;
-  readonly os: string;
-  readonly browser: string;
-}
+type Visitor = Readonly<Record<'visitorId' | 'country' | 'device' | 'os' | 'browser', string>>;
 
 /** Page views of the public site, and the one on which each user signed up. */
 export function visitRows({ days }: Span, users: readonly DemoUser[]): Statement[] {
@@ -158,7 +79,7 @@ export function visitRows({ days }: Span, users: readonly DemoUser[]): Statement
   let visitors = 0;
   const newVisitor = (country: string): Visitor => {
     visitors += 1;
-    const visitor = { visitorId: `v_${visitors}`, country, ...chance.weighted(MACHINES) };
+    const visitor = { visitorId: `v_${visitors}`, country, ...chance.weighted(material.machines) };
     known[(visitors - 1) % KNOWN] = visitor;
     return visitor;
   };
@@ -170,19 +91,19 @@ export function visitRows({ days }: Span, users: readonly DemoUser[]): Statement
     const usual = (26 + (44 * at) / days.length) * season(day);
     for (let left = chance.round(usual * chance.between(0.88, 1.12)); left > 0; left -= 1) {
       const isKnown = known.length > 100 && chance.happens(0.28);
-      const visitor = isKnown ? chance.pick(known) : newVisitor(chance.weighted(COUNTRIES));
-      const referrer = chance.weighted(REFERRERS);
+      const visitor = isKnown ? chance.pick(known) : newVisitor(chance.weighted(material.countries));
+      const referrer = chance.weighted(material.referrers);
       let time = timeOfDay(day, chance);
       for (let page = 0; page === 0 || (page < 9 && chance.happens(0.59)); page += 1) {
-        add(visitor, time, chance.weighted(PAGES), page === 0 && referrer !== '' ? { referrer } : {});
+        add(visitor, time, chance.weighted(material.pages), page === 0 && referrer !== '' ? { referrer } : {});
         time += Math.floor(chance.between(15_000, 240_000));
       }
     }
   }
-  for (const day of days.slice(-ARTICLE.days)) {
-    for (let left = ARTICLE.visitors; left > 0; left -= 1) {
-      const visitor = newVisitor(chance.weighted(COUNTRIES));
-      add(visitor, timeOfDay(day, chance), '/features', { referrer: ARTICLE.referrer });
+  for (const day of days.slice(-material.article.days)) {
+    for (let left = material.article.visitors; left > 0; left -= 1) {
+      const visitor = newVisitor(chance.weighted(material.countries));
+      add(visitor, timeOfDay(day, chance), '/features', { referrer: material.article.referrer });
     }
   }
   for (const { uid, country, createdAt } of users) {

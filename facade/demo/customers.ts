@@ -1,5 +1,5 @@
 import type { SubscriptionRow } from '../../resources/imported-rows.ts';
-import { Chance, DAY, iso, type Span, type Statement, statement } from './story.ts';
+import { Chance, DAY, iso, material, type Span, type Statement, statement } from './story.ts';
 import type { DemoUser } from './users.ts';
 
 type Terms = Pick<SubscriptionRow, 'plan' | 'amount' | 'currency' | 'interval' | 'quantity'>;
@@ -13,14 +13,10 @@ export interface Subscription {
   endedAt?: number;
 }
 
-/** Plans from the smallest to the largest; customers move between neighbours. */
-const STARTER = { plan: 'Starter', amount: 900 };
-const PRO = { plan: 'Pro', amount: 2400 };
-const BUSINESS = { plan: 'Business', amount: 5900 };
-const PLANS = [STARTER, PRO, BUSINESS];
+const { churn, plans } = material;
+const [STARTER, PRO, BUSINESS] = plans;
 
 /** Shares of the customers at the start of a month to whom something happens in it; at least one each, where there are a few. */
-const CHURN = [0.031, 0.044, 0.027, 0.052, 0.036, 0.041, 0.024, 0.047];
 const EXPANSION = 0.045;
 const CONTRACTION = 0.016;
 const RETURN = 0.04;
@@ -39,8 +35,12 @@ export function makeSubscriptions({ months }: Span, users: readonly DemoUser[]):
     const share = (part: number) => (settled.length < FEW ? 0 : Math.max(1, Math.round(part * settled.length)));
     const within = () => Math.floor(chance.between(start + DAY, end - DAY));
     const movable = settled.filter((one) => lastTerms(one).interval === 'month');
-    for (const one of chance.draw(movable, share(CHURN[at % CHURN.length] ?? 0))) one.endedAt = within();
-    for (const one of chance.draw(movable.filter(canGrow), share(EXPANSION))) change(one, within(), 1, chance);
+    for (const one of chance.draw(movable, share(churn[at % churn.length] ?? 0))) one.endedAt = within();
+    for (const one of chance.draw(
+      movable.filter(({ endedAt }) => endedAt === undefined),
+      share(EXPANSION),
+    ))
+      change(one, within(), 1, chance);
     const rest = movable.filter((one) => canShrink(one) && (one.terms.at(-1)?.time ?? 0) < start);
     for (const one of chance.draw(rest, share(CONTRACTION))) change(one, within(), -1, chance);
     for (const { user } of chance.draw(lost, Math.max(1, Math.round(lost.length * RETURN)))) {
@@ -83,11 +83,7 @@ function begin(chance: Chance, user: DemoUser, time: number, count: number, tria
 }
 
 function rankOf(one: Subscription): number {
-  return PLANS.findIndex(({ plan }) => plan === lastTerms(one).plan);
-}
-
-function canGrow(one: Subscription): boolean {
-  return one.endedAt === undefined;
+  return plans.findIndex(({ plan }) => plan === lastTerms(one).plan);
 }
 
 function canShrink(one: Subscription): boolean {
@@ -98,7 +94,7 @@ function canShrink(one: Subscription): boolean {
 function change(one: Subscription, time: number, by: 1 | -1, chance: Chance): void {
   const before = lastTerms(one);
   const bySeats = before.plan === BUSINESS.plan && (by > 0 || before.quantity > 1);
-  const { plan, amount } = PLANS[rankOf(one) + by] ?? STARTER;
+  const { plan, amount } = plans[rankOf(one) + by] ?? STARTER;
   const seats = { ...before, quantity: before.quantity + by * (by > 0 ? 1 + Math.floor(chance.next() * 3) : 1) };
   one.terms.push({ time, terms: bySeats ? seats : { ...before, plan, amount, quantity: 1 } });
 }
@@ -149,7 +145,7 @@ export function invoiceRows(subscriptions: readonly Subscription[], until: numbe
       const ids = { id, uid: one.user.uid, subscriptionId: one.id };
       const open = { ...ids, total: net + tax, tax, currency, status: 'open' as const, issuedAt: iso(time) };
       const settledAt = time + Math.floor(chance.between(0, 2) * DAY);
-      const status = chance.weighted(OUTCOMES);
+      const status = chance.weighted(material.outcomes);
       const paid = status !== 'void' && { paidAt: iso(settledAt) };
       rows.push(statement('invoices', time, open), statement('invoices', settledAt, { ...open, status, ...paid }));
       time += Math.floor(step);
@@ -157,12 +153,6 @@ export function invoiceRows(subscriptions: readonly Subscription[], until: numbe
     return rows;
   });
 }
-
-const OUTCOMES = [
-  ['paid', 975],
-  ['refunded', 15],
-  ['void', 10],
-] as const;
 
 /** Accounts: free, paying while a subscription runs, and free again. */
 export function userRows(users: readonly DemoUser[], subscriptions: readonly Subscription[]): Statement[] {

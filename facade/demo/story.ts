@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type {
   EventRow,
   InvoiceRow,
@@ -9,6 +10,29 @@ import type {
 } from '../../resources/imported-rows.ts';
 import type { ImportedRow } from '../../store/rows/records.ts';
 import { addDays, addIntervals, floorTo, type LocalDate } from '../../tools/analytics/calendar.ts';
+
+type Weighted<Item> = readonly (readonly [Item, number])[];
+
+/** What the story is made of. A number beside something says how often it comes; `churn` is the share that leaves in a month. */
+type Material = Readonly<
+  Record<'firstNames' | 'lastNames' | 'siteSubjects', readonly string[]> &
+    Record<'countries' | 'uses' | 'pages' | 'referrers', Weighted<string>> & {
+      churn: readonly number[];
+      daysAWeek: Weighted<number>;
+      outcomes: Weighted<'paid' | 'refunded' | 'void'>;
+      /** From the smallest to the largest; customers move between neighbours. */
+      plans: readonly [PlanPrice, PlanPrice, PlanPrice];
+      analyticsSettings: object;
+      machines: Weighted<Record<'device' | 'os' | 'browser', string>>;
+      /** Brings so many more visitors on each of the last days. */
+      article: { readonly referrer: string; readonly visitors: number; readonly days: number };
+    }
+>;
+type PlanPrice = { readonly plan: string; readonly amount: number };
+
+export const material: Material = JSON.parse(
+  readFileSync(new URL('../../data/demo/story.json', import.meta.url), 'utf8'),
+);
 
 export const DAY = 86_400_000;
 export const HOUR = 3_600_000;

@@ -1,4 +1,4 @@
-import { Chance, DAY, HOUR, iso, type Span, type Statement, season, statement, timeOfDay } from './story.ts';
+import { Chance, DAY, HOUR, iso, material, type Span, type Statement, season, statement, timeOfDay } from './story.ts';
 
 export interface DemoUser {
   readonly uid: string;
@@ -10,25 +10,6 @@ export interface DemoUser {
   readonly publishedAt?: number;
   readonly upgradedAt?: number;
 }
-
-const FIRST =
-  'Ada Ben Carla David Elif Finn Grete Hugo Ines Jonas Karim Lena Mats Nora Omar Paula Quinn Rosa Sven Tara'.split(' ');
-const LAST =
-  'Adler Brandt Costa Dubois Eriksen Fischer Garcia Huber Ivanov Jansen Kaya Lopez Meyer Novak Okafor Peters'.split(
-    ' ',
-  );
-export const COUNTRIES = [
-  ['DE', 34],
-  ['AT', 9],
-  ['CH', 8],
-  ['US', 16],
-  ['GB', 9],
-  ['FR', 8],
-  ['NL', 6],
-  ['ES', 5],
-  ['PL', 3],
-  ['IN', 2],
-] as const;
 
 /** In this recent period most people who make a site do not publish it, because the new editor hides the button. */
 const EDITOR_DAYS = 30;
@@ -59,13 +40,13 @@ function usersBefore({ days }: Span): DemoUser[] {
 }
 
 function oneUser(chance: Chance, day: number, number: number): DemoUser {
-  const [first, last] = [chance.pick(FIRST), chance.pick(LAST)];
+  const [first, last] = [chance.pick(material.firstNames), chance.pick(material.lastNames)];
   const createdAt = timeOfDay(day, chance);
   const user = {
     uid: `user_${number}`,
     email: `${first}.${last}.${number}@example.com`.toLowerCase(),
     name: `${first} ${last}`,
-    country: chance.weighted(COUNTRIES),
+    country: chance.weighted(material.countries),
     createdAt,
   };
   if (!chance.happens(0.78)) return user;
@@ -77,16 +58,13 @@ function oneUser(chance: Chance, day: number, number: number): DemoUser {
   return { ...user, siteAt, publishedAt, upgradedAt };
 }
 
-const SUBJECTS =
-  'Atelier Bakery Cycling Dance Ceramics Garden Yoga Records Coffee Bookshop Photo Legal Dental Wood'.split(' ');
-
 /** Sites from draft to publication, some suspended, some taken down. */
 export function websiteRows(users: readonly DemoUser[]): Statement[] {
   const chance = new Chance(7);
   return users.flatMap(({ uid, name, siteAt, publishedAt }) => {
     if (!siteAt) return [];
     const id = `site_${uid.slice(5)}`;
-    const subject = chance.pick(SUBJECTS);
+    const subject = chance.pick(material.siteSubjects);
     const url = `https://${subject.toLowerCase()}-${uid.slice(5)}.sitewell.example`;
     const site = { id, uid, url, name: `${name.split(' ')[0]}'s ${subject}`, createdAt: iso(siteAt) };
     const rows = [statement('websites', siteAt, { ...site, state: 'draft' })];

@@ -12,8 +12,7 @@ import { kinds } from '../../tools/kinds.ts';
 import { createModels } from '../../tools/models/models.ts';
 import { OFFLINE_MODEL } from '../../tools/models/offline-model.ts';
 import { type BudgetMeter, startBudgets } from '../../tools/usage/budget-meter.ts';
-import { analyticsSettings } from './activity.ts';
-import { HOUR, MINUTE } from './story.ts';
+import { HOUR, MINUTE, material } from './story.ts';
 
 /** Calls in the order of their days. `$name` in an input stands for the id of the record called so, `@+3` for the date in three days. */
 const calls = z.array(
@@ -92,7 +91,7 @@ function workspaceSettings(today: string) {
     exchangeRates: months.map((month, at) => ({ month: month.slice(0, 7), currency: 'USD', rate: rate(at) })),
     // The model that agents of the demo use costs nothing.
     prices: [{ model: OFFLINE_MODEL.id, from: addDays(today, FOUNDED), currency: 'EUR', input: 0, output: 0 }],
-    analytics: analyticsSettings,
+    analytics: material.analyticsSettings,
   };
 }
 
