@@ -2,10 +2,10 @@ import { isIP } from 'node:net';
 import type { Readers } from '../../store/port.ts';
 import { hostOf, isPublic } from '../../tools/core/outbound/ip-addresses.ts';
 import { readSettings } from '../../tools/settings/settings.ts';
-import { isLoopback } from '../config/sign-in-config.ts';
 import { type Html, html } from '../http/html.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { sendPage } from '../sign-in/layout.ts';
+import { hostSteps } from './host-steps.ts';
 
 interface Options {
   readonly store: Pick<Readers, 'settings'>;
@@ -28,65 +28,17 @@ export function createAddressPage({ store, baseUrl, signsIn }: Options): ShowAdd
       body: html`<h1>An address for AI apps</h1>
 <p>Apps such as Claude connect to ${workspaceName} here, by MCP. Give them this address:</p>
 <p><code class="address">${address}</code></p>
-${signsIn ? html`${hostsOf(address).map(steps)}${!isReachable(address) && NOT_REACHABLE}` : WITH_KEY}`,
+${signsIn ? html`${hostSteps(address).map(listOf)}${reachProblem(new URL(address)) !== undefined && NOT_REACHABLE}` : WITH_KEY}`,
     });
   };
 }
 
-interface Host {
-  readonly name: string;
-  readonly steps: readonly (string | Html)[];
-}
-
-function hostsOf(address: string): readonly Host[] {
-  const agree = 'Sign in here and agree.';
-  const entry = JSON.stringify({ mcpServers: { 'agent-admin': { url: address } } });
-  return [
-    {
-      name: 'Claude',
-      steps: ['Settings, Connectors, Add custom connector.', 'Paste the address and choose Connect.', agree],
-    },
-    {
-      name: 'ChatGPT',
-      steps: [
-        'Settings, Apps, Advanced settings: switch Developer mode on.',
-        'Create app, paste the address, authentication OAuth.',
-        agree,
-      ],
-    },
-    {
-      name: 'VS Code',
-      steps: ['Command palette: MCP: Add Server, HTTP.', 'Paste the address and allow the sign-in.', agree],
-    },
-    {
-      name: 'Cursor',
-      steps: [
-        html`In <code>~/.cursor/mcp.json</code>: <code>${entry}</code>`,
-        'Settings, MCP: choose Connect beside it.',
-        agree,
-      ],
-    },
-    {
-      name: 'Claude Code',
-      steps: [
-        html`<code>claude mcp add --transport http agent-admin ${address}</code>`,
-        html`In Claude Code <code>/mcp</code>, then Authenticate.`,
-        agree,
-      ],
-    },
-  ];
-}
-
-function steps({ name, steps: lines }: Host): Html {
+function listOf({ name, steps }: ReturnType<typeof hostSteps>[number]): Html {
   return html`<h2>${name}</h2>
 <ol>
-${lines.map((line) => html`<li>${line}</li>`)}
+${steps.map((step) => html`<li>${step.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}</li>`)}
 </ol>
 `;
-}
-
-function isReachable(address: string): boolean {
-  return address.startsWith('https:') && !isLoopback(address);
 }
 
 const NOT_REACHABLE = html`<p class="hint">Claude on the web and ChatGPT reach public https addresses only, and this is not one. The others work on this computer.</p>`;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describeEnvironment } from '../../facade/config/config.ts';
+import { hostSteps } from '../../facade/oauth/host-steps.ts';
 import { errorAnswers } from '../../facade/openapi/error-responses.ts';
 import { metricsRoute, routes } from '../../facade/routes.ts';
 import { type ErrorCode, errorStatus } from '../../resources/error.ts';
@@ -31,6 +32,7 @@ export function generated(): GeneratedFile[] {
       const path = `facade/guides/reference-${PAGES[name] ?? name}.md`;
       return { path, text: withSection(path, name, make()) };
     }),
+    { path: 'README.md', text: withSection('README.md', 'hosts', hostList()) },
     { path: 'test/contract/snapshots/tools-list.json', text: `${JSON.stringify(wire, null, 2)}\n` },
   ];
 }
@@ -57,6 +59,14 @@ function withSection(path: string, name: string, content: string): string {
   if (before === undefined || after === undefined)
     throw new Error(`${path} has no section between ${start} and ${end}.`);
   return `${before}${start}\n${content}\n${end}${after}`;
+}
+
+function hostList(): string {
+  const items = hostSteps('<address>').map(({ name, steps }) => [
+    `- **${name}**`,
+    ...steps.map((step) => `  1. ${step}`),
+  ]);
+  return items.flat().join('\n');
 }
 
 /** How a tool without a path is called. */

@@ -20,7 +20,11 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url));
 export const sources = fileURLToPath(new URL('..', import.meta.url));
 
 /** What the bundle takes from elsewhere in the product. */
-const SHARED: readonly string[] = ['facade/import/presets.ts', 'resources/minor-units.ts'];
+const SHARED: readonly string[] = [
+  'facade/import/presets.ts',
+  'facade/oauth/host-steps.ts',
+  'resources/minor-units.ts',
+];
 
 /** A file that browsers load, in every encoding in which it is sent. */
 export interface Asset {

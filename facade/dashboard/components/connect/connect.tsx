@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { hostSteps } from '../../../oauth/host-steps.ts';
 import { Code } from '../code.tsx';
 import { Segments } from '../tabs.tsx';
 
@@ -71,28 +72,8 @@ function hostsFor(endpoint: Endpoint): readonly Host[] {
 const NEEDS_HTTPS = ['First give this server an https address that the internet reaches (BASE_URL).'];
 
 function signingIn({ url }: Endpoint): Host[] {
-  return [
-    {
-      id: 'claude',
-      name: 'Claude',
-      steps: [
-        'Settings, Connectors, Add custom connector.',
-        'Paste the address and press Connect.',
-        'Sign in and agree.',
-      ],
-      snippet: url,
-    },
-    {
-      id: 'chatgpt',
-      name: 'ChatGPT',
-      steps: [
-        'Settings, Apps & Connectors, Advanced: turn on developer mode.',
-        'Create a connector with this address and OAuth.',
-        'Sign in and agree.',
-      ],
-      snippet: url,
-    },
-  ];
+  const hosted = hostSteps(url).slice(0, 2);
+  return hosted.map(({ name, steps }) => ({ id: name.toLowerCase(), name, steps, snippet: url }));
 }
 
 function withToken({ name, url, token }: Endpoint): Host[] {
