@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -41,6 +51,9 @@ export async function bundle(
       banner: { js: REQUIRE },
       logLevel: 'error',
     });
+    for (const file of readdirSync(unfinished, { recursive: true, encoding: 'utf8' })) {
+      if (file.endsWith('.mjs')) escapeCharacters(join(unfinished, file));
+    }
     renameSync(unfinished, folder);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
@@ -50,14 +63,21 @@ export async function bundle(
   }
 }
 
+/** One character outside Latin-1 would double the memory of its whole file. esbuild leaves them in expressions and tagged templates. */
+function escapeCharacters(path: string): void {
+  const text = readFileSync(path, 'utf8');
+  const escaped = text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  if (escaped !== text) writeFileSync(path, escaped);
+}
+
 /** Packages that look for binaries beside their own files. */
 const WITH_BINARIES = ['esbuild', '@duckdb/node-api'];
 
 /** Packages that may not be installed, and what belongs to them. */
 const OPTIONAL = ['@opentelemetry/*'];
 
-/** cosmiconfig, which graphile-worker brings, reads configuration written in it; there is none. */
-const UNUSED = ['typescript'];
+/** No configuration of graphile-worker is in TypeScript, and Express parses no body. They would only take memory. */
+const UNUSED = ['typescript', 'iconv-lite'];
 
 const COMMANDS = [
   'agent-admin',
