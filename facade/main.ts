@@ -1,4 +1,4 @@
-import { explainExit } from './commands/explain-exit.ts';
+import { explainExit } from './commands/run-command.ts';
 import { readConfig } from './config/config.ts';
 import { prepareStore } from './launch/first-start.ts';
 import { createLogger } from './launch/logger.ts';

@@ -2,16 +2,14 @@ import { OperatorError } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { readConfig } from '../config/config.ts';
 import { howToRun } from '../config/how-to-run.ts';
-import { explainExit } from './explain-exit.ts';
+import { readArguments, runCommand } from './run-command.ts';
 
-async function main([target, ...rest]: readonly string[]): Promise<void> {
-  if (target === undefined || rest.length > 0) {
-    console.error(
-      `Usage: ${howToRun('backup')} <folder>\n\nThe folder must be empty or absent. Start a server on it with DATA_DIR=<folder>.`,
-    );
-    process.exitCode = 1;
-    return;
-  }
+const USAGE = `Usage: ${howToRun('backup')} <folder>
+
+The folder must be empty or absent. Start a server on it with DATA_DIR=<folder>.`;
+
+async function main(): Promise<void> {
+  const [target = ''] = readArguments(USAGE, {}, [1]).words;
   const { dataDir, databaseUrl } = readConfig(process.env);
   if (databaseUrl !== undefined) {
     throw new OperatorError(
@@ -26,4 +24,4 @@ async function main([target, ...rest]: readonly string[]): Promise<void> {
 process.once('disconnect', () => process.exit(1));
 process.channel?.unref();
 
-main(process.argv.slice(2)).catch(explainExit);
+runCommand(main);

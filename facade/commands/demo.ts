@@ -8,7 +8,7 @@ import { DemoClock } from '../demo/workspace.ts';
 import { createLogger } from '../launch/logger.ts';
 import { serve } from '../launch/serve.ts';
 import { Start } from '../launch/start.ts';
-import { explainExit } from './explain-exit.ts';
+import { explainExit } from './run-command.ts';
 
 /** Runs a server on a folder of its own with a demo workspace. The folder is removed when the server ends. */
 async function main(start: Start): Promise<void> {

@@ -4,18 +4,18 @@ import { type Config, ConfigError, readConfig } from '../config/config.ts';
 import { examine } from '../doctor/examine.ts';
 import { type Finding, fail, ok, reasonOf, warn, withoutSecrets } from '../doctor/finding.ts';
 import { type ClientConfig, readClientConfig } from './client-config.ts';
-import { explainExit } from './explain-exit.ts';
+import { runCommand } from './run-command.ts';
 import { callServer } from './server-call.ts';
 
 /** One line for each finding of the running server, or of the configuration of this shell. Ends with 1 where something fails. */
-async function main(): Promise<void> {
+async function main(): Promise<number> {
   const findings = await diagnose(process.env);
   for (const { level, about, text } of findings)
     console.log(withoutSecrets(`${level.padEnd(5)} ${about.padEnd(17)} ${text.replaceAll(/\s+/g, ' ')}`, process.env));
   const failed = findings.filter(({ level }) => level === 'fail').length;
   const warned = findings.filter(({ level }) => level === 'warn').length;
   console.log(`\n${failed} failed, ${warned} to look at, ${findings.length - failed - warned} good.`);
-  process.exitCode = failed > 0 ? 1 : 0;
+  return failed > 0 ? 1 : 0;
 }
 
 async function diagnose(env: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
@@ -32,7 +32,7 @@ async function diagnose(env: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
   return [...asked.byShell, ...(await examine(config, env))];
 }
 
-main().catch(explainExit);
+runCommand(main);
 
 const ABOUT = 'server';
 const WAIT_MS = 3000;

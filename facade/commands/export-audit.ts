@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { OperatorError } from '../../store/errors.ts';
 import { howToRun } from '../config/how-to-run.ts';
 import { readClientConfig } from './client-config.ts';
-import { explainExit } from './explain-exit.ts';
+import { readArguments, runCommand } from './run-command.ts';
 import { callServer } from './server-call.ts';
 
 const USAGE = `Usage: ${howToRun('export-audit')} [--from <time>] [--to <time>] > audit.ndjson
@@ -21,8 +20,10 @@ interface Page {
   readonly nextCursor: string | null;
 }
 
-async function main(args: readonly string[]): Promise<void> {
-  const range = rangeOf(args);
+async function main(): Promise<void> {
+  const { values } = readArguments(USAGE, { from: { type: 'string' }, to: { type: 'string' } }, [0]);
+  // The calls of this export are audited too and would have no end.
+  const range = { to: new Date().toISOString(), ...values };
   const client = readClientConfig(process.env);
   let cursor: string | null | undefined;
   do {
@@ -38,18 +39,8 @@ async function main(args: readonly string[]): Promise<void> {
   } while (cursor !== null);
 }
 
-function rangeOf(args: readonly string[]) {
-  try {
-    const { values } = parseArgs({ args: [...args], options: { from: { type: 'string' }, to: { type: 'string' } } });
-    // The calls of this export are audited too and would have no end.
-    return { to: new Date().toISOString(), ...values };
-  } catch (cause) {
-    throw new OperatorError(`${cause instanceof Error ? cause.message : cause}\n\n${USAGE}`, { cause });
-  }
-}
-
 async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 
-main(process.argv.slice(2)).catch(explainExit);
+runCommand(main);

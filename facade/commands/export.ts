@@ -6,19 +6,15 @@ import { type Config, readConfig } from '../config/config.ts';
 import { howToRun } from '../config/how-to-run.ts';
 import { openStore } from '../launch/open-store.ts';
 import { exportStore } from '../store-copy/export-store.ts';
-import { explainExit } from './explain-exit.ts';
+import { readArguments, runCommand } from './run-command.ts';
 
 const USAGE = `Usage: ${howToRun('export')} <file>
 
 Writes all that is stored into a new file, also while the server runs: records, versions, the audit log and imported rows. Another store
 takes it with ${howToRun('import-all')} <file>. A PostgreSQL database must not change meanwhile. Secrets of integrations stay sealed in it. Keep the file as safe as the data.`;
 
-async function main([file, ...rest]: readonly string[]): Promise<void> {
-  if (file === undefined || rest.length > 0) {
-    console.error(USAGE);
-    process.exitCode = 1;
-    return;
-  }
+async function main(): Promise<void> {
+  const [file = ''] = readArguments(USAGE, {}, [1]).words;
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     readonly version: string; // package.json has one
   };
@@ -57,4 +53,4 @@ async function withStore<Result>(config: Config, work: (store: Store) => Promise
   }
 }
 
-main(process.argv.slice(2)).catch(explainExit);
+runCommand(main);

@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import type { Issue } from '../../resources/error.ts';
 import { importedRows, type RowType, rowType } from '../../resources/imported-rows.ts';
 import { OperatorError } from '../../store/errors.ts';
@@ -9,9 +8,9 @@ import { howToRun } from '../config/how-to-run.ts';
 import type { CsvRow } from '../import/presets.ts';
 import { type MappedRow, presets } from '../import/presets.ts';
 import { type ClientConfig, readClientConfig } from './client-config.ts';
-import { explainExit } from './explain-exit.ts';
 import { columnsFor } from './import/columns.ts';
 import { ProgressLine, type ReadLine, readRows } from './import/file.ts';
+import { readArguments, runCommand } from './run-command.ts';
 import { callServer } from './server-call.ts';
 
 const USAGE = `Usage: ${howToRun('import')} <type> <file.csv|file.ndjson|file.parquet> [--map <columns>] [--dry-run]
@@ -44,9 +43,10 @@ interface Row {
 }
 
 /** Sends the file in batches and reports lines that do not fit. Returns 0 when every line was accepted. */
-async function main(args: readonly string[]): Promise<number> {
-  const { positionals, values } = given(args);
-  const [type, file, ...rest] = positionals;
+async function main(): Promise<number> {
+  const options = { map: { type: 'string' }, 'dry-run': { type: 'boolean' } } as const;
+  const { values, words } = readArguments(USAGE, options, [0, 3]);
+  const [type, file, ...rest] = words;
   const known = rowType.safeParse(type).data;
   if (known === undefined || file === undefined || rest.length > 0) {
     console.error(type !== undefined && known === undefined ? `There is no type "${type}".\n\n${USAGE}` : USAGE);
@@ -59,15 +59,6 @@ async function main(args: readonly string[]): Promise<number> {
   const run = new ImportRun({ type: known, client: readClientConfig(process.env), fileBytes: size, columns, dryRun });
   for await (const read of readRows(file)) await run.take(read);
   return run.finish();
-}
-
-function given(args: readonly string[]) {
-  try {
-    const options = { map: { type: 'string' }, 'dry-run': { type: 'boolean' } } as const;
-    return parseArgs({ args: [...args], options, allowPositionals: true });
-  } catch (cause) {
-    throw new OperatorError(`${cause instanceof Error ? cause.message : cause}\n\n${USAGE}`, { cause });
-  }
 }
 
 interface ImportOptions {
@@ -183,6 +174,4 @@ function linesOf(issues: readonly Issue[], batch: readonly Row[]): Map<number, s
   return lines;
 }
 
-main(process.argv.slice(2)).then((code) => {
-  process.exitCode = code;
-}, explainExit);
+runCommand(main);

@@ -1,7 +1,7 @@
 import { readConfig } from '../config/config.ts';
 import { recoverKey } from '../launch/first-start.ts';
 import { openStore } from '../launch/open-store.ts';
-import { explainExit } from './explain-exit.ts';
+import { runCommand } from './run-command.ts';
 
 /** Makes a new admin key when all are lost. A server on the embedded store must be stopped. */
 async function main(): Promise<void> {
@@ -13,4 +13,4 @@ async function main(): Promise<void> {
   }
 }
 
-main().catch(explainExit);
+runCommand(main);

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { readClientConfig } from './client-config.ts';
-import { explainExit } from './explain-exit.ts';
+import { runCommand } from './run-command.ts';
 import { answeringFetch } from './stdio-fetch.ts';
 
 const LAST_ANSWERS_MS = 10_000;
@@ -102,4 +102,4 @@ function write(message: object): void {
   process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 
-main().catch(explainExit);
+runCommand(main);

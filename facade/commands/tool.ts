@@ -1,6 +1,6 @@
 import { howToRun } from '../config/how-to-run.ts';
 import { readClientConfig } from './client-config.ts';
-import { explainExit } from './explain-exit.ts';
+import { runCommand } from './run-command.ts';
 import { callServer } from './server-call.ts';
 
 const USAGE = `Usage: ${howToRun('tool')} <tool> ['<json>']
@@ -34,6 +34,4 @@ function pretty(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
-main(process.argv.slice(2)).then((code) => {
-  process.exitCode = code;
-}, explainExit);
+runCommand(() => main(process.argv.slice(2)));
