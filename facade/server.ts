@@ -6,7 +6,6 @@ import type { Store } from '../store/port.ts';
 import { catalog } from '../tools/catalog.ts';
 import type { CatalogEntry } from '../tools/core/registry/catalog-index.ts';
 import { createRegistry } from '../tools/core/registry/registry.ts';
-import type { Telemetry } from '../tools/core/telemetry/telemetry.ts';
 import { WebhookReceiver } from '../tools/flows/inbound/receiver.ts';
 import { FlowEngine } from '../tools/flows/run/engine.ts';
 import type { Upstreams } from '../tools/integrations/upstream/upstreams.ts';
@@ -35,7 +34,7 @@ import { type HttpServer, listen } from './http/server.ts';
 import { createSessionCookies } from './http/session-cookie.ts';
 import { WebhookDoor } from './http/webhook-door.ts';
 import { createAccountHandlers } from './integrations/handlers.ts';
-import { factsOf, type Groups, liveCatalog } from './launch/facts.ts';
+import { factsOf, type Groups, liveCatalog, type ServerBase } from './launch/facts.ts';
 import { type Failed, failuresIn } from './launch/logger.ts';
 import { oneAtATime } from './launch/open-store.ts';
 import { NEW_SIGNING_KEY, readSecrets, type ServerSecrets } from './launch/secrets.ts';
@@ -43,10 +42,10 @@ import { createUpstreams, startUpstreams } from './launch/upstreams.ts';
 import { startWebhooks } from './launch/webhooks.ts';
 import { createMcpEndpoint, type McpOptions } from './mcp/mcp.ts';
 import { createAddressPage } from './oauth/address-page.ts';
-import { createConsent } from './oauth/consent.ts';
+import { ConsentPage } from './oauth/consent.ts';
 import { createOAuth } from './oauth/oauth.ts';
 import { createMailer } from './sign-in/mail.ts';
-import { createPages } from './sign-in/pages.ts';
+import { Pages } from './sign-in/pages.ts';
 import { createIdentityProvider } from './sign-in/provider.ts';
 import { startTelemetry } from './telemetry/telemetry.ts';
 
@@ -104,19 +103,8 @@ export async function startServer(
     const { baseUrl } = http;
     const refused = new RefusedRequests((entry) => store.audit.append(entry));
     const readiness = new Readiness(store);
-    const base: Base = {
-      config,
-      store,
-      logger,
-      telemetry,
-      baseUrl,
-      secrets,
-      refused,
-      readiness,
-      onFailure,
-      onUncaught,
-      now,
-    };
+    const own = { secrets, refused, readiness, onFailure, onUncaught, now };
+    const base: Base = { config, product, store, logger, telemetry, baseUrl, ...own };
     return await openDoors(base, { http, models, settling, watch, onCallFailure, onError }, options);
   } catch (error) {
     await http.close();
@@ -143,16 +131,16 @@ async function openDoors(
   const { storage } = watch;
   const people = createPeople(base, onCallFailure);
   const live = liveCatalog(tools);
-  const upstreams = createUpstreams(config, live, { ...base, client: product });
+  const upstreams = createUpstreams(config, live, base);
   const backups = createBackups(config, base);
-  const webhooks = await startWebhooks(config, live, { ...base, ...people, version, storage, upstreams, backups });
+  const webhooks = await startWebhooks(base, live, { ...people, storage, upstreams, backups });
   const flows = new FlowEngine({ store, onFailure, jobs: webhooks.jobs });
   opening.step('starting integrations');
   await startUpstreams(base, upstreams);
   opening.signal.throwIfAborted();
   const budgets = await startBudgets(base);
   const groups = { upstreams, models, signIn: people.signIn, flows, backups, webhooks, budgets, storage };
-  const facts = factsOf({ ...base, product }, live, groups, [...people.dependencies, ...watch.dependencies]);
+  const facts = factsOf(base, live, groups, [...people.dependencies, ...watch.dependencies]);
   const registry = createRegistry({ ...base, server: facts, repeatsSecret: secrets.repeats, onFailure: onCallFailure });
   const dashboard = createDashboard(version, baseUrl);
   const mcp = createMcpEndpoint({ registry, store, pages: dashboard, onError, answerFirst });
@@ -201,18 +189,11 @@ function closingOf({ capsules, webhooks, authorization }: AppOptions): (Closing 
   return [capsules.use, webhooks, authorization];
 }
 
-interface Base {
-  readonly config: Config;
-  readonly store: Store;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-  readonly baseUrl: string;
+interface Base extends ServerBase {
   readonly secrets: ServerSecrets;
   readonly refused: RefusedRequests;
   readonly readiness: Readiness;
-  onFailure(cause: unknown): void;
   readonly onUncaught: OnUncaught;
-  now(): Date;
 }
 
 function createPeople(
@@ -251,7 +232,7 @@ function createDoors(
   const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
   const { catalog } = registry.server;
   const guards = createGuards({ ...config, baseUrl });
-  const consent = createConsent({ store, registry, cookies, refused });
+  const consent = new ConsentPage({ store, registry, cookies, refused });
   const authorization = config.oauth ? createOAuth({ ...config, ...base, catalog, guards, consent }) : undefined;
   const accessTokens = authorization?.accessTokens;
   const authenticator = createAuthenticator({ store, catalog, cookies, accessTokens, onFailure, now });
@@ -260,7 +241,7 @@ function createDoors(
   const webhooks = new WebhookDoor({ receiver, guards, refused, authenticator, connections, cluster: store.cluster });
   const around = { store, registry, cookies, guards, refused, baseUrl, logger, dashboard };
   const more = { ...authorization?.handlers, ...createAccountHandlers(accounts, around) };
-  const pages = [dashboard.serveAssets, createPages({ ...people, ...around, more })];
+  const pages = [dashboard.serveAssets, new Pages({ ...people, ...around, more }).serve];
   const { signIn } = people;
   return {
     ...config,

@@ -31,13 +31,11 @@ export class CapsuleAccess {
   async requireAdmitted(context: RequestContext): Promise<void> {
     const { principal, capsuleId } = context;
     const problem = await this.#problem(principal, capsuleId);
-    if (problem !== undefined) {
+    if (problem) {
       this.#refused.note(context, capsuleId);
       const { message, required } = problem;
-      throw new ToolError('forbidden', 'Insufficient permissions', {
-        ...(required && { required }),
-        issues: [{ path: '', message }],
-      });
+      const detail = { ...(required && { required }), issues: [{ path: '', message }] };
+      throw new ToolError('forbidden', 'Insufficient permissions', detail);
     }
     const capsule = capsuleIn(principal);
     if (capsule) this.use.note(capsule.id, 0);

@@ -4,12 +4,7 @@ import { ToolError } from '../../tools/core/errors.ts';
 import { isLoopback } from '../config/sign-in-config.ts';
 
 /** Refuses requests for a host that is not ours (DNS rebinding) and from pages of foreign origins. */
-export interface Guards {
-  /** `byCookie`: whether a browser may have sent the request without its user knowing. */
-  check(request: IncomingMessage, byCookie: boolean): void;
-  /** Of an endpoint that pages of all origins may call. */
-  checkHost(request: IncomingMessage): void;
-}
+export type Guards = ReturnType<typeof createGuards>;
 
 interface GuardOptions {
   readonly host: string;
@@ -18,7 +13,7 @@ interface GuardOptions {
 }
 
 /** A server on all interfaces cannot know the names by which it is reached, so the check of Host works only if BASE_URL is set. */
-export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): Guards {
+export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions) {
   const base = new URL(baseUrl);
   const hostnames = [...new Set([...localhostAllowedHostnames(), bracketed(host), base.hostname])];
   const origins = new Set([base.origin, ...allowedOrigins]);
@@ -33,8 +28,10 @@ export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions): G
   }
 
   return {
+    /** Of an endpoint that pages of all origins may call. */
     checkHost,
-    check(request, byCookie) {
+    /** `byCookie`: whether a browser may have sent the request without its user knowing. */
+    check(request: IncomingMessage, byCookie: boolean): void {
       const { headers, method = '' } = request;
       checkHost(request);
       const { origin } = headers;

@@ -39,34 +39,20 @@ export class RefusedRequests {
     { principal, door, requestId }: Pick<RequestContext, 'principal' | 'door' | 'requestId'>,
     capsuleId?: string,
   ): void {
-    this.#append(
-      auditEntryOf({
-        begun: startCall(new Date()),
-        requestId,
-        door: capsuleId === undefined ? door : 'capsule',
-        principal,
-        tool: AUTHENTICATE,
-        arguments: capsuleId === undefined ? {} : { capsuleId: capsuleId.slice(0, LONGEST_ID) },
-        code: 'forbidden',
-      }),
-    );
+    const [asked, input] =
+      capsuleId === undefined ? [door, {}] : (['capsule', { capsuleId: capsuleId.slice(0, LONGEST_ID) }] as const);
+    this.#add({ requestId, door: asked, principal, arguments: input, code: 'forbidden' });
   }
 
   flush(): void {
     for (const { address, code, attempts } of this.#counts.values()) {
-      this.#append(
-        auditEntryOf({
-          begun: startCall(new Date()),
-          requestId: '',
-          door: 'rest',
-          principal: anonymous(address),
-          tool: AUTHENTICATE,
-          arguments: { attempts },
-          code,
-        }),
-      );
+      this.#add({ requestId: '', door: 'rest', principal: anonymous(address), arguments: { attempts }, code });
     }
     this.#counts.clear();
+  }
+
+  #add(refused: Omit<Parameters<typeof auditEntryOf>[0], 'begun' | 'tool'>): void {
+    this.#append(auditEntryOf({ begun: startCall(new Date()), tool: AUTHENTICATE, ...refused }));
   }
 
   close(): void {

@@ -6,20 +6,17 @@ import { batchedEnd } from './batched-end.ts';
 import { isUnread } from './body.ts';
 import { contextOf } from './request-context.ts';
 
-/** Ends the exchange with a JSON body. Answers are never cached: they depend on who asks. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  const json = jsonOf(body);
+  sendText(response, status, jsonOf(body), 'application/json; charset=utf-8');
+}
+
+/** Answers are never cached: they depend on who asks. */
+export function sendText(response: ServerResponse, status: number, text: string, type: string): void {
   response.writeHead(status, [
-    'Content-Type',
-    'application/json; charset=utf-8',
-    'Content-Length',
-    String(Buffer.byteLength(json)),
-    'Cache-Control',
-    'no-store',
-    'X-Content-Type-Options',
-    'nosniff',
+    ...['Content-Type', type, 'Content-Length', String(Buffer.byteLength(text))],
+    ...['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'],
   ]);
-  batchedEnd(response, json);
+  batchedEnd(response, text);
 }
 
 export function sendErrorBody(

@@ -6,22 +6,22 @@ interface RouteNode {
 export interface Match<Target> {
   /** Undefined if the path is known and the method is not. */
   readonly target: Target | undefined;
-  readonly here: readonly [Target, ...Target[]];
+  readonly here: readonly Target[];
   readonly parameters: Readonly<Record<string, string>>;
 }
 
 interface Node<Target> {
   readonly fixed: Map<string, Node<Target>>;
-  parameter: Node<Target> | undefined;
-  /** The endpoints at this path, which also answer at every path below it that fits no other. */
-  here: Leaf<Target> | undefined;
-  below: Leaf<Target> | undefined;
+  parameter?: Node<Target>;
+  /** The endpoints at this path, and those that also answer at every path below it that fits no other. */
+  here?: Leaf<Target>;
+  below?: Leaf<Target>;
 }
 
 interface Leaf<Target> {
   readonly names: readonly string[];
   readonly byMethod: Map<string, Target>;
-  readonly all: [Target, ...Target[]];
+  readonly all: Target[];
 }
 
 /**
@@ -29,10 +29,12 @@ interface Leaf<Target> {
  * whatever the method.
  */
 export function createMatcher<Target extends RouteNode>(targets: readonly Target[]) {
-  const root = node<Target>();
+  const root: Node<Target> = { fixed: new Map() };
   const fixed = new Map<string, Leaf<Target>>();
   for (const target of targets) {
-    const leaf = insert(root, target);
+    const leaf = leafAt(root, target.path);
+    leaf.all.push(target);
+    leaf.byMethod.set(target.method, target);
     if (!target.path.includes('{')) fixed.set(target.path, leaf);
   }
 
@@ -71,40 +73,25 @@ function find<Target>(root: Node<Target>, path: string, values: string[]): Leaf<
   return below?.leaf;
 }
 
-function node<Target>(): Node<Target> {
-  return { fixed: new Map(), parameter: undefined, here: undefined, below: undefined };
-}
-
-function insert<Target extends RouteNode>(root: Node<Target>, target: Target): Leaf<Target> {
-  let current = root;
+/** Makes the nodes on the way where they are missing. */
+function leafAt<Target>(root: Node<Target>, path: string): Leaf<Target> {
+  const leaf: Leaf<Target> = { names: [], byMethod: new Map(), all: [] };
   const names: string[] = [];
-  for (const segment of target.path.slice(1).split('/')) {
-    const name = /^\{(\+?)(\w+)\}$/.exec(segment);
-    if (name?.[2]) names.push(name[2]);
-    if (name?.[1]) {
-      current.below = withTarget(current.below, target, names);
+  let current = root;
+  for (const segment of path.slice(1).split('/')) {
+    const [, rest, name] = /^\{(\+?)(\w+)\}$/.exec(segment) ?? [];
+    if (name) names.push(name);
+    if (rest) {
+      current.below ??= { ...leaf, names };
       return current.below;
     }
-    if (name) {
-      current.parameter ??= node();
-      current = current.parameter;
-    } else {
-      const next = current.fixed.get(segment) ?? node();
-      current.fixed.set(segment, next);
-      current = next;
-    }
+    const next: Node<Target> = (name ? current.parameter : current.fixed.get(segment)) ?? { fixed: new Map() };
+    if (name) current.parameter = next;
+    else current.fixed.set(segment, next);
+    current = next;
   }
-  current.here = withTarget(current.here, target, names);
+  current.here ??= { ...leaf, names };
   return current.here;
-}
-
-function withTarget<Target extends RouteNode>(
-  leaf: Leaf<Target> | undefined,
-  target: Target,
-  names: readonly string[],
-): Leaf<Target> {
-  const all: [Target, ...Target[]] = leaf ? [...leaf.all, target] : [target];
-  return { names, byMethod: new Map(all.map((each) => [each.method, each])), all };
 }
 
 const NONE: Readonly<Record<string, string>> = Object.freeze({});

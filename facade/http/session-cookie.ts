@@ -5,18 +5,7 @@ import { SESSION_COOKIE } from '../../resources/session.ts';
 import type { SessionPrincipal } from '../../tools/core/access/principal.ts';
 
 /** The cookie that carries a session: its id, signed. Only the record of the session says whether it is still open. */
-export interface SessionCookies {
-  /** The id of the session in the request's cookie. Undefined if there is no cookie of this server. */
-  read(request: IncomingMessage): string | undefined;
-  set(response: ServerResponse, session: Pick<SessionPrincipal, 'sessionId' | 'expiresAt'>): void;
-  clear(response: ServerResponse): void;
-}
-
-interface SessionCookieOptions {
-  /** The first secret signs; all of them verify. */
-  readonly secrets: readonly string[];
-  readonly secure: boolean;
-}
+export type SessionCookies = ReturnType<typeof createSessionCookies>;
 
 /** Part of the signed text, so that nothing else signed with the same secret passes as a session. */
 const AUDIENCE = 'admin-session';
@@ -24,14 +13,22 @@ const ALGORITHM = 'HS256';
 /** Only this many cookies of the name are tried: others, set for a parent domain, must neither hide ours nor cost much time. */
 const MOST_TRIED = 4;
 
-export function createSessionCookies({ secrets, secure }: SessionCookieOptions): SessionCookies {
+/** The first secret signs; all of them verify. */
+export function createSessionCookies({
+  secrets,
+  secure,
+}: {
+  readonly secrets: readonly string[];
+  readonly secure: boolean;
+}) {
   const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret)));
   const [signer] = keys;
   if (!signer) throw new Error('There is no secret to sign sessions with.');
   const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
 
   return {
-    read(request) {
+    /** The id of the session. Undefined if the request has no cookie of this server. */
+    read(request: IncomingMessage): string | undefined {
       for (const token of cookiesNamed(SESSION_COOKIE, request.headers.cookie ?? '').slice(0, MOST_TRIED)) {
         for (const key of keys) {
           const id = sessionIn(token, key);
@@ -40,13 +37,13 @@ export function createSessionCookies({ secrets, secure }: SessionCookieOptions):
       }
       return undefined;
     },
-    set(response, { sessionId, expiresAt }) {
+    set(response: ServerResponse, { sessionId, expiresAt }: Pick<SessionPrincipal, 'sessionId' | 'expiresAt'>): void {
       const exp = Math.floor(Date.parse(expiresAt) / 1000);
       const token = jwt.sign({ sid: sessionId, exp }, signer, { algorithm: ALGORITHM, audience: AUDIENCE });
       const seconds = Math.max(0, exp - Math.floor(Date.now() / 1000));
       response.appendHeader('Set-Cookie', `${SESSION_COOKIE}=${token}; Max-Age=${seconds}; ${attributes}`);
     },
-    clear(response) {
+    clear(response: ServerResponse): void {
       response.appendHeader('Set-Cookie', `${SESSION_COOKIE}=; Max-Age=0; ${attributes}`);
     },
   };
@@ -63,13 +60,7 @@ function sessionIn(token: string, key: KeyObject): string | undefined {
 
 /** Values of the cookies of this name, as the browser orders them. */
 export function cookiesNamed(name: string, header: string): string[] {
-  return header.split(';').flatMap((pair) => {
-    const [key, value] = splitOnce(pair.trim());
-    return key === name && value !== '' ? [value] : [];
-  });
-}
-
-function splitOnce(pair: string): [string, string] {
-  const at = pair.indexOf('=');
-  return at < 0 ? ['', ''] : [pair.slice(0, at), pair.slice(at + 1)];
+  const start = `${name}=`;
+  const pairs = header.split(';').map((pair) => pair.trim());
+  return pairs.filter((pair) => pair.startsWith(start) && pair !== start).map((pair) => pair.slice(start.length));
 }

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { Store } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { Clocks } from '../../tools/clocks.ts';
@@ -35,15 +36,20 @@ export interface Groups {
   readonly storage: StorageMeter;
 }
 
-interface FactsBase extends Pick<ServerFacts, 'now'> {
+/** What every part of a server is made with. */
+export interface ServerBase {
   readonly config: Config;
   readonly product: { readonly name: string; readonly version: string };
   readonly store: Store;
+  readonly logger: Logger;
   readonly telemetry: Telemetry;
+  readonly baseUrl: string;
+  onFailure(cause: unknown): void;
+  now(): Date;
 }
 
 export function factsOf(
-  { config, product, store, telemetry, now }: FactsBase,
+  { config, product, store, telemetry, now }: ServerBase,
   live: LiveCatalog,
   parts: Groups,
   others: readonly Dependency[],

@@ -8,9 +8,9 @@ import { describeReach } from '../oauth/address-page.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import { refuseUnfinishedMove } from '../store-copy/move.ts';
 import type { FirstStart } from './first-start.ts';
+import { welcome } from './first-start.ts';
 import { oneAtATime } from './open-store.ts';
 import type { Start } from './start.ts';
-import { welcome } from './welcome.ts';
 
 /** For this long, a server that has just started only answers requests. A list requested in this time is made at once. */
 const FIRST_CALLS_MS = 5000;

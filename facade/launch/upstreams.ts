@@ -1,30 +1,16 @@
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import { SECRETS_KEY } from '../../store/lowdb/files/folder.ts';
-import type { Store } from '../../store/port.ts';
 import type { LiveCatalog } from '../../tools/core/registry/live-catalog.ts';
 import { createSecretBox } from '../../tools/core/sealing/secrets.ts';
-import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import { IntegrationAccounts } from '../../tools/integrations/accounts/accounts.ts';
 import { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import type { IntegrationSettings } from '../config/integration-config.ts';
+import type { ServerBase } from './facts.ts';
 import { reencryptSecrets } from './reencrypt-secrets.ts';
-
-type Settings = IntegrationSettings & { readonly dataDir: string };
-
-interface Surroundings {
-  readonly store: Store;
-  readonly client: { readonly name: string; readonly version: string };
-  readonly baseUrl: string;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-  now(): Date;
-  onFailure(cause: unknown): void;
-}
 
 /** Starts the integrations. After a change of keys, what an earlier one encrypted is encrypted anew before, and the log says when that one can go. */
 export async function startUpstreams(
-  { store, logger }: Pick<Surroundings, 'store' | 'logger'>,
+  { store, logger }: Pick<ServerBase, 'store' | 'logger'>,
   upstreams: Upstreams,
 ): Promise<void> {
   const records = await reencryptSecrets(store, upstreams.secrets);
@@ -33,9 +19,9 @@ export async function startUpstreams(
 }
 
 export function createUpstreams(
-  { secretsKeys, stdioIntegrations, privateUpstreams, dataDir }: Settings,
+  { secretsKeys, stdioIntegrations, privateUpstreams, dataDir }: IntegrationSettings & { readonly dataDir: string },
   catalog: LiveCatalog,
-  { store, client, baseUrl, telemetry, now, onFailure, logger }: Surroundings,
+  { store, product: client, baseUrl, telemetry, now, onFailure, logger }: Omit<ServerBase, 'config'>,
 ): Upstreams {
   const secrets = createSecretBox(secretsKeys, join(dataDir, SECRETS_KEY));
   const shared = { secrets, privateAddresses: privateUpstreams, onFailure };

@@ -1,9 +1,5 @@
-import type { Store } from '../../store/port.ts';
-import type { Backups } from '../../tools/backups.ts';
 import { Clocks } from '../../tools/clocks.ts';
-import type { StorageQuotas } from '../../tools/core/access/storage.ts';
 import type { LiveCatalog } from '../../tools/core/registry/live-catalog.ts';
-import type { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import { kinds } from '../../tools/kinds.ts';
 import {
   backupAlerts,
@@ -13,34 +9,26 @@ import {
   storageAlerts,
 } from '../../tools/webhooks/alert-sources.ts';
 import { WebhookEngine } from '../../tools/webhooks/engine.ts';
-import type { IntegrationSettings } from '../config/integration-config.ts';
 import type { Mailer } from '../sign-in/mail.ts';
+import type { Groups, ServerBase } from './facts.ts';
 
-interface Surroundings {
-  readonly store: Store;
-  readonly storage: StorageQuotas;
-  readonly upstreams: Upstreams;
-  readonly backups: Backups | undefined;
+interface Sources extends Pick<Groups, 'storage' | 'upstreams' | 'backups'> {
   readonly mailer: Mailer;
-  readonly version: string;
-  readonly baseUrl: string;
-  now(): Date;
-  onFailure(cause: unknown): void;
 }
 
 export async function startWebhooks(
-  { privateUpstreams }: Pick<IntegrationSettings, 'privateUpstreams'>,
+  { config, store, product, baseUrl, now, onFailure }: ServerBase,
   catalog: LiveCatalog,
-  { store, storage, upstreams, backups, mailer, version, baseUrl, now, onFailure }: Surroundings,
+  { storage, upstreams, backups, mailer }: Sources,
 ): Promise<WebhookEngine> {
   const engine = new WebhookEngine({
     store,
     catalog,
     kinds,
     box: upstreams.secrets,
-    privateAddresses: privateUpstreams,
+    privateAddresses: config.privateUpstreams,
     sendMail: (mail) => mailer.deliver(mail),
-    version,
+    version: product.version,
     baseUrl,
     alerts: [
       integrationAlerts(store, upstreams),

@@ -1,17 +1,27 @@
 import { INVALID_REQUEST } from '@modelcontextprotocol/server';
 import type { Store } from '../../store/port.ts';
+import { scopesToAskFor } from '../../tools/core/access/step-up.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import { heavyTurn, isUnread, TooDeep } from '../http/body.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { type AnswerFirst, requireOneKey } from './calls.ts';
+import { type AnswerFirst, type CallParams, callTool, requireOneKey } from './calls.ts';
 import { CancellableRequests } from './cancellation.ts';
 import { DirectPath } from './fast-path.ts';
 import { LogLevels } from './logging.ts';
-import { answerableId, isObject, parseMessage, RpcError, requireLight, rpcErrorJson } from './message.ts';
+import {
+  answerableId,
+  isObject,
+  isRequestId,
+  parseMessage,
+  type RequestId,
+  RpcError,
+  requireLight,
+  rpcErrorJson,
+} from './message.ts';
 import { ObservedMessages } from './observed-message.ts';
+import { isModern } from './protocol-versions.ts';
 import { ResponseWriter, sendJsonText } from './response-writer.ts';
 import { SdkPath } from './sdk.ts';
-import { refuseForMore } from './step-up.ts';
 import { requireNarrowing, ToolLists } from './tool-list.ts';
 import type { ViewPages } from './views.ts';
 
@@ -97,3 +107,50 @@ const CALLING: ReadonlySet<unknown> = new Set([
   'prompts/get',
   'completion/complete',
 ]);
+
+interface StepUpDeps {
+  readonly registry: Registry;
+  readonly writer: ResponseWriter;
+}
+
+/**
+ * Answers a call that an app may not make although its person may: HTTP 403 names the scopes to ask for. It is known before the answer
+ * begins, since a stream begins with 200.
+ */
+function refuseForMore(parts: StepUpDeps, context: RequestContext, message: unknown): Promise<void> | undefined {
+  const call = callIn(message);
+  return call && asksForMore(parts, context, call) ? refuse(parts, context, call) : undefined;
+}
+
+interface RequestedCall extends CallParams {
+  readonly id: RequestId;
+}
+
+function callIn(message: unknown): RequestedCall | undefined {
+  if (!isObject(message) || message.method !== 'tools/call' || !isObject(message.params)) return undefined;
+  const { name, arguments: given = {} } = message.params;
+  if (!isRequestId(message.id) || typeof name !== 'string' || !isObject(given)) return undefined;
+  return { id: message.id, name, arguments: given };
+}
+
+function asksForMore(
+  { registry }: StepUpDeps,
+  { principal }: RequestContext,
+  { name, arguments: given }: CallParams,
+): boolean {
+  const tool = registry.find(name);
+  if (!tool?.delegatesTo) return tool !== undefined && scopesToAskFor(principal, tool, given) !== undefined;
+  const { data } = tool.input.safeParse(given);
+  const meant = data && tool.delegatesTo(data);
+  const other = meant && registry.find(meant.tool);
+  return other !== undefined && isObject(meant?.input) && scopesToAskFor(principal, other, meant.input) !== undefined;
+}
+
+/** The call is made, so that it is refused and audited as any other. */
+async function refuse({ registry, writer }: StepUpDeps, context: RequestContext, call: RequestedCall): Promise<void> {
+  const era = isModern(context) ? 'modern' : 'legacy';
+  const answer = await callTool(registry, context, call);
+  const askFor = answer.ok ? undefined : answer.askFor;
+  if (askFor) await context.askFor(askFor);
+  sendJsonText(context.response, askFor ? 403 : 200, writer.toolResult(answer, call.id, era));
+}

@@ -3,7 +3,7 @@ import { type Result, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server'
 import { jsonOf } from '../../tools/core/registry/frozen-output.ts';
 import type { ListedTool } from '../../tools/core/registry/listed-tool.ts';
 import type { Answer } from '../../tools/core/registry/registry.ts';
-import { batchedEnd } from '../http/batched-end.ts';
+import { sendText } from '../http/respond.ts';
 import type { RequestId } from './message.ts';
 import type { Era } from './protocol-versions.ts';
 
@@ -47,17 +47,7 @@ export function closing(id: RequestId): string {
 }
 
 export function sendJsonText(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, [
-    'Content-Type',
-    'application/json',
-    'Content-Length',
-    String(Buffer.byteLength(text)),
-    'Cache-Control',
-    'no-store',
-    'X-Content-Type-Options',
-    'nosniff',
-  ]);
-  batchedEnd(response, text);
+  sendText(response, status, text, 'application/json');
 }
 
 export function sendNothing(response: ServerResponse, status: number): void {

@@ -31,29 +31,25 @@ interface Options {
 }
 
 export class Clients {
-  readonly #store: Store;
-  readonly #documents: ClientDocuments;
-  readonly #now: () => Date;
+  readonly #options: Options;
 
-  constructor({ store, documents, now }: Options) {
-    this.#store = store;
-    this.#documents = documents;
-    this.#now = now;
+  constructor(options: Options) {
+    this.#options = options;
   }
 
   /** @throws OAuthError if its metadata document cannot be had */
   async find(clientId: string): Promise<ClientProperties | undefined> {
-    const kept = await findClient(this.#store, clientId);
-    const client = kept && kept.kind !== 'metadata' ? kept : await this.#documents.find(clientId, kept);
+    const kept = await findClient(this.#options.store, clientId);
+    const client = kept && kept.kind !== 'metadata' ? kept : await this.#options.documents.find(clientId, kept);
     return client && propertiesOf(client);
   }
 
   async kindOf(clientId: string): Promise<ClientKind | undefined> {
-    return (await findClient(this.#store, clientId))?.kind;
+    return (await findClient(this.#options.store, clientId))?.kind;
   }
 
   async asking(clientId: string, redirectUri: string): Promise<AskingClient | undefined> {
-    const client = await findClient(this.#store, clientId);
+    const client = await findClient(this.#options.store, clientId);
     if (!client) return undefined;
     const host = redirectHost(redirectUri);
     // Any program of this computer can take the answer that a published client has sent here.
@@ -64,8 +60,8 @@ export class Clients {
 
   /** @throws OAuthError, UniqueTaken never: the id is new */
   async register(metadata: ClientMetadata, secret: string | undefined, network: string): Promise<OAuthClientRecord> {
-    await makeRoom(this.#store, 'registered');
-    return this.#store.transaction((tx) => {
+    await makeRoom(this.#options.store, 'registered');
+    return this.#options.store.transaction((tx) => {
       const id = newId('ocl');
       return tx.oauthClients.insert({
         id,
@@ -82,10 +78,10 @@ export class Clients {
 
   /** Remembers, to the day, that the client was used. */
   async noteUse(clientId: string): Promise<void> {
-    const client = await findClient(this.#store, clientId);
-    const now = this.#now();
+    const client = await findClient(this.#options.store, clientId);
+    const now = this.#options.now();
     if (!client || now.getTime() - Date.parse(client.lastUsedAt ?? '1970-01-01') < USE_NOTED_EVERY_MS) return;
-    await this.#store.transaction(async (tx) => {
+    await this.#options.store.transaction(async (tx) => {
       if (await tx.oauthClients.get(client.id)) {
         await tx.oauthClients.touch(client.id, { lastUsedAt: now.toISOString() });
       }

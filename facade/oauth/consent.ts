@@ -26,14 +26,11 @@ interface ConsentOptions {
   readonly refused: RefusedRequests;
 }
 
-export function createConsent(options: ConsentOptions): Consent {
-  return new ConsentPage(options);
-}
-
 /** Who agrees: a person who is signed in, or the holder of the capsule's token. */
 type By = { readonly principal: Principal; readonly tokenPrefix?: string };
 
-class ConsentPage implements Consent {
+/** The page on which people let an app in. */
+export class ConsentPage implements Consent {
   readonly #options: ConsentOptions;
   readonly #sessions: BrowserSessions;
   readonly #offers: Offers;

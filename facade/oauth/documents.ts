@@ -35,31 +35,25 @@ interface Options {
 
 /** Clients whose id is the address of their metadata document. What was read is kept in the store and serves while the host is away. */
 export class ClientDocuments {
-  readonly #store: Store;
-  readonly #fetch: Fetch;
-  readonly #now: () => Date;
-  readonly #deadlineMs: number;
+  readonly #options: Options;
   readonly #limit: RateLimit;
   readonly #limitForAddress: RateLimit;
   /** Until when what is known of an address is not asked for again: the document, or that it could not be had. */
   readonly #known = new Map<string, { readonly until: number; readonly problem?: OAuthError }>();
   readonly #underWay = new Map<string, Promise<OAuthClientRecord>>();
 
-  constructor({ store, fetch, now, deadlineMs = DEADLINE_MS }: Options) {
-    this.#deadlineMs = deadlineMs;
-    this.#store = store;
-    const { cluster } = store;
+  constructor(options: Options) {
+    this.#options = options;
+    const { cluster } = options.store;
     this.#limit = createRateLimit(FETCHES_PER_MINUTE, 'client documents', { cluster });
     this.#limitForAddress = createRateLimit(FETCHES_FOR_ONE_ADDRESS, 'client documents for one address', { cluster });
-    this.#fetch = fetch;
-    this.#now = now;
   }
 
   /** `kept`: the document read earlier. Undefined if the id is not a document address. @throws OAuthError (invalid_client) */
   async find(clientId: string, kept: OAuthClientRecord | undefined): Promise<OAuthClientRecord | undefined> {
     if (!isDocumentAddress(clientId)) return undefined;
     const known = this.#known.get(clientId);
-    if (known && known.until > this.#now().getTime()) {
+    if (known && known.until > this.#options.now().getTime()) {
       if (known.problem && !(kept && canServe(known.problem))) throw known.problem;
       if (kept) return kept;
     }
@@ -77,20 +71,16 @@ export class ClientDocuments {
 
   async #read(clientId: string): Promise<OAuthClientRecord> {
     await this.#count().catch(() => {
-      throw new OAuthError(
-        'temporarily_unavailable',
-        'Too many clients are looked up now; try again in a minute.',
-        503,
-      );
+      throw new OAuthError('temporarily_unavailable', TOO_MANY, 503);
     });
     try {
       const { metadata, keptMs } = await this.#ask(clientId);
       const client = await this.#keep(clientId, metadata);
-      this.#remember(clientId, { until: this.#now().getTime() + keptMs });
+      this.#remember(clientId, { until: this.#options.now().getTime() + keptMs });
       return client;
     } catch (problem) {
       if (problem instanceof OAuthError) {
-        this.#remember(clientId, { until: this.#now().getTime() + FAILED_KEPT_MS, problem });
+        this.#remember(clientId, { until: this.#options.now().getTime() + FAILED_KEPT_MS, problem });
       }
       throw problem;
     }
@@ -106,8 +96,9 @@ export class ClientDocuments {
     let response: Response;
     let text: string;
     try {
-      const signal = AbortSignal.timeout(this.#deadlineMs);
-      response = await this.#fetch(clientId, { headers: { Accept: 'application/json' }, signal });
+      const { fetch, deadlineMs = DEADLINE_MS } = this.#options;
+      const signal = AbortSignal.timeout(deadlineMs);
+      response = await fetch(clientId, { headers: { Accept: 'application/json' }, signal });
       text = response.status === 200 ? await response.text() : '';
       void response.body?.cancel().catch(() => {});
     } catch {
@@ -121,13 +112,13 @@ export class ClientDocuments {
   }
 
   async #keep(clientId: string, metadata: ClientMetadata): Promise<OAuthClientRecord> {
-    await makeRoom(this.#store, 'metadata');
+    await makeRoom(this.#options.store, 'metadata');
     const member = {
       name: metadata.client_name ?? '',
       redirectUris: [...metadata.redirect_uris],
       metadata: { ...metadata },
     };
-    return this.#store.transaction(async (tx) => {
+    return this.#options.store.transaction(async (tx) => {
       const known = await tx.oauthClients.first({ where: { clientId } });
       if (known) return tx.oauthClients.update(known.id, member);
       const address = forAddress.getStore();
@@ -141,6 +132,8 @@ export class ClientDocuments {
     this.#known.set(clientId, what);
   }
 }
+
+const TOO_MANY = 'Too many clients are looked up now; try again in a minute.';
 
 class DocumentRefused extends OAuthError {
   constructor(why: string) {

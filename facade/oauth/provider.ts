@@ -14,23 +14,15 @@ const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
 /** In seconds. */
 export const lifetimes = {
-  accessToken: 15 * MINUTE,
-  code: MINUTE,
+  AccessToken: 15 * MINUTE,
+  AuthorizationCode: MINUTE,
   /** A connection that is not used for so long ends. */
-  refreshToken: 30 * DAY,
+  RefreshToken: 30 * DAY,
   /** Then the person is asked again. */
-  grant: 365 * DAY,
+  Grant: 365 * DAY,
   /** A person may have to wait for a mail to sign in. */
-  interaction: 60 * MINUTE,
-} as const;
-
-const ttl: NonNullable<Configuration['ttl']> = {
-  AccessToken: lifetimes.accessToken,
-  AuthorizationCode: lifetimes.code,
-  RefreshToken: lifetimes.refreshToken,
-  Grant: lifetimes.grant,
-  Interaction: lifetimes.interaction,
-  Session: lifetimes.interaction,
+  Interaction: 60 * MINUTE,
+  Session: 60 * MINUTE,
 };
 
 interface ProviderOptions extends StateOptions {
@@ -108,7 +100,7 @@ function configurationOf(options: ProviderOptions): Configuration {
       return { accountId, claims: () => ({ sub: accountId }) };
     },
     renderError: options.renderError,
-    ttl,
+    ttl: lifetimes,
   };
 }
 
@@ -129,32 +121,28 @@ function featuresOf({ addresses }: ProviderOptions): NonNullable<Configuration['
       },
       async getResourceServerInfo({ oidc }, url) {
         const resource = addresses.resourceNamed(url);
-        if (!resource)
-          throw new OAuthError(
-            'invalid_target',
-            'This server has no such resource; name the address of its MCP endpoint.',
-          );
+        if (!resource) throw new OAuthError('invalid_target', NO_RESOURCE);
         if ([oidc.params?.resource].flat().length > 1) throw new OAuthError('invalid_target', ONE_RESOURCE);
         return {
           audience: resource.url,
           scope: [...SCOPES, CAPSULE_SCOPE].join(' '),
           accessTokenFormat: 'opaque',
-          accessTokenTTL: lifetimes.accessToken,
+          accessTokenTTL: lifetimes.AccessToken,
         };
       },
     },
   };
 }
 
+const NO_RESOURCE = 'This server has no such resource; name the address of its MCP endpoint.';
 const ONE_RESOURCE = 'A token is for one resource; ask for each in a request of its own.';
 
 function adapterFor(options: ProviderOptions): NonNullable<Configuration['adapter']> {
   const clients = Object.assign(new NoStates(), { find: (id: string) => options.clients.find(id) });
-  const make = (kind: string) => {
+  return (kind: string) => {
     if (kind === 'Client') return clients;
     return kind === 'Session' ? new NoStates() : new States(kind, options);
   };
-  return make;
 }
 
 /** The person is asked each time: the answer to this request is in its result, and nothing else counts. */
@@ -181,20 +169,10 @@ function unusedKey(): JWK {
   return { ...(privateKey.export({ format: 'jwk' }) as JWK), alg: 'ES256', use: 'sig' }; // a JWK by its format
 }
 
-const MODELS = [
-  'AccessToken',
-  'AuthorizationCode',
-  'RefreshToken',
-  'Interaction',
-  'Grant',
-  'Session',
-  'ReplayDetection',
-  'Client',
-] as const;
-
 /** Stored records are recognised by the names of their classes, which a bundler may change. */
 function keepNames(provider: Provider): void {
-  for (const name of MODELS) Object.defineProperty(provider[name], 'name', { value: name });
+  const models = [...(Object.keys(lifetimes) as (keyof typeof lifetimes)[]), 'ReplayDetection', 'Client'] as const;
+  for (const name of models) Object.defineProperty(provider[name], 'name', { value: name });
 }
 
 /** Tokens that show what they are, and secrets of clients compared by their hashes. Neither is documented by the library. */

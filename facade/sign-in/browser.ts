@@ -4,23 +4,14 @@ import { ToolError } from '../../tools/core/errors.ts';
 import { cookiesNamed } from '../http/session-cookie.ts';
 
 /** Recognises a browser before anybody signs in, by a secret in a cookie. */
-export interface Browsers {
-  /** The secret of the browser. A browser without one gets one. */
-  meet(request: IncomingMessage, response: ServerResponse): string;
-  /** The secret of a browser that sent one of our forms. @throws ToolError (forbidden) if another browser got the form */
-  recognise(request: IncomingMessage, form: ReadonlyMap<string, string>): string;
-  /** Stores a signed text in the browser for a while. Undefined removes it. */
-  keep(response: ServerResponse, secret: string, text: string | undefined): void;
-  /** The stored text. Undefined if there is none, or it was not signed for this browser. */
-  kept(request: IncomingMessage): string | undefined;
-}
+export type Browsers = ReturnType<typeof createBrowsers>;
 
 const SECRET = /^[\w-]{43}$/;
 const LIFETIME_SECONDS = 24 * 60 * 60;
 const KEPT_SECONDS = 10 * 60;
 
 /** `secure`: browsers use https. The cookie name then makes them refuse a cookie set by another host. */
-export function createBrowsers(secure: boolean): Browsers {
+export function createBrowsers(secure: boolean) {
   const prefix = secure ? '__Host-' : '';
   const [own, kept] = [`${prefix}admin-browser`, `${prefix}admin-flow`];
   const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
@@ -35,22 +26,26 @@ export function createBrowsers(secure: boolean): Browsers {
   }
 
   return {
-    meet(request, response) {
+    /** The secret of the browser. A browser without one gets one. */
+    meet(request: IncomingMessage, response: ServerResponse): string {
       const secret = secretOf(request) ?? randomBytes(32).toString('base64url');
       set(response, own, secret, LIFETIME_SECONDS);
       return secret;
     },
-    recognise(request, form) {
+    /** The secret of a browser that sent one of our forms. @throws ToolError (forbidden) if another browser got the form */
+    recognise(request: IncomingMessage, form: ReadonlyMap<string, string>): string {
       const secret = secretOf(request);
       if (secret !== undefined && equal(form.get(FORM_MEMBER) ?? '', formToken(secret))) return secret;
       throw new ToolError('forbidden', UNKNOWN_BROWSER);
     },
-    keep(response, secret, text) {
-      if (text === undefined) return set(response, kept, '', 0);
-      const body = Buffer.from(text).toString('base64url');
-      set(response, kept, `${body}.${sign(secret, `kept ${body}`)}`, KEPT_SECONDS);
+    /** Stores a signed text in the browser for a while. Undefined removes it. */
+    keep(response: ServerResponse, secret: string, text: string | undefined): void {
+      const body = Buffer.from(text ?? '').toString('base64url');
+      if (text === undefined) set(response, kept, '', 0);
+      else set(response, kept, `${body}.${sign(secret, `kept ${body}`)}`, KEPT_SECONDS);
     },
-    kept(request) {
+    /** The stored text. Undefined if there is none, or it was not signed for this browser. */
+    kept(request: IncomingMessage): string | undefined {
       const secret = secretOf(request);
       const [body = '', signature = ''] = (cookiesNamed(kept, request.headers.cookie ?? '')[0] ?? '').split('.');
       if (secret === undefined || !equal(signature, sign(secret, `kept ${body}`))) return undefined;

@@ -26,12 +26,7 @@ interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
 }
 
 /** The pages outside `/api` where people sign in and out. They work without script. */
-export function createPages(options: PagesOptions): Middleware {
-  const pages = new Pages(options);
-  return (context, next) => pages.serve(context, next);
-}
-
-class Pages {
+export class Pages {
   readonly #options: PagesOptions;
   readonly #base: URL;
   readonly #browsers: Browsers;
@@ -45,14 +40,14 @@ class Pages {
     this.#handlers = new Map(Object.entries(handlers));
   }
 
-  serve(context: RequestContext, next: () => void): Promise<void> | void {
+  readonly serve: Middleware = (context, next) => {
     const { request, response, target } = context;
     if (!target.url || (this.#methodsOf(target.path).length === 0 && !isPage(request, target.path))) return next();
     if (/^(GET|HEAD)$/.test(request.method ?? '') && this.#isOtherName(request.headers.host)) {
       return sendOn(response, `${this.#base.origin}${this.#at(request.url ?? '/')}`);
     }
     return this.#answer(context);
-  }
+  };
 
   async #answer(context: RequestContext): Promise<void> {
     const { request, response, target } = context;

@@ -22,15 +22,7 @@ interface Surroundings {
   readonly toolNames: readonly string[];
 }
 
-export interface RunningTelemetry {
-  readonly telemetry: Telemetry;
-  readonly store: Store;
-  readonly dependencies: readonly Dependency[];
-  /** Sends what is left, if the collector takes it soon. */
-  close(): Promise<void>;
-}
-
-export async function startTelemetry(surroundings: Surroundings): Promise<RunningTelemetry> {
+export async function startTelemetry(surroundings: Surroundings) {
   const { settings, store, version, toolNames } = surroundings;
   const address = settings.tracesUrl ?? settings.metricsUrl;
   const delivery = address === undefined ? undefined : new Delivery(new URL(address).origin, surroundings.logger);
@@ -45,7 +37,8 @@ export async function startTelemetry(surroundings: Surroundings): Promise<Runnin
   return {
     telemetry,
     store: observedStore(store, telemetry),
-    dependencies: delivery ? [delivery] : [],
+    dependencies: (delivery ? [delivery] : []) as readonly Dependency[],
+    /** Sends what is left, if the collector takes it soon. */
     async close() {
       ownProcess.close();
       await Promise.race([collector?.close(), delay(LEAVE_MS, undefined, { ref: false })]);

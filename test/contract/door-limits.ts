@@ -74,13 +74,13 @@ export const doorLimits: Limits = {
     ['clocks of issuer and server', `may differ by ${seconds(idToken.CLOCK_SKEW_SECONDS)}`],
   ],
   OAuth: [
-    ['access token', seconds(provider.lifetimes.accessToken)],
-    ['authorization code', seconds(provider.lifetimes.code)],
-    ['refresh token', `${seconds(provider.lifetimes.refreshToken)} without use`],
-    ['connection', `${seconds(provider.lifetimes.grant)}; then the person is asked again`],
+    ['access token', seconds(provider.lifetimes.AccessToken)],
+    ['authorization code', seconds(provider.lifetimes.AuthorizationCode)],
+    ['refresh token', `${seconds(provider.lifetimes.RefreshToken)} without use`],
+    ['connection', `${seconds(provider.lifetimes.Grant)}; then the person is asked again`],
     [
       'authorization requests',
-      `${requests.AUTHORIZATIONS_PER_MINUTE} a minute from one address; each waits ${seconds(provider.lifetimes.interaction)} for its person`,
+      `${requests.AUTHORIZATIONS_PER_MINUTE} a minute from one address; each waits ${seconds(provider.lifetimes.Interaction)} for its person`,
     ],
     ['token of a capsule at the consent page', `${tokenProofs.TRIES_A_MINUTE} tries a minute from one address`],
     [

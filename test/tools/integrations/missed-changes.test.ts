@@ -41,7 +41,7 @@ describe('integrations of which another process missed a change', () => {
       new LiveCatalog(catalog),
       {
         store,
-        client: { name: 'test', version: '1' },
+        product: { name: 'test', version: '1' },
         baseUrl: 'http://localhost',
         logger: createLogger({ logLevel: 'silent' }),
         telemetry: new Telemetry(),
