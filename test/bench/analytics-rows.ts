@@ -35,7 +35,6 @@ class Dice {
     return this.#state / 2147483647;
   }
 
-  /** One of the values, the earlier ones more often. */
   pick<Value>(values: readonly Value[]): Value {
     // The place is below the length.
     return values[Math.floor(values.length * this.next() ** 2)] as Value;
@@ -75,12 +74,7 @@ export function* websites(count: number): Generator<ImportedRow, void> {
     const createdAt = START + dice.next() * SPAN;
     const published = dice.next() < 0.6 && { publishedAt: iso(createdAt + dice.next() * (NOW - createdAt)) };
     const row = { id: `w${at}`, uid: `u${at}`, url: `https://${at}.example`, name: `Site ${at}` };
-    yield {
-      ...row,
-      state: published ? 'published' : 'draft',
-      createdAt: iso(createdAt),
-      ...published,
-    };
+    yield { ...row, state: published ? 'published' : 'draft', createdAt: iso(createdAt), ...published };
   }
 }
 

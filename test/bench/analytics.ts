@@ -96,7 +96,6 @@ async function fill(folder: string, count: number): Promise<void> {
   await prepare(await openLowdbStore({ folder }));
 }
 
-/** Imports the other rows, and closes the store. */
 async function prepare(store: Store): Promise<void> {
   await prepareSettings(store);
   await importRows(store, 'users', users(USERS));
@@ -118,7 +117,6 @@ async function filled(folder: string, count: number): Promise<void> {
   await cp(kept, folder, { recursive: true });
 }
 
-/** In a process of its own, whose memory does not count. */
 async function fillElsewhere(folder: string, count: number): Promise<void> {
   const child = fork(fileURLToPath(import.meta.url), ['fill', folder, String(count)]);
   const [code] = await once(child, 'exit');
@@ -138,10 +136,7 @@ interface Bench {
 async function inFolder(count: number): Promise<Bench> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-admin-bench-'));
   await filled(folder, count);
-  return {
-    open: () => openLowdbStore({ folder }),
-    clear: () => rm(folder, { recursive: true, force: true }),
-  };
+  return { open: () => openLowdbStore({ folder }), clear: () => rm(folder, { recursive: true, force: true }) };
 }
 
 async function inPostgres(count: number): Promise<Bench> {

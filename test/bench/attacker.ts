@@ -4,7 +4,6 @@ import { Agent, request } from 'node:http';
 interface Attack {
   readonly url: string;
   readonly headers: Record<string, string>;
-  /** In base64. */
   readonly body: string;
   readonly callers: number;
 }

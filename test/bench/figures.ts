@@ -5,13 +5,11 @@ import { root } from '../../facade/launch/bundle.ts';
 import type { Compared, Latencies } from './load.ts';
 import type { StartTimes } from './start-time.ts';
 
-/** A scenario and what came of it. */
 export interface Row extends Compared {
   readonly name: string;
   readonly records: number;
 }
 
-/** What a run has measured. */
 export interface Figures {
   readonly rows: readonly Row[];
   readonly alone: { readonly name: string; readonly ours: Latencies; readonly theirs: Latencies };
@@ -38,7 +36,6 @@ export function cellsOf({ name, records, ours, theirs }: Row): Record<string, st
 const BEGIN = '<!-- figures: npm run bench -- --readme -->';
 const END = '<!-- end of figures -->';
 
-/** Puts the figures into the README of the tests. */
 export function writeFigures(figures: Figures): void {
   const path = join(root, 'test/README.md');
   const text = readFileSync(path, 'utf8');

@@ -72,7 +72,6 @@ attacker.disconnect();
 child.send('stop');
 await once(child, 'exit');
 
-/** The latencies of a caller that reads an agent again and again. */
 async function p99(): Promise<number> {
   const { latency, non2xx, errors } = await autocannon({
     url: `${baseUrl}/api/v1/agents/${id}`,

@@ -14,7 +14,6 @@ import { quantile } from './timing.ts';
 const RUNS = Number(process.env.BENCH_RUNS ?? 9);
 const SLOWER = [1, 4];
 
-/** Milliseconds from the start of the navigation. */
 interface Visit {
   readonly page: number;
   readonly script: number;

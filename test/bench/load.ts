@@ -12,9 +12,7 @@ const WARM_SECONDS = 2;
 const ALONE = 2000;
 
 export interface Measured {
-  /** Requests per second. */
   readonly rate: number;
-  /** Median latency in milliseconds. */
   readonly p50: number;
   /** Processor time of a request in microseconds, that of all threads of the server. */
   readonly cpu: number;
@@ -82,7 +80,6 @@ export async function load(server: Measurable, scenario: Scenario, seconds: numb
   return { rate: result.requests.average, p50: result.latency.p50, cpu };
 }
 
-/** The median of each. */
 export function middle(results: readonly Measured[]): Measured {
   const of = (member: keyof Measured) => quantile(pluck(results, member));
   return { rate: of('rate'), p50: of('p50'), cpu: of('cpu') };

@@ -7,11 +7,8 @@ export interface Scenario {
   readonly connections: number;
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** Bearer token; the admin key unless given. */
   readonly token?: string;
-  /** Takes compressed answers. */
   readonly gzip?: true;
-  /** The body of the nth request. */
   readonly body?: (n: number) => object;
 }
 

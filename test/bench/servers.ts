@@ -4,14 +4,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle, root } from '../../facade/launch/bundle.ts';
 
-/** A server in a process of its own. */
 export interface Measurable {
   readonly baseUrl: string;
   readonly child: ChildProcess;
 }
 
 export interface Subject extends Measurable {
-  /** The id of an agent in its store. */
   readonly id: string;
   readonly openMs: number;
 }

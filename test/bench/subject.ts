@@ -51,7 +51,6 @@ function measureNothing(): void {
   CountedPoint.prototype.add = () => {};
 }
 
-/** Id of the last agent. */
 async function fill(into: Store): Promise<string> {
   let last = (await into.agents.find({ limit: 1 })).records[0]?.id ?? '';
   for (let from = 0; from < count; from += 1000) {

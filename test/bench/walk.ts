@@ -79,11 +79,7 @@ const walks: Walk[] = [
   { name: 'list, REST', method: 'GET', path: '/api/v1/agents?limit=20' },
   { name: 'create, REST', method: 'POST', path: '/api/v1/agents/skills', body: skill },
   { name: 'create, MCP', ...mcp, body: call('create_skill', skill) },
-  {
-    name: 'update, MCP',
-    ...mcp,
-    body: call('update_agent', (n) => ({ id, displayName: `Walker ${n}` })),
-  },
+  { name: 'update, MCP', ...mcp, body: call('update_agent', (n) => ({ id, displayName: `Walker ${n}` })) },
 ];
 
 const session = new Session();

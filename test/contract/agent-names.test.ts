@@ -5,7 +5,6 @@ import { briefSchema } from '../../tools/core/registry/json-schema.ts';
 import { callTool, makeKey, mustCall, rest } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
-/** A name that has to be encoded in a path and in a grant. */
 const NAME = 'Ada / L. 100%';
 
 type Input = Record<string, unknown>;

@@ -85,7 +85,6 @@ before(async () => {
 });
 after(() => server.close());
 
-/** One key per set of rights. */
 function keyWith(rights: { scopes?: string[]; grants?: string[] }): Promise<string> {
   const name = JSON.stringify(rights);
   const key = keys.get(name) ?? makeKey(server, rights);
@@ -102,7 +101,6 @@ async function canBeGiven(grants: readonly string[]): Promise<boolean> {
 const { make, call, listed: namesIn } = capsuleClients(() => server);
 const capsules = new Map<string, Promise<Capsule>>();
 
-/** One capsule per list of tools. */
 function capsuleWith(...allowedTools: string[]): Promise<Capsule> {
   const capsule = capsules.get(allowedTools.join()) ?? make({ allowedTools });
   capsules.set(allowedTools.join(), capsule);
@@ -136,7 +134,6 @@ const doors: Readonly<Record<'mcp' | 'rest', Door>> = {
   },
 };
 
-/** Counts the calls of tools that have both doors. */
 let turn = 0;
 
 /** The doors that a call of the tool is made at: all that have it in a full run, else one after the other. */
@@ -149,7 +146,6 @@ function doorsOf(tool: string): readonly (keyof typeof doors)[] {
   return FULL ? ['mcp', 'rest'] : [turn % 2 === 0 ? 'mcp' : 'rest'];
 }
 
-/** The answers of these doors. */
 function verdicts(
   tool: string,
   input: Record<string, unknown>,
@@ -160,7 +156,6 @@ function verdicts(
 
 const apps = new Map<string, Promise<string>>();
 
-/** The access token of an app that an administrator let in with so much. */
 function appWith(give: string): Promise<string> {
   const made = apps.get(give) ?? connectApp(give);
   apps.set(give, made);

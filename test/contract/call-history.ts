@@ -12,7 +12,6 @@ import { idsIn, type Json } from './twin-names.ts';
 export interface HistoryCall {
   readonly tool: string;
   readonly input: Input;
-  /** Who makes it, by the place in a list. */
   readonly caller: number;
   readonly idempotencyKey?: string;
 }
@@ -58,7 +57,6 @@ export class CallHistory {
   readonly #choices: readonly Choice[];
   readonly #makers: readonly Choice[];
   #count = 0;
-  /** The page after the latest answer. */
   #further: HistoryCall | undefined;
   #repeated: HistoryCall | undefined;
 

@@ -6,7 +6,6 @@ export type Input = Record<string, Value>;
 
 /** Chance, the same for the same seed. */
 export interface Dice {
-  /** Whether something that happens so often happens now. */
   happens(probability: number): boolean;
   upTo(most: number): number;
   pick<Item>(items: readonly Item[]): Item;
@@ -80,7 +79,6 @@ function phrase(dice: Dice): string {
   return Array.from({ length: 1 + dice.upTo(4) }, () => dice.pick(WORDS)).join(' ');
 }
 
-/** Rows of one type. */
 export function rowsToImport(seed: number): Input {
   const drawn = fc.sample(anyRow, { seed, numRuns: 12 });
   const type = drawn[0]?.type ?? 'visits';

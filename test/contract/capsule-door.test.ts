@@ -20,29 +20,25 @@ const names = new Set(tools.map(({ name }) => name));
 /** Told by somebody who has the rights of all tools that a capsule can have; the rest of the story by the admin. */
 async function tell(open: (server: TestServer) => Promise<Ask>) {
   const server = await startTestServer();
-  try {
-    const reader = await makeKey(server, { scopes: ['read'] });
-    const own = await open(server);
-    const asAdmin: Ask = (tool, input) => callTool(server, server.adminKey, tool, input);
-    const outcomes: unknown[] = [];
-    const asOwn: Ask = async (tool, input) => {
-      const answer = await own(tool, input);
-      outcomes.push([tool, 'output' in answer ? answer.output : answer.error.code]);
-      return answer;
-    };
-    await story(
-      (tool, input) => (names.has(tool) ? asOwn : asAdmin)(tool, input),
-      (tool, input) => callTool(server, reader, tool, input),
-    );
-    await server.store.audit.flush();
-    const { records } = await server.store.audit.find({ limit: 1000 });
-    const audit = records
-      .filter(({ tool }) => names.has(tool))
-      .map(({ tool, outcome, code, arguments: args }) => ({ tool, outcome, code, args }));
-    return normalised({ outcomes, audit: audit.reverse() }, 'none');
-  } finally {
-    await server.close();
-  }
+  const reader = await makeKey(server, { scopes: ['read'] });
+  const own = await open(server);
+  const asAdmin: Ask = (tool, input) => callTool(server, server.adminKey, tool, input);
+  const outcomes: unknown[] = [];
+  const asOwn: Ask = async (tool, input) => {
+    const answer = await own(tool, input);
+    outcomes.push([tool, 'output' in answer ? answer.output : answer.error.code]);
+    return answer;
+  };
+  await story(
+    (tool, input) => (names.has(tool) ? asOwn : asAdmin)(tool, input),
+    (tool, input) => callTool(server, reader, tool, input),
+  );
+  await server.store.audit.flush();
+  const { records } = await server.store.audit.find({ limit: 1000 });
+  const audit = records
+    .filter(({ tool }) => names.has(tool))
+    .map(({ tool, outcome, code, arguments: args }) => ({ tool, outcome, code, args }));
+  return normalised({ outcomes, audit: audit.reverse() }, 'none');
 }
 
 it('the door of a capsule gives what a key with the rights of its tools gets at the unified endpoint', async () => {
@@ -64,7 +60,6 @@ it('the door of a capsule gives what a key with the rights of its tools gets at 
   assert.deepEqual(asKeys(capsule), asKeys(key));
 });
 
-/** The members that differ because the caller and the door are of another kind. */
 function asKeys(told: unknown): unknown {
   const text = JSON.stringify(told)
     .replace(/"capsuleId":"cap_\d+",/g, '')

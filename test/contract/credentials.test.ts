@@ -9,7 +9,6 @@ import { callsOf, makeKey } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 
-/** The resources whose records are credentials, or lead to some. */
 const CREDENTIALS = 'key capsule session admin-user passkey app oauth-client webhook integration'.split(' ');
 
 /** Whether the tool can answer a credential or move one: by its answer, by what it asks for, or by what it writes. */
@@ -122,7 +121,6 @@ const OTHERS: Readonly<Record<string, string>> = {
   call_tool: 'it calls another tool, which judges',
 };
 
-/** Stand for the victims in the names of the tests. */
 const NAMES: Victims = {
   key: 'a key',
   capsule: 'a capsule',

@@ -8,7 +8,6 @@ import { inputFor } from './inputs.ts';
 const lists = catalog.entries.map(({ tool }) => tool).filter(({ input }) => 'cursor' in input.shape);
 
 let server: TestServer;
-/** Cursors of lists that were called without filters, by the name of the list. */
 const cursors: Record<string, string> = {};
 
 before(async () => {

@@ -111,7 +111,6 @@ describe('a history of calls', { skip: withoutPostgres }, () => {
   });
 });
 
-/** All records, page by page. */
 async function allOf(reader: { find(query: never): ReturnType<Reader<object>['find']> }): Promise<Json> {
   const all: object[] = [];
   for (let after: Query<object>['after']; ; ) {

@@ -128,9 +128,7 @@ function objectOf(schema: JsonSchema, around: FuzzContext): fc.Arbitrary<Value> 
   const members = Object.entries(properties).filter(([name]) => name !== 'cursor');
   const known = fc.record(
     Object.fromEntries(members.map(([name, member]) => [name, arbitraryOf(member, name, around)])),
-    {
-      requiredKeys: required,
-    },
+    { requiredKeys: required },
   );
   if (typeof additionalProperties !== 'object') return known;
   const names = fc.oneof(
@@ -167,7 +165,6 @@ const days = fc
   .date({ noInvalidDate: true, min: new Date('2024-01-01'), max: new Date('2027-01-01') })
   .map((date) => date.toISOString().slice(0, 10));
 
-/** Texts that mean something, by the member they are for. */
 const KNOWN_TEXTS: Readonly<Record<string, readonly string[]>> = {
   timezone: ['UTC', 'Europe/Berlin', 'America/St_Johns'],
   signInDomains: ['example.com'],

@@ -45,7 +45,6 @@ const hostileNames = [
   '$ref',
 ];
 
-/** The same with something wrong in them. */
 export function mutatedInput(valid: fc.Arbitrary<Value>): fc.Arbitrary<Value> {
   return fc
     .tuple(valid, fc.nat(), fc.constantFrom('replace', 'remove', 'add'), hostileValue, fc.constantFrom(...hostileNames))
@@ -76,7 +75,6 @@ function mutate(input: Value, at: number, kind: string, value: Value, name: stri
   return copy;
 }
 
-/** Every member and item, at any depth. */
 function placesIn(value: Value): Place[] {
   if (typeof value !== 'object' || value === null) return [];
   const holder = value as Record<string, Value>; // arrays take their indexes as names

@@ -15,7 +15,6 @@ export function workspaceOf(server: TestServer) {
   const ids = new Map<string, readonly string[]>();
   const versions: Pool['versions'][number][] = [];
   let round = 0;
-  /** The caller's own record, which is still needed. */
   let kept: readonly string[] = [];
 
   async function make(tool: string, input: object): Promise<{ readonly id: string }> {
@@ -86,7 +85,6 @@ export function workspaceOf(server: TestServer) {
   };
 }
 
-/** One of each kind that can be imported. */
 export const ROWS = {
   users: ['u1', 'u2', 'u3'].map((uid) => ({
     uid,

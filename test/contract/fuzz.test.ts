@@ -34,7 +34,6 @@ before(async () => {
 });
 after(() => server.close());
 
-/** The body of a door's answer, and whether the call succeeded. */
 interface Said {
   readonly ok: boolean;
   readonly status?: number;

@@ -19,12 +19,10 @@ import { doorLimits } from './door-limits.ts';
 import { toolLimits } from './tool-limits.ts';
 
 export interface GeneratedFile {
-  /** From the top of the project. */
   readonly path: string;
   readonly text: string;
 }
 
-/** Every file that is made from the code, as it should be now. */
 export function generated(): GeneratedFile[] {
   const wire = catalog.entries.filter(({ tool }) => !tool.doorOnly).map(({ tool }) => listedTool(tool));
   return [
@@ -47,7 +45,6 @@ const sections: Readonly<Record<string, () => string>> = {
   rows: rowsTable,
   tools: toolTable,
 };
-/** The pages that are not named like their section. */
 const PAGES: Readonly<Record<string, string>> = { fresh: 'access', rows: 'imports' };
 
 /** The file with its generated section as it should be now. */
@@ -69,7 +66,6 @@ function hostList(): string {
   return items.flat().join('\n');
 }
 
-/** How a tool without a path is called. */
 function doorOf({ name, doorOnly }: Tool): string {
   if (name === WEBHOOK_TOOL) return 'a signed delivery';
   return doorOnly ? 'a page' : 'MCP only';

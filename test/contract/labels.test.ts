@@ -10,7 +10,6 @@ interface Text {
   readonly schema: z.ZodType;
 }
 
-/** Every text in an input, by the path of its member. */
 function textsIn(schema: unknown, place: string): Text[] {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodString || inner instanceof z.ZodStringFormat) return [{ place, schema: inner }];
@@ -27,10 +26,8 @@ const writing = catalog.entries
   .filter(({ tool }) => !tool.annotations.readOnlyHint)
   .flatMap(({ tool }) => textsIn(tool.input, tool.name));
 const accepts = ({ schema }: Text, value: string) => schema.safeParse(value).success;
-/** Texts with one bad character each. */
 const CONTROLS = ['a\u0007b', 'a\nb', 'a\u001b[31mb', 'a\u202eb', 'a\u2028b'];
 
-/** Texts of more than one line. */
 const PROSE =
   /\.(description|bio|signature|content|instructions|prompt|input|message|messages\[\]\.content|promptSections\{\}|data)$/;
 /** Inputs that name something existing, or are looked up or compared as they are, and are never kept as a label. */

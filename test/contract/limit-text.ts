@@ -11,7 +11,6 @@ const UNITS: readonly (readonly [number, string])[] = [
   [1000, 'second'],
 ];
 
-/** The milliseconds in their largest unit that divides them. */
 export function time(ms: number): string {
   const [size, unit] = UNITS.find(([each]) => ms >= each && ms % each === 0) ?? [1, 'ms'];
   const value = ms / size;
@@ -35,7 +34,6 @@ interface Member {
   readonly default?: unknown;
 }
 
-/** The schema of a member of a tool's input. */
 export function inputOf(tool: string, member: string): Member {
   const { input } = catalog.entries.find((entry) => entry.tool.name === tool)?.tool ?? unknown(tool);
   const { properties = {} } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });

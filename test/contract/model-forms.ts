@@ -1,4 +1,3 @@
-/** A JSON Schema as the rules below look at it. */
 interface Node {
   readonly type?: unknown;
   readonly enum?: readonly unknown[];
@@ -10,7 +9,6 @@ interface Node {
   readonly format?: string;
 }
 
-/** The parts of a schema that prevent a conversion. */
 export type Obstacle = 'open object' | 'optional members in a choice' | 'a form that is not plain';
 
 const WORDS = ['description', 'title', 'default'];
@@ -54,7 +52,6 @@ function isPlainFor(host: 'strict' | 'gemini', node: Node): boolean {
   return (node.enum ?? []).every((value) => typeof value === 'string') && (node.format ?? 'date-time') === 'date-time';
 }
 
-/** Has members whose names the caller chooses. */
 function isOpen({ type, properties = {}, additionalProperties }: Node): boolean {
   if (type !== 'object' || additionalProperties === false) return false;
   return additionalProperties !== undefined || Object.keys(properties).length === 0;
@@ -72,7 +69,6 @@ function takesNull({ type, anyOf }: Node): boolean {
   return anyOf ? anyOf.some(takesNull) : type === undefined || [type].flat().includes('null');
 }
 
-/** The schema and all below it. */
 function nodesOf(node: Node): Node[] {
   const { properties = {}, items, anyOf = [], additionalProperties } = node;
   const below = [...Object.values(properties), ...(items ? [items] : []), ...anyOf];

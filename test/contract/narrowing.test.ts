@@ -8,7 +8,6 @@ import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 import { writing } from '../support/writing.ts';
 
-/** A word in each record, for searches. */
 const WORD = 'marmalade';
 const ISSUED = '2026-01-01T00:00:00.000Z';
 
@@ -17,15 +16,11 @@ const { must } = callsOf(server);
 const idOf = async (tool: string, input: object): Promise<string> => (await must(tool, input)).id;
 
 interface Kind {
-  /** Makes two records of the kind. */
   make(): Promise<readonly [string, string]>;
-  /** The right to read one of them. */
   grant(id: string): string;
   /** The lists in which that one stands alone, each with what else it is asked for. */
   readonly lists: readonly (readonly [tool: string, input?: object])[];
-  /** Rights that the lists need besides. */
   readonly besides?: readonly string[];
-  /** The type of its hits in searches. */
   readonly type?: string;
 }
 
@@ -58,7 +53,6 @@ async function makeDatabases(): Promise<readonly [string, string]> {
   return ids;
 }
 
-/** Records of one database. */
 let databaseId = '';
 async function makeRecords(): Promise<readonly [string, string]> {
   databaseId = await idOf('create_database', { name: 'of records', columns: [{ name: 'a', type: 'string' }] });
@@ -196,11 +190,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     grant: (id) => `oauth-client:read:${id}`,
     lists: [['list_oauth_clients'], ['list_oauth_clients', { kind: 'made' }]],
   },
-  budgets: {
-    make: makeBudgets,
-    grant: (id) => `budget:read:${id}`,
-    lists: [['list_budgets']],
-  },
+  budgets: { make: makeBudgets, grant: (id) => `budget:read:${id}`, lists: [['list_budgets']] },
   passkeys: { make: makePasskeys, grant: (id) => `passkey:read:${id}`, lists: [['list_passkeys']] },
   sessions: { make: makeSessions, grant: (id) => `session:read:${id}`, lists: [['list_sessions']] },
   projects: {
@@ -276,7 +266,6 @@ const whole: Readonly<Record<string, string>> = {
   get_user_timeline: 'about one user, whom its grant names',
   list_user_websites: 'about one user, whom its grant names',
 };
-/** Lists with tests of their own below. */
 const others = ['search', 'get_thread_stats'];
 
 /** Whether it shows many records, by its name, its form or its declaration. */

@@ -15,7 +15,6 @@ const section = readme.split(/^## /m).find((text) => text.startsWith('Add a kind
 const files = new Map(
   [...section.matchAll(/^```ts\n\/\/ (\S+)\n([\s\S]*?)^```$/gm)].map(([, path = '', text = '']) => [path, text]),
 );
-/** By path, the line that goes into a list. */
 const lines = new Map(
   [...section.matchAll(/^\| `(\S+\.ts)` \| `(.+)` \|$/gm)].map(([, path = '', line = '']) => [path, line]),
 );
@@ -34,10 +33,7 @@ const lists: Readonly<Record<string, { readonly begins: string; readonly imports
     begins: 'export const catalog = indexCatalog([\n',
     imports: "import { bookmarkTools } from './bookmarks.ts';\n",
   },
-  'facade/routes.ts': {
-    begins: 'export const routes: readonly Route[] = [\n',
-    imports: '',
-  },
+  'facade/routes.ts': { begins: 'export const routes: readonly Route[] = [\n', imports: '' },
 };
 
 const KINDS = 'test/contract/kinds.test.ts';
@@ -68,13 +64,11 @@ async function withExample(leftOut: readonly string[], work: (folder: string) =>
   });
 }
 
-/** The output without the lines of tests that passed. */
 function failuresIn(output: string): string {
   const from = output.search(/^ *not ok/m);
   return output.slice(Math.max(from, 0)).slice(0, 3000);
 }
 
-/** Runs a program of Node; what it printed where it failed. */
 function run(folder: string, ...args: readonly string[]): Promise<string | undefined> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   return new Promise((resolve) => {

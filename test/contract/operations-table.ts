@@ -5,7 +5,6 @@ export interface Operation {
   readonly group: string;
   readonly method: string;
   readonly path: string;
-  /** As the specification words it. */
   readonly summary: string;
   readonly tool: string;
   readonly scope: string;

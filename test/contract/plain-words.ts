@@ -1,8 +1,6 @@
 import type { Issue } from '../../resources/error.ts';
 
-/** The default messages of the validation library. */
 const RAW = /\b(?:invalid|expected|received|unrecognized|undefined|must match|NaN)\b|too (?:big|small):/i;
-/** What to do next, as a verb or a question. */
 const NEXT = /\b(?:give|write|leave|choose|send|add|encode|take|see|name|shows|finds|did you mean)\b|; allowed: /i;
 
 interface Refusal {
@@ -10,7 +8,6 @@ interface Refusal {
   readonly issues?: readonly Issue[] | undefined;
 }
 
-/** What is wrong with the message about a refused input. */
 export function faultsOf({ error, issues = [] }: Refusal): string[] {
   const [first] = issues;
   const faults = issues.flatMap(wordingFaults);

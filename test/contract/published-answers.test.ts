@@ -19,14 +19,12 @@ import { writing } from '../support/writing.ts';
 import { faultsOf } from './plain-words.ts';
 import { type Ask, type Input, story } from './story.ts';
 
-/** A tool as a client of MCP sees it. */
 interface Listed {
   readonly name: string;
   readonly inputSchema: object;
   readonly outputSchema?: object;
 }
 
-/** One call of the story that was answered, and with what. */
 interface Told {
   readonly tool: string;
   readonly input: Input;
@@ -134,7 +132,6 @@ async function sequel(ask: Ask): Promise<void> {
   await tell('disconnect_integration', { id: integrationId });
 }
 
-/** What only a person in a session does. */
 async function ofOwner(ask: Ask): Promise<void> {
   const [owner] = (await server.store.adminUsers.find({ where: { role: 'owner' }, limit: 1 })).records;
   const half = { name: 'Phone', credentialId: 'a', publicKey: 'b', counter: 1, transports: ['hybrid'], isSynced: true };

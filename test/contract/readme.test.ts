@@ -140,7 +140,6 @@ function anchorsOf(text: string): string[] {
   );
 }
 
-/** The text without its blocks of code. */
 function proseOf(text: string): string {
   return text.replace(/^```.*?^```$/gms, '');
 }

@@ -4,7 +4,6 @@ import { callsOf, callTool, makeKey, mustCall, rest } from '../support/calls.ts'
 import { serverForTests } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
-/** It has to be encoded in a path. */
 const NAME = 'Care / é 100%';
 
 const server = serverForTests();

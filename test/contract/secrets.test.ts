@@ -20,7 +20,6 @@ interface Place {
   readonly part: 'all' | 'userinfo';
 }
 
-/** Where the input of a tool is marked as sensitive. */
 function placesIn(schema: unknown, path: Path = []): Omit<Place, 'tool'>[] {
   const mark = schema instanceof z.ZodType ? sensitive.get(schema) : undefined;
   if (mark) return [{ path, part: mark.part }];
@@ -100,7 +99,6 @@ function argumentsWith({ path, part }: Place): object[] {
   return [...values.map((value) => inside(path, value)), ...above] as object[];
 }
 
-/** Every way in which a call can hold the arguments of another. */
 function holdersOf(tool: string, given: object): [string, object][] {
   const step = { id: 'a', tool, arguments: given };
   const text = JSON.stringify(given);

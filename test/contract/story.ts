@@ -253,7 +253,6 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   return answers;
 }
 
-/** The life of a capsule, and of one that could not be. */
 async function capsuleStory(act: Act, asReader: Ask): Promise<void> {
   const made = await act('create_capsule', {
     name: 'Support',

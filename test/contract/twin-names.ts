@@ -8,7 +8,6 @@ const RANDOM = /^(nextCursor|secret|token|prefix|tokenPrefix|\w*[hH]ash|state)$/
 export const RANKED = /^(search|search_memories)$/;
 /** Ids that count imported rows as they came: with gaps that each engine leaves. */
 const COUNTED = /^[a-z]+:\d{16}$/;
-/** What was measured. */
 const MEASURED = /^(durationMs|tookMs|p\d+Ms)$/;
 /** In JSON: a backslash, a NUL, half a character. */
 const ESCAPED = /\\\\|\\u0000|\\ud[89a-f][0-9a-f]{2}/g;
@@ -90,7 +89,6 @@ export function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** Every id in the value, as often as it is there. */
 export function idsIn(value: unknown): readonly string[] {
   return JSON.stringify(value).match(ID) ?? [];
 }

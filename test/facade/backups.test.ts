@@ -302,7 +302,6 @@ describe('a server with BACKUP_FOLDER', () => {
     }
     assert.equal((await restored.store.audit.find({ tool: 'import_records', limit: 2 })).records.length, 1);
     await restored.close();
-    await server.close();
   });
 });
 

@@ -26,11 +26,7 @@ let [own, secret] = ['', ''];
 const READS = ['list_documents', 'get_document', 'search', 'list_versions', 'get_version', 'diff_version'];
 const CHANGES = ['update_document', 'delete_document', 'restore_version'];
 const held = (more: object = {}): Promise<Capsule> =>
-  make({
-    allowedTools: [...READS, ...CHANGES],
-    constraints: { list_documents: { projectId: mine } },
-    ...more,
-  });
+  make({ allowedTools: [...READS, ...CHANGES], constraints: { list_documents: { projectId: mine } }, ...more });
 
 describe('the holder of the token of a capsule that is held to one project', () => {
   before(async () => {

@@ -19,7 +19,6 @@ const keyIn = (text: string) => KEY.exec(text)?.[1] ?? '';
 
 const PATH = { PATH: process.env.PATH ?? '' };
 
-/** What the printed configuration of Claude Desktop starts. */
 function blockIn(text: string) {
   const block = JSON.parse(text.slice(text.indexOf('{\n'), text.lastIndexOf('}') + 1));
   return block.mcpServers['agent-admin'];
@@ -37,7 +36,6 @@ async function printsAddresses(folder: string): Promise<void> {
   await server.stop('SIGTERM');
 }
 
-/** The server on the folder is stopped. */
 async function getsNewKey(folder: string): Promise<void> {
   const { code, stdout } = await runFile('facade/commands/recover-key.ts', { env: { DATA_DIR: folder } });
   assert.equal(code, 0);

@@ -32,7 +32,6 @@ interface Asked {
   readonly method?: string;
 }
 
-/** The answer as it comes over the wire. */
 async function raw(path: string, { token = server.adminKey, headers = {}, message, method }: Asked): Promise<Raw> {
   const asking = request(`${server.baseUrl}${path}`, {
     method: method ?? (message ? 'POST' : 'GET'),

@@ -8,7 +8,6 @@ import { stoppedAtEnd } from '../support/at-end.ts';
 import { serverForTests, startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
-/** A connection, with all that came on it so far. */
 class Line {
   text = '';
   readonly socket: Socket;
@@ -23,7 +22,6 @@ class Line {
     this.closed = once(this.socket, 'close');
   }
 
-  /** Sends a request; the answer, whole. */
   async ask(key?: string, path = '/api/v1/health'): Promise<string> {
     this.text = '';
     this.socket.write(
@@ -77,14 +75,10 @@ describe('a connection on which nobody was authenticated', () => {
 
   it('learns from the answer how long it may be idle', async () => {
     const usual = await startTestServer();
-    try {
-      const line = new Line(usual.baseUrl);
-      assert.match(await line.ask(), /^HTTP\/1\.1 401 .*Connection: keep-alive\r\n/s);
-      assert.match(line.text, /Keep-Alive: timeout=10\r\n/);
-      line.socket.destroy();
-    } finally {
-      await usual.close();
-    }
+    const line = new Line(usual.baseUrl);
+    assert.match(await line.ask(), /^HTTP\/1\.1 401 .*Connection: keep-alive\r\n/s);
+    assert.match(line.text, /Keep-Alive: timeout=10\r\n/);
+    line.socket.destroy();
   });
 });
 

@@ -10,7 +10,6 @@ const key = `ak_damaged0_${'k'.repeat(40)}`;
 
 const start = (folder: string) => startProcess(folder, { BOOTSTRAP_API_KEY: key });
 
-/** The journal of a server that made some agents and ended. */
 async function journalOf(folder: string, agents = 5): Promise<string> {
   const server = await start(folder);
   for (let n = 0; n < agents; n += 1) {

@@ -19,7 +19,6 @@ const months = { from, to, interval: 'month' };
 
 let server: ServerProcess;
 let key = '';
-/** What the server has printed so far. */
 let printed = '';
 const FOLDER = /removes (\S+)\.$/m;
 const ask = (tool: string, input: object = {}) => mustCall(server, key, tool, askable(tool, input));

@@ -11,13 +11,11 @@ interface Step {
   readonly text: string;
 }
 
-/** A part of the Dockerfile that begins with FROM. */
 export interface BuildStage {
   readonly name: string;
   readonly steps: readonly Step[];
 }
 
-/** The stages of the Dockerfile, the last one being the image. */
 export function stagesOf(dockerfile: string): BuildStage[] {
   const stages: { name: string; steps: Step[] }[] = [];
   for (const line of dockerfile.replaceAll('\\\n', ' ').split('\n')) {
@@ -31,7 +29,6 @@ export function stagesOf(dockerfile: string): BuildStage[] {
 export const textsOf = ({ steps }: BuildStage, instruction: string) =>
   steps.filter((step) => step.instruction === instruction).map(({ text }) => text);
 
-/** Source paths, target and options of a COPY. */
 export function copyOf(text: string) {
   const words = text.split(' ');
   const paths = words.filter((word) => !word.startsWith('--'));

@@ -50,7 +50,6 @@ async function sessionOf(email: string, key = server.adminKey): Promise<string> 
   return cookieOf(await postIdToken(server, idToken));
 }
 
-/** A session, and what ends it. */
 interface Case {
   readonly cookie: string;
   end(): Promise<unknown>;

@@ -9,7 +9,6 @@ import { serverForTests } from '../support/server.ts';
 const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '0' });
 const capsules = capsuleClients(() => server);
 
-/** JSON of that many members in all. */
 const list = (count: number) => `[${'1,'.repeat(count - 1)}1]`;
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 

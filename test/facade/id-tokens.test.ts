@@ -145,7 +145,6 @@ describe('POST /api/v1/auth/session', () => {
     own.clock.pass(exp * 1000 + 30_000 - own.clock.now().getTime());
     assert.equal((await postIdToken(own, used)).status, 401);
     assert.equal((await postIdToken(own, unused)).status, 201);
-    await own.close();
   });
 
   it('looks at the ID token alone, whatever else the request carries', async () => {
@@ -168,36 +167,28 @@ describe('POST /api/v1/auth/session', () => {
 
 it('repeats of a sign-in under an idempotency key are refused, and a refused one may be made again', async () => {
   const server = await startTestServer();
-  try {
-    const headers = { 'Idempotency-Key': 'once' };
-    assert.equal((await postIdToken(server, 'wrong', headers)).status, 401);
-    const idToken = await changed({})(server);
-    assert.equal((await postIdToken(server, idToken, headers)).status, 201);
-    const repeat = await postIdToken(server, idToken, headers);
-    assert.deepEqual([repeat.status, repeat.body.code, repeat.headers.getSetCookie()], [409, 'conflict', []]);
-    const { records } = await server.store.idempotency.find({ limit: 10 });
-    assert.deepEqual(pluck(records, 'answer'), [undefined]);
-  } finally {
-    await server.close();
-  }
+  const headers = { 'Idempotency-Key': 'once' };
+  assert.equal((await postIdToken(server, 'wrong', headers)).status, 401);
+  const idToken = await changed({})(server);
+  assert.equal((await postIdToken(server, idToken, headers)).status, 201);
+  const repeat = await postIdToken(server, idToken, headers);
+  assert.deepEqual([repeat.status, repeat.body.code, repeat.headers.getSetCookie()], [409, 'conflict', []]);
+  const { records } = await server.store.idempotency.find({ limit: 10 });
+  assert.deepEqual(pluck(records, 'answer'), [undefined]);
 });
 
 it('the key set is published to everybody and holds public keys alone', async () => {
   const server = await startTestServer();
-  try {
-    const response = await fetch(`${server.baseUrl}/.well-known/jwks.json`);
-    const { keys } = (await response.json()) as { keys: Record<string, unknown>[] };
-    assert.deepEqual(Object.keys(keys[0] ?? {}).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
-    const jwk = keys[0] as { kty: string };
-    const idToken = await idTokenFor(server);
-    const claims = jwt.verify(idToken, createPublicKey({ key: jwk, format: 'jwk' }), { algorithms: ['ES256'] });
-    assert.ok(typeof claims === 'object');
-    assert.deepEqual(
-      [claims.iss, claims.aud, claims.email, claims.email_verified, (claims.exp ?? 0) - (claims.iat ?? 0)],
-      [server.baseUrl, 'agent-admin', 'admin@localhost', true, 600],
-    );
-    assert.equal(await statusWith(server, cookieOf(await postIdToken(server, idToken))), 200);
-  } finally {
-    await server.close();
-  }
+  const response = await fetch(`${server.baseUrl}/.well-known/jwks.json`);
+  const { keys } = (await response.json()) as { keys: Record<string, unknown>[] };
+  assert.deepEqual(Object.keys(keys[0] ?? {}).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
+  const jwk = keys[0] as { kty: string };
+  const idToken = await idTokenFor(server);
+  const claims = jwt.verify(idToken, createPublicKey({ key: jwk, format: 'jwk' }), { algorithms: ['ES256'] });
+  assert.ok(typeof claims === 'object');
+  assert.deepEqual(
+    [claims.iss, claims.aud, claims.email, claims.email_verified, (claims.exp ?? 0) - (claims.iat ?? 0)],
+    [server.baseUrl, 'agent-admin', 'admin@localhost', true, 600],
+  );
+  assert.equal(await statusWith(server, cookieOf(await postIdToken(server, idToken))), 200);
 });

@@ -21,7 +21,6 @@ async function importText(type: string, name: string, text: string, { key, optio
   });
 }
 
-/** Imports the rows of the query from a Parquet file. */
 async function importParquet(type: string, query: string) {
   return withFolder(async (folder) => {
     const file = join(folder, 'rows.parquet');

@@ -59,7 +59,6 @@ interface Started {
   finish(): Promise<string>;
 }
 
-/** Resolves when the program runs. */
 async function launch(project: string): Promise<Started> {
   const child = killedAtEnd(spawn(process.execPath, [join(project, 'facade/launch/launch.mjs')], { cwd: project }));
   let said = '';

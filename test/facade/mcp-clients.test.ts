@@ -18,7 +18,6 @@ assert.ok(guest);
 
 const server = await startMcpServer();
 
-/** What the clients of all SDK lines have in common. */
 interface AnyClient {
   listTools(): Promise<{ tools: { name: string }[] }>;
   call(

@@ -47,10 +47,7 @@ const required: Readonly<Record<string, number>> = { '2026-07-28': 37, '2025-11-
 const server = serverForTests(
   { RATE_LIMIT_PER_MINUTE: '0' },
   {
-    fixtures: {
-      tools: conformanceTools,
-      answerFirst: answerFixture,
-    },
+    fixtures: { tools: conformanceTools, answerFirst: answerFixture },
   },
 );
 

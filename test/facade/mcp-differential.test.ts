@@ -10,7 +10,6 @@ import { type McpTestServer, startMcpServer } from './mcp-server.ts';
 
 const SEED = Number(process.env.MCP_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const REQUESTS = Number(process.env.MCP_REQUESTS ?? rounds(1000, 12_000));
-/** Requests under way at once. */
 const LANES = 16;
 /** Share of the requests that must have taken the direct path, or the test compares the SDK with itself. */
 const LEAST_DIRECT = 0.25;

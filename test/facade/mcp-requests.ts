@@ -1,7 +1,6 @@
 import { MODERN_VERSION } from '../../facade/mcp/protocol-versions.ts';
 import { send } from '../support/http.ts';
 
-/** An answer as it came over the wire. */
 interface RawAnswer {
   readonly status: number;
   readonly type: string | null;
@@ -33,7 +32,6 @@ export async function post(url: string, message: unknown, options: RawRequest = 
 
 export type Params = Readonly<Record<string, unknown>>;
 
-/** A request of the 2025 and 2024 revisions. */
 export function legacy(method: string, params?: Params, id: string | number = 1) {
   return { jsonrpc: '2.0', id, method, ...(params && { params }) };
 }
@@ -49,7 +47,6 @@ export function modern(method: string, params: Params = {}, meta: Params = {}, i
   return { jsonrpc: '2.0', id, method, params: { ...params, _meta: { ...modernMeta, ...meta } } };
 }
 
-/** The headers a modern request must have. */
 export function modernHeaders(method: string, name?: string): Record<string, string> {
   return {
     'MCP-Protocol-Version': MODERN_VERSION,
@@ -58,7 +55,6 @@ export function modernHeaders(method: string, name?: string): Record<string, str
   };
 }
 
-/** The same request in the era, with its headers. */
 export function inEra(era: 'legacy' | 'modern', method: string, params: Params = {}) {
   if (era === 'legacy') return { message: legacy(method, params), headers: {} };
   const named = params.name ?? params.uri;
@@ -66,7 +62,6 @@ export function inEra(era: 'legacy' | 'modern', method: string, params: Params =
   return { message: modern(method, params), headers: modernHeaders(method, name) };
 }
 
-/** The JSON-RPC messages in the events of a stream. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages freely
 export function eventsIn(text: string): any[] {
   return text.split('\n').flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []));

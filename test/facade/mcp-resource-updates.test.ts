@@ -20,7 +20,6 @@ const { must } = callsOf({
 interface Listener {
   readonly client: Client;
   readonly subscription: McpSubscription;
-  /** The URIs in its notifications, in order. */
   readonly told: string[];
   /** Waits for the notification of a change after all others. Returns the notifications before it. */
   settled(): Promise<string[]>;

@@ -18,7 +18,6 @@ type Made = Record<(typeof kinds)[number] | (typeof others)[number], string>;
 
 let server: TestServer;
 let made: Made;
-/** A record of a database, and its database. */
 let record: { id: string; databaseId: string };
 const keys = { admin: '', limited: '', nobody: '', goals: '' };
 
@@ -71,7 +70,6 @@ async function read(era: Era, uri: string, key = keys.admin) {
   return body.error ?? body.result.contents[0];
 }
 
-/** URIs on all pages of the list. */
 async function listed(era: Era, key = keys.admin): Promise<string[]> {
   const uris: string[] = [];
   let cursor: string | undefined;

@@ -25,17 +25,13 @@ export interface McpTestServer {
   readonly sdkUrl: string;
   readonly store: Store;
   readonly registry: Registry;
-  /** Tools can be put into it. */
   readonly catalog: LiveCatalog;
   readonly door: McpEndpoint;
-  /** What the doors and the registry wrote to the log. */
   readonly errors: unknown[];
-  /** Tokens that are not accepted any more. */
   readonly revoked: Set<string>;
   close(): Promise<void>;
 }
 
-/** Bearer tokens of the callers these tests know. */
 export const tokens = { admin: 'admin', reader: 'reader', limited: 'limited', nobody: 'nobody' } as const;
 
 /** A token whose rights cannot be judged: everything that asks them fails. */

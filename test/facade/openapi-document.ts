@@ -36,14 +36,12 @@ export interface Document {
   readonly components: Record<string, Record<string, unknown>>;
 }
 
-/** The document as a client receives it. */
 export function documentOf(table: readonly Route[] = routes, extra: readonly CatalogEntry[] = []): Document {
   const kept = catalog.entries.filter(({ tool }) => !extra.some((entry) => entry.tool.name === tool.name));
   const server = { version: '1.2.3', catalog: indexCatalog([...kept, ...extra]) };
   return JSON.parse(JSON.stringify(createOpenApi(server, 'https://admin.acme.example', table)));
 }
 
-/** Every operation as `METHOD path`. */
 export function operationsOf({ paths }: Document): Map<string, Operation> {
   return new Map(
     Object.entries(paths).flatMap(([path, item]) =>
@@ -52,7 +50,6 @@ export function operationsOf({ paths }: Document): Map<string, Operation> {
   );
 }
 
-/** Every `$ref` below the value. */
 export function refsIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, item]) => (key === '$ref' ? [String(item)] : refsIn(item)));

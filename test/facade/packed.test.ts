@@ -26,7 +26,6 @@ async function installed(folder: string): Promise<string> {
   return join(folder, 'node_modules/agent-admin');
 }
 
-/** The bytes of the files in the folder. */
 async function bytesIn(folder: string): Promise<number> {
   const files = await readdir(folder, { recursive: true, withFileTypes: true });
   const sizes = files.filter((file) => file.isFile()).map((file) => stat(join(file.parentPath, file.name)));

@@ -121,9 +121,5 @@ it('any request at all is answered, and where it is refused with the error body 
     assert.equal(said.requestId, id);
     assert.notEqual(said.code, 'internal');
   });
-  await fc.assert(property, {
-    numRuns: rounds(150, 1500),
-    seed: 20261121,
-    endOnFailure: true,
-  });
+  await fc.assert(property, { numRuns: rounds(150, 1500), seed: 20261121, endOnFailure: true });
 });

@@ -15,7 +15,6 @@ const get = (path: string, headers: Record<string, string> = {}) => rest(server,
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   rest(server, 'POST', '/api/v1/agents', { key, body, headers });
 
-/** A request written out by hand; all that comes back. */
 function raw(headers: string, target = '/api/v1/health'): Promise<string> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(server.baseUrl);
@@ -382,16 +381,12 @@ describe('answers', () => {
 
 it('RATE_LIMIT_PER_MINUTE answers 429 with Retry-After, for each key of its own', async () => {
   const limited = await startTestServer({ RATE_LIMIT_PER_MINUTE: '5' });
-  try {
-    const other = await makeKey(limited, { scopes: ['read'] });
-    const statuses = [];
-    for (let n = 0; n < 6; n += 1) statuses.push((await rest(limited, 'GET', '/api/v1/health', { key: other })).status);
-    assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429]);
-    const { headers, body } = await rest(limited, 'GET', '/api/v1/health', { key: other });
-    assert.ok(Number(headers.get('Retry-After')) > 0);
-    assert.equal(body.code, 'rate_limited');
-    assert.equal((await rest(limited, 'GET', '/api/v1/health', { key: limited.adminKey })).status, 200);
-  } finally {
-    await limited.close();
-  }
+  const other = await makeKey(limited, { scopes: ['read'] });
+  const statuses = [];
+  for (let n = 0; n < 6; n += 1) statuses.push((await rest(limited, 'GET', '/api/v1/health', { key: other })).status);
+  assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429]);
+  const { headers, body } = await rest(limited, 'GET', '/api/v1/health', { key: other });
+  assert.ok(Number(headers.get('Retry-After')) > 0);
+  assert.equal(body.code, 'rate_limited');
+  assert.equal((await rest(limited, 'GET', '/api/v1/health', { key: limited.adminKey })).status, 200);
 });

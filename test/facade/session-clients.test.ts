@@ -11,7 +11,6 @@ import { signIn } from '../support/sign-in.ts';
 const info = { name: 'test', version: '1' };
 
 const server = serverForTests();
-/** What the clients of all SDK lines have in common. */
 interface AnyClient {
   names(): Promise<string[]>;
   call(name: string, input: Record<string, unknown>): Promise<unknown>;

@@ -90,12 +90,8 @@ describe('the cookie of a session', () => {
     const port = await freePort();
     const behindProxy = await startTestServer({ BASE_URL: 'https://admin.example.com', PORT: String(port) });
     const secure = { ...behindProxy, baseUrl: `http://127.0.0.1:${port}` };
-    try {
-      const { headers } = await postIdToken(secure, await idTokenFor(secure));
-      assert.match(headers.getSetCookie()[0] ?? '', /; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
-    } finally {
-      await behindProxy.close();
-    }
+    const { headers } = await postIdToken(secure, await idTokenFor(secure));
+    assert.match(headers.getSetCookie()[0] ?? '', /; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
   });
 });
 
@@ -157,57 +153,45 @@ describe('requests that pages of other sites can make', () => {
 describe('attempts to sign in', () => {
   it('are 20 a minute from one address', async () => {
     const other = await startTestServer();
-    try {
-      const idToken = await idTokenFor(other);
-      for (let attempt = 0; attempt < 20; attempt += 1) assert.equal((await postIdToken(other, 'wrong')).status, 401);
-      const limited = await postIdToken(other, idToken);
-      assert.deepEqual([limited.status, limited.body.code], [429, 'rate_limited']);
-      const wait = Number(limited.headers.get('retry-after'));
-      assert.ok(wait > 0 && wait <= 60, `Retry-After ${wait}`);
-      assert.equal(await statusWith(other, other.adminKey), 200);
-    } finally {
-      await other.close();
-    }
+    const idToken = await idTokenFor(other);
+    for (let attempt = 0; attempt < 20; attempt += 1) assert.equal((await postIdToken(other, 'wrong')).status, 401);
+    const limited = await postIdToken(other, idToken);
+    assert.deepEqual([limited.status, limited.body.code], [429, 'rate_limited']);
+    const wait = Number(limited.headers.get('retry-after'));
+    assert.ok(wait > 0 && wait <= 60, `Retry-After ${wait}`);
+    assert.equal(await statusWith(other, other.adminKey), 200);
   });
 
   it('are 5 a minute with one e-mail from one address; others, and those from elsewhere, still go', async () => {
     const other = await startTestServer({ TRUSTED_PROXIES: 'loopback' });
-    try {
-      await mustCall(other, other.adminKey, 'create_admin_user', { email: 'second@example.com' });
-      for (let attempt = 0; attempt < 5; attempt += 1) await signIn(other);
-      const limited = await postIdToken(other, await idTokenFor(other));
-      assert.deepEqual([limited.status, Number(limited.headers.get('retry-after')) > 0], [429, true]);
-      const [entry] = (await mustCall(other, other.adminKey, 'list_audit_entries', { tool: 'create_session' })).data;
-      assert.deepEqual([entry.outcome, entry.code], ['denied', 'rate_limited']);
-      assert.match(cookieOf(await postIdToken(other, await idTokenFor(other, 'second@example.com'))), /./);
-      const elsewhere = { 'X-Forwarded-For': '203.0.113.7' };
-      assert.equal((await postIdToken(other, await idTokenFor(other), elsewhere)).status, 201);
-    } finally {
-      await other.close();
-    }
+    await mustCall(other, other.adminKey, 'create_admin_user', { email: 'second@example.com' });
+    for (let attempt = 0; attempt < 5; attempt += 1) await signIn(other);
+    const limited = await postIdToken(other, await idTokenFor(other));
+    assert.deepEqual([limited.status, Number(limited.headers.get('retry-after')) > 0], [429, true]);
+    const [entry] = (await mustCall(other, other.adminKey, 'list_audit_entries', { tool: 'create_session' })).data;
+    assert.deepEqual([entry.outcome, entry.code], ['denied', 'rate_limited']);
+    assert.match(cookieOf(await postIdToken(other, await idTokenFor(other, 'second@example.com'))), /./);
+    const elsewhere = { 'X-Forwarded-For': '203.0.113.7' };
+    assert.equal((await postIdToken(other, await idTokenFor(other), elsewhere)).status, 201);
   });
 });
 
 it('the audit of requests that nobody was found for counts them by address and kind: dead cookies, cross-site posts, attempts too many', async () => {
   const other = await startTestServer();
-  try {
-    const dead = await signIn(other);
-    await rest(other, 'DELETE', '/api/v1/auth/session', { key: dead });
-    for (const bad of [dead, `${dead}x`]) assert.equal(await statusWith(other, bad), 401);
-    assert.equal((await postIdToken(other, 'x', { 'Sec-Fetch-Site': 'cross-site' })).status, 403);
-    for (let attempt = 0; attempt < 21; attempt += 1) await postIdToken(other, 'wrong');
-    await other.stop();
-    await other.store.audit.flush();
-    const { records } = await other.store.audit.find({ tool: 'authenticate', limit: 10 });
-    const told = ({ code, outcome, principal, arguments: args }: AuditEntry) => [code, outcome, principal.type, args];
-    assert.deepEqual(records.map(told).sort(), [
-      ['forbidden', 'denied', 'anonymous', { attempts: 1 }],
-      ['rate_limited', 'denied', 'anonymous', { attempts: 2 }],
-      ['unauthenticated', 'denied', 'anonymous', { attempts: 2 }],
-    ]);
-    const signedOut = await other.store.audit.find({ tool: 'delete_session', limit: 10 });
-    assert.equal(signedOut.records[0]?.outcome, 'ok');
-  } finally {
-    await other.close();
-  }
+  const dead = await signIn(other);
+  await rest(other, 'DELETE', '/api/v1/auth/session', { key: dead });
+  for (const bad of [dead, `${dead}x`]) assert.equal(await statusWith(other, bad), 401);
+  assert.equal((await postIdToken(other, 'x', { 'Sec-Fetch-Site': 'cross-site' })).status, 403);
+  for (let attempt = 0; attempt < 21; attempt += 1) await postIdToken(other, 'wrong');
+  await other.stop();
+  await other.store.audit.flush();
+  const { records } = await other.store.audit.find({ tool: 'authenticate', limit: 10 });
+  const told = ({ code, outcome, principal, arguments: args }: AuditEntry) => [code, outcome, principal.type, args];
+  assert.deepEqual(records.map(told).sort(), [
+    ['forbidden', 'denied', 'anonymous', { attempts: 1 }],
+    ['rate_limited', 'denied', 'anonymous', { attempts: 2 }],
+    ['unauthenticated', 'denied', 'anonymous', { attempts: 2 }],
+  ]);
+  const signedOut = await other.store.audit.find({ tool: 'delete_session', limit: 10 });
+  assert.equal(signedOut.records[0]?.outcome, 'ok');
 });

@@ -17,17 +17,14 @@ import { until } from '../support/until.ts';
 import { github, triggerFor } from '../support/webhook-senders.ts';
 
 const KEY = `ak_startstp_${'k'.repeat(40)}`;
-/** All processes have all of it. */
 const ENV = {
   BOOTSTRAP_API_KEY: KEY,
   SECRETS_KEY: Buffer.alloc(32, 3).toString('base64'),
   RATE_LIMIT_PER_MINUTE: '0',
   LOG_LEVEL: 'error',
 };
-/** A database without tables. */
 const EMPTY = 'template1';
 
-/** A process with everything that asks it. */
 interface Probed {
   readonly server: StartingProcess;
   readonly probes: DoorProbes;
@@ -47,7 +44,6 @@ export class StartsAndStops {
     this.#database = database;
   }
 
-  /** With an empty store. */
   static async open(kind: StoreKind, processes: number): Promise<StartsAndStops> {
     const ports: number[] = [];
     while (ports.length < processes) ports.push(await freePort());
@@ -80,7 +76,6 @@ export class StartsAndStops {
     await work().finally(() => client.end());
   }
 
-  /** Starts all of them at once. */
   start(): Promise<Probed[]> {
     return Promise.all(this.#ports.map((port) => this.#startOn(port)));
   }

@@ -19,9 +19,7 @@ import { fixtureTools, waiting } from './mcp-fixture-tools.ts';
 const server = serverForTests(
   { RATE_LIMIT_PER_MINUTE: '0' },
   {
-    fixtures: {
-      tools: fixtureTools.map((tool) => ({ group: 'Fixtures', tool })),
-    },
+    fixtures: { tools: fixtureTools.map((tool) => ({ group: 'Fixtures', tool })) },
   },
 );
 const modern: ClientOptions = { versionNegotiation: { mode: 'auto' } };
@@ -30,7 +28,6 @@ const opened: Client[] = [];
 /** Also after a failure: the process of a client left open would keep this one from ending. */
 afterEach(() => Promise.all(opened.splice(0).map((client) => client.close())));
 
-/** The official client on the stdio door of the server. */
 async function connect(options: ClientOptions, key = server.adminKey, more = {}): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { ...options, ...lazyChecks() });
   opened.push(client);

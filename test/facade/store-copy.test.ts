@@ -43,7 +43,6 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
-/** A store in a folder of its own. */
 async function withStore<Result>(name: string, work: (store: Store) => Promise<Result>): Promise<Result> {
   const store = await openLowdbStore({ folder: join(folder, name) });
   try {

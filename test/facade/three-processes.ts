@@ -45,7 +45,6 @@ class Ledger {
   }
 }
 
-/** Three processes of the server on one database, under load. */
 export class ThreeProcesses {
   readonly ledger = new Ledger();
   readonly servers: (ServerProcess | undefined)[] = [undefined, undefined, undefined];
@@ -114,7 +113,6 @@ export class ThreeProcesses {
     await Promise.all(this.#writers);
   }
 
-  /** Waits until so many more writes were acknowledged. */
   async progress(count: number): Promise<void> {
     const { ledger } = this;
     const sum = () => ledger.documents.size + ledger.runs.size;

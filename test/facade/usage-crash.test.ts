@@ -24,7 +24,6 @@ const MODEL = 'custom/tiny';
 /** Hours of each round that are rolled up when its server starts, and calls in each. */
 const HOURS = onPostgres ? 100 : 500;
 const CALLS_AN_HOUR = 2;
-/** Callers who wait for one answer each. */
 const CALLERS = 6;
 const TOKENS_OF_TURN = 15;
 
@@ -151,10 +150,8 @@ async function codeOf(server: ServerProcess, { secret }: Robot, tool: string, in
   return 'error' in answer ? answer.error.code : 'ok';
 }
 
-/** Callers who call until the server is gone. */
 class Work {
   asked = 0;
-  /** Calls that the server acknowledged. */
   answered = 0;
   readonly over: Promise<unknown>;
 

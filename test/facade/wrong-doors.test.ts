@@ -17,7 +17,6 @@ before(async () => {
   other = `/api/capsules/${(await makeCapsule(server)).id}/mcp`;
 });
 
-/** Fetch refuses some methods. */
 function send(method: string, at: string, headers: Record<string, string> = {}) {
   const { hostname, port } = new URL(server.baseUrl);
   return new Promise<{ status: number; allow: string | undefined }>((resolve, reject) => {

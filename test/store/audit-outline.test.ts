@@ -46,7 +46,6 @@ async function written(folder: string, each = 40): Promise<void> {
   }
 }
 
-/** The ids that the store gives for all kinds of questions. */
 async function answers(folder: string): Promise<string[][]> {
   const store = await openIn(folder);
   const questions = [

@@ -123,7 +123,6 @@ export function auditConformance(stage: Stage): void {
 /** Two texts with the same CRC-32, by which a store may look for them. */
 const COLLIDING = ['plumless', 'buckeroo'] as const;
 
-/** Mostly not asked for. */
 function sometimes(...texts: string[]) {
   return fc.option(fc.constantFrom(...texts), { nil: undefined, freq: 1 });
 }

@@ -44,7 +44,6 @@ async function restore(store: Store, table: RawTable, rows: readonly TableRow[])
 const kept = (store: Store, table: RawTable) =>
   store.rows.query<TableRow>({ name: 'kept rows', sql: selectPage(table, true) }, [10_000]);
 
-/** Counts and sums of what follows from the rows. */
 async function consequences(store: Store): Promise<unknown> {
   const sums = `select cast(sum(visitor % 1000003) as bigint) as visitors, cast(sum(person % 1000003) as bigint) as people from visits`;
   const searched = 'select min(searched) as first, max(searched) as last from users';

@@ -7,7 +7,6 @@ import { fc } from '../support/property.ts';
 import type { Stage } from './conformance-stage.ts';
 
 const named = (sql: string): NamedQuery => ({ name: 'test', sql });
-/** Takes seconds. */
 const LONG = named(
   'select count(*) as count from generate_series(1, 100000) as a (n), generate_series(1, 100000) as b (m) where a.n * b.m % 7 = 3',
 );

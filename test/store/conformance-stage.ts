@@ -4,13 +4,10 @@ import { writing } from '../support/writing.ts';
 
 export interface OpenedStore {
   readonly store: Store;
-  /** Closes the store and opens what it kept. */
   reopen(): Promise<Store>;
-  /** Closes and removes everything. */
   dispose(): Promise<void>;
 }
 
-/** The store that the tests of a suite share. */
 export class Stage {
   readonly #open: () => Promise<OpenedStore>;
   #opened: OpenedStore | undefined;
@@ -30,7 +27,6 @@ export class Stage {
     return writing(this.store);
   }
 
-  /** Begins again with an empty store. */
   async fresh(): Promise<void> {
     await this.dispose();
     this.#opened = await this.#open();

@@ -54,7 +54,6 @@ function freeSpace(): true {
   return true;
 }
 
-/** Refused records that are still to be seen. */
 async function holes(): Promise<number> {
   let seen = 0;
   for (const id of refused) if (await store.agents.get(id)) seen += 1;

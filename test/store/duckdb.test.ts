@@ -197,7 +197,6 @@ describe('the engine of imported rows', () => {
 
 const AT = '2026-03-01T00:00:00.000Z';
 
-/** The bytes of the files of imported rows. */
 function rowsSize(folder: string): number {
   const names = readdirSync(folder).filter(isRowsFile);
   return names.reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);

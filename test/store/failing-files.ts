@@ -9,7 +9,6 @@ export class FailingFiles implements Files {
   bytesWritten = 0;
   writes = 0;
   syncs = 0;
-  /** What was done to files, in order. */
   readonly operations: ('write' | 'sync' | 'truncate')[] = [];
   remove = realFiles.remove;
   beforeSyncFolder: (() => Promise<void>) | undefined;

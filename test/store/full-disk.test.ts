@@ -139,10 +139,7 @@ describe('a full disk', () => {
       const store = await openIn(folder);
       await store.rows.check();
       const [found] = await store.rows.query<{ rows: number }>(
-        {
-          name: 'imports',
-          sql: 'select count(distinct split_part(id, $1, 1)) as rows from visits',
-        },
+        { name: 'imports', sql: 'select count(distinct split_part(id, $1, 1)) as rows from visits' },
         ['_'],
       );
       assert.equal(found?.rows, acknowledged.length);

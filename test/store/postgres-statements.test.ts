@@ -33,7 +33,6 @@ describe('calls on PostgreSQL', { skip: withoutPostgres }, () => {
     };
   });
 
-  /** The statements of the call that are about these tables. */
   async function statements(tables: RegExp, tool: string, input: object): Promise<readonly string[]> {
     const { texts } = await proxy.during(() => call(tool, input));
     return texts.filter((text) => tables.test(text));
@@ -122,10 +121,7 @@ const assertFew = (statements: readonly string[]) => {
   assert.ok(about.length <= 7, about.join('\n\n'));
 };
 
-const withoutTally = ({ audit }: Store) => ({
-  find: audit.find.bind(audit),
-  count: audit.count.bind(audit),
-});
+const withoutTally = ({ audit }: Store) => ({ find: audit.find.bind(audit), count: audit.count.bind(audit) });
 
 async function all(hours: AsyncIterable<HourOfUsage>): Promise<HourOfUsage[]> {
   const found: HourOfUsage[] = [];

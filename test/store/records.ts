@@ -88,11 +88,5 @@ export function runRecord(over: object = {}) {
 }
 
 export function artifactRecord(over: object = {}) {
-  return {
-    name: 'a',
-    mimeType: 'text/plain',
-    content: 'x',
-    accessKeys: [] as string[],
-    ...over,
-  };
+  return { name: 'a', mimeType: 'text/plain', content: 'x', accessKeys: [] as string[], ...over };
 }

@@ -31,7 +31,6 @@ async function written(test: TestContext, agents: number, options: Partial<Lowdb
   return folder;
 }
 
-/** Waits until a snapshot has taken the place of the first journal. */
 async function compacted(folder: string): Promise<void> {
   await until(async () => {
     const names = await journals(folder);
@@ -47,7 +46,6 @@ async function contents(folder: string): Promise<{ agents: number; audit: number
   return { agents, audit };
 }
 
-/** The message of the refusal to open. */
 async function refusal(folder: string, options: Partial<LowdbOptions> = {}): Promise<string> {
   try {
     await (await openIn(folder, options)).close();

@@ -17,7 +17,6 @@ const reasons = new Set<string>();
 const messages: string[] = [];
 const ROWS = 2000;
 
-/** Whether it is in. */
 async function importBatch(name: string): Promise<boolean> {
   const at = '2026-03-01T00:00:00.000Z';
   const rows = Array.from({ length: ROWS }, (_, n) => {

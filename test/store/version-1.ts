@@ -20,7 +20,6 @@ const write = (name: string, text: string) => writeFileSync(path(name), gzipSync
 
 type Kind = 'folder' | 'database';
 
-/** Records, audit entries and imported rows, in parts. */
 export async function partsOf(store: Store): Promise<readonly object[]> {
   const parts: object[] = [];
   for await (const part of contentsOf(store)) parts.push(part);

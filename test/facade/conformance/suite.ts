@@ -9,7 +9,6 @@ import { withFolder } from '../../support/child.ts';
 import { onLoopback } from '../../support/loopback.ts';
 import { nodeArgs } from '../../support/node-args.ts';
 
-/** The result of one check of a scenario. */
 export interface Check {
   readonly id: string;
   readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';

@@ -5,7 +5,6 @@ import { serverForTests, startTestServer, type TestServer } from '../../support/
 
 const server = serverForTests();
 const { make } = capsuleClients(() => server);
-/** As browsers send it. */
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
 async function open({ baseUrl }: Pick<TestServer, 'baseUrl'>, path: string, init: RequestInit = {}) {
@@ -67,6 +66,5 @@ describe('an MCP address in a browser', () => {
     assert.equal(response.headers.get('www-authenticate'), 'Bearer');
     assert.match(text, /Authorization: Bearer/);
     assert.ok(!text.includes('Claude Code'));
-    await other.close();
   });
 });

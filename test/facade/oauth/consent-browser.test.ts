@@ -51,7 +51,6 @@ describe('the consent page in a real browser', { skip: withoutBrowser }, () => {
     await server?.close();
   });
 
-  /** Where the app sends the person. */
   const ask = (parameters: Record<string, string> = {}) =>
     client.authorizeUrl({ redirect_uri: callback, ...parameters });
 

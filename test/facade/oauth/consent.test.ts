@@ -31,7 +31,6 @@ async function namesAt(address: string, token: string): Promise<string[]> {
   return body.result.tools.map(({ name }: { name: string }) => name);
 }
 
-/** A capsule with the client that asks to be let in there. */
 async function capsuleAsking(input: object = {}) {
   const capsule = await make({
     name: 'Support',
@@ -43,7 +42,6 @@ async function capsuleAsking(input: object = {}) {
   return { capsule, resource, client: await OAuthClient.registered(server) };
 }
 
-/** A browser of its own in which the administrator is signed in. */
 function browserOfAdmin(): WebClient {
   const browser = new WebClient();
   const [name = '', value = ''] = cookie.split('=');
@@ -65,7 +63,6 @@ async function tokensOf(client: OAuthClient, left: URL) {
 
 const ALL = 'read write admin';
 
-/** The scopes among which the page has the person choose. */
 function offeredIn(text: string): (string | undefined)[] {
   const values = [...text.matchAll(/name="give" value="(\w+)"/g)].map(([, value]) => value);
   return values.filter((value) => value !== 'capsule');

@@ -25,7 +25,6 @@ interface App {
   end(): Promise<unknown>;
 }
 
-/** An app that the person lets in. */
 async function appOf(cookie: string, given: Readonly<Record<string, string>> = {}) {
   const client = await OAuthClient.registered(server);
   const browser = new WebClient();

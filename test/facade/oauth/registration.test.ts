@@ -8,7 +8,6 @@ import { until } from '../../support/until.ts';
 const server = serverForTests({ TRUSTED_PROXIES: 'loopback' });
 const DAY = 24 * 60 * 60_000;
 
-/** Addresses that hosts publish as theirs. */
 const PUBLISHED = {
   Claude: ['https://claude.ai/api/mcp/auth_callback', 'https://claude.com/api/mcp/auth_callback'],
   ChatGPT: ['https://chatgpt.com/connector_platform_oauth_redirect'],
@@ -155,7 +154,6 @@ describe('clients that registered themselves', () => {
     assert.equal(refused.length, 10);
     assert.ok(Number(refused[0]?.headers.get('retry-after')) > 0);
     assert.equal(refused[0]?.body.error, 'temporarily_unavailable');
-    await flooded.close();
   });
 
   it('may come from many networks in the same minute, and one keeps none of them out', async () => {
@@ -166,7 +164,6 @@ describe('clients that registered themselves', () => {
     assert.equal(stranger.filter(({ status }) => status === 429).length, 5);
     const others = await from(130, (at) => `2001:db8:${at.toString(16)}::1`);
     assert.deepEqual([...new Set(others.map(({ status }) => status))], [201]);
-    await own.close();
   });
 
   it('share the limit of their network, of which an IPv6 address is one of many', async () => {
@@ -196,7 +193,6 @@ describe('clients that registered themselves', () => {
     assert.deepEqual([await has('first'), await has('flood0'), await has('flood1'), await has(clientId)], [1, 0, 1, 1]);
     const { records } = await own.store.oauthClients.find({ where: { clientId }, limit: 1 });
     assert.match(records[0]?.networkHash ?? '', /^[0-9a-f]{64}$/);
-    await own.close();
   });
 
   it('are forgotten after a week where nobody connected them, the oldest first where they are many', async () => {
@@ -219,7 +215,6 @@ describe('clients that registered themselves', () => {
     const { clientId } = await OAuthClient.registered(kept);
     assert.deepEqual([await has('new0'), await has('new1099'), await has(clientId)], [0, 1, 1]);
     assert.deepEqual([await has('used'), await has('made')], [1, 1]);
-    await kept.close();
   });
 });
 

@@ -18,7 +18,6 @@ const adminKey = `ak_boot0000_${'x'.repeat(40)}`;
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 const tls = makeCertificate();
 
-/** What the host of the documents answers, by path. */
 const documents = new Map<string, object>();
 const answer: RequestListener = (request, response) => {
   const found = documents.get(request.url ?? '');

@@ -22,7 +22,6 @@ async function statusOf(token: string, path = '/api/v1/mcp'): Promise<number> {
   return (await rest(server, 'POST', path, { key: token, body: LIST })).status;
 }
 
-/** The connection that was made last. */
 async function lastApp() {
   const { records } = await server.store.connectedApps.find({ limit: 1 });
   return records[0] ?? assert.fail('there is no connection');

@@ -111,7 +111,6 @@ interface AxeResults {
   readonly violations: readonly { readonly id: string; readonly impact: string; readonly help: string }[];
 }
 
-/** What axe-core finds on the page, by any rule it has. */
 async function findingsOf(page: Page): Promise<string[]> {
   await page.evaluate(axeSource);
   const results = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as AxeResults; // as axe documents

@@ -121,37 +121,25 @@ describe('the sign-in pages', () => {
 
   it('know the address by which browsers come, and keep cookies to https there', async () => {
     const port = await freePort();
-    const behind = await startTestServer({ BASE_URL: 'https://admin.example.com/ops/', PORT: String(port) });
-    try {
-      const response = await fetch(`http://127.0.0.1:${port}/sign-in`);
-      assert.match(await response.text(), /action="\/ops\/sign-in"/);
-      assert.match(response.headers.getSetCookie()[0] ?? '', /^__Host-admin-browser=[^;]+; .*Path=\/; .*; Secure$/);
-    } finally {
-      await behind.close();
-    }
+    await startTestServer({ BASE_URL: 'https://admin.example.com/ops/', PORT: String(port) });
+    const response = await fetch(`http://127.0.0.1:${port}/sign-in`);
+    assert.match(await response.text(), /action="\/ops\/sign-in"/);
+    assert.match(response.headers.getSetCookie()[0] ?? '', /^__Host-admin-browser=[^;]+; .*Path=\/; .*; Secure$/);
   });
 
   it('sign out whose session is over already', async () => {
     const workspace = await startWorkspace();
-    try {
-      const client = await signInByMail(workspace);
-      const { data } = await mustCall(workspace, workspace.adminKey, 'list_sessions');
-      await mustCall(workspace, workspace.adminKey, 'end_session', { id: data[0].id });
-      await client.send();
-      assert.deepEqual([client.page.status, client.page.url.pathname], [200, '/sign-in']);
-      assert.doesNotMatch(client.cookieHeader(workspace.baseUrl), /admin-session/);
-    } finally {
-      await workspace.close();
-    }
+    const client = await signInByMail(workspace);
+    const { data } = await mustCall(workspace, workspace.adminKey, 'list_sessions');
+    await mustCall(workspace, workspace.adminKey, 'end_session', { id: data[0].id });
+    await client.send();
+    assert.deepEqual([client.page.status, client.page.url.pathname], [200, '/sign-in']);
+    assert.doesNotMatch(client.cookieHeader(workspace.baseUrl), /admin-session/);
   });
 
   it('lead who is signed in past the sign-in page', async () => {
     const workspace = await startWorkspace();
-    try {
-      const client = await signInByMail(workspace);
-      assert.equal((await client.open('/sign-in')).url.pathname, '/');
-    } finally {
-      await workspace.close();
-    }
+    const client = await signInByMail(workspace);
+    assert.equal((await client.open('/sign-in')).url.pathname, '/');
   });
 });

@@ -33,7 +33,6 @@ class TestBrowser {
     return `admin-session=${this.client.cookies.get(server.baseUrl)?.get('admin-session')}`;
   }
 
-  /** What a script of a page asks. */
   async ask(path: string, fields?: Readonly<Record<string, string>>): Promise<RestAnswer> {
     const headers = {
       Accept: 'application/json',
@@ -66,7 +65,6 @@ function newBrowser(): Promise<TestBrowser> {
   return new TestBrowser(`192.0.2.${browsers}`).start();
 }
 
-/** Somebody who is signed in in a browser. */
 async function person(input: object = {}, by = server.adminKey) {
   const email = `person-${browsers}@example.com`;
   const { id } = await must('create_admin_user', { email, name: 'Ada', ...input });
@@ -315,7 +313,6 @@ describe('adding a passkey', () => {
     const ask = async (path: string) => (await rest(here, 'GET', path, { headers })).body;
     assert.match((await ask('/sign-in/passkey/new')).error, /127\.0\.0\.1 is an address: set BASE_URL/);
     assert.match((await ask('/sign-in/state')).passkeyProblem, /set BASE_URL/);
-    await here.close();
   });
 });
 

@@ -15,7 +15,6 @@ interface Realm {
   close(): Promise<void>;
 }
 
-/** That of the tests that run now. */
 let realm: Realm;
 
 async function startRealm(lies: Lies = {}): Promise<Realm> {

@@ -5,7 +5,6 @@ import { WebClient, type WebPage } from '../../support/web-client.ts';
 
 export const ADA = 'ada@example.com';
 
-/** A server with a mail server, and an admin user Ada. */
 export interface Workspace extends TestServer {
   readonly mail: MailServer;
   readonly adaId: string;
@@ -30,7 +29,6 @@ export async function startWorkspace(env: Record<string, string> = {}): Promise<
   };
 }
 
-/** The link in the next mail. */
 export async function nextLink({ mail }: Workspace): Promise<string> {
   const { text } = await mail.next();
   const [link] = /https?:\/\/\S+/.exec(text) ?? [];
@@ -43,7 +41,6 @@ export async function askForLink(workspace: Workspace, email: string, client = n
   return client.send({ email });
 }
 
-/** Signs in by a link from a mail. */
 export async function signInByMail(workspace: Workspace, email = ADA, client = new WebClient()): Promise<WebClient> {
   await askForLink(workspace, email, client);
   await client.open(await nextLink(workspace));
@@ -70,11 +67,6 @@ export async function signInAudit(
         outcome: string;
         door: string;
         principal: { type: string };
-      }) => ({
-        tool,
-        outcome,
-        door,
-        principal: principal.type,
-      }),
+      }) => ({ tool, outcome, door, principal: principal.type }),
     );
 }
