@@ -95,11 +95,6 @@ describe('create_api_key', () => {
     );
     assert.equal((await refusal(key, { scopes: ['read'], expiresAt: `${second}.001Z` })).code, 'forbidden');
   });
-
-  it('needs admin: write alone makes no keys', async () => {
-    const key = await makeKey(server, { scopes: ['write'] });
-    assert.deepEqual((await refusal(key, { scopes: ['read'] })).required, { scope: 'admin', grant: 'key:write' });
-  });
 });
 
 describe('list_api_keys', () => {
@@ -131,16 +126,6 @@ describe('list_api_keys', () => {
 });
 
 describe('a key', () => {
-  it('of scope read is refused on create and reads', async () => {
-    const key = await makeKey(server, { scopes: ['read'] });
-    const create = await rest(server, 'POST', '/api/v1/agents', { key, body: { name: 'x', displayName: 'x' } });
-    assert.deepEqual(
-      [create.status, create.body.error, create.body.required],
-      [403, 'Insufficient permissions', { scope: 'agents:write', grant: 'agent:write' }],
-    );
-    assert.equal(await status(key, '/api/v1/agents'), 200);
-  });
-
   it('with grants is judged by them alone: one agent, one in the list, nothing else', async () => {
     const made = [];
     for (const name of ['one', 'two']) made.push(await must('create_agent', { name, displayName: name }));

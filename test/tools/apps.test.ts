@@ -132,12 +132,6 @@ describe('OAuth clients', () => {
       );
     });
   }
-
-  it('need full access to be made and deleted', async () => {
-    const granted = principalOf({ type: 'api-key', id: 'k', grants: ['oauth-client'] });
-    const input = { name: 'x', redirectUris: ['https://example.com/back'], confidential: false };
-    assert.equal(await codeOf(granted, 'create_oauth_client', input), 'forbidden');
-  });
 });
 
 describe('authorize_app', () => {

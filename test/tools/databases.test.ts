@@ -18,18 +18,6 @@ const leads = () => must('create_database', { name: 'Leads', columns });
 const values = { Name: 'Ada', 'Deal size': 1.5, Won: false, 'Met at': '2026-03-01T10:00:00Z', Extra: { a: [1, null] } };
 
 describe('databases', () => {
-  it('live from create to delete', async () => {
-    const database = await leads();
-    assert.match(database.id, /^dbs_/);
-    assert.equal(database.columns[1].required, false);
-    assert.deepEqual(await must('get_database', { id: database.id }), database);
-    assert.deepEqual((await must('list_databases', { limit: 1 })).data, [database]);
-    await must('delete_database', { id: database.id });
-    for (const tool of ['get_database', 'delete_database']) {
-      assert.equal((await refused(tool, { id: database.id })).code, 'not_found');
-    }
-  });
-
   it('refuse columns with names that look alike or have a special meaning', async () => {
     const problems = async (...names: string[]) => {
       const input = { name: 'x', columns: names.map((name) => ({ name, type: 'string' })) };
@@ -61,25 +49,6 @@ describe('databases', () => {
 });
 
 describe('records', () => {
-  it('live from create to delete', async () => {
-    const { id: databaseId } = await leads();
-    const record = await must('create_record', { databaseId, values: { ...values, Won: null } });
-    assert.match(record.id, /^rec_/);
-    const { Won: _, ...kept } = values;
-    assert.deepEqual(record.values, { ...kept, 'Met at': '2026-03-01T10:00:00.000Z' });
-    const place = { databaseId, id: record.id };
-    assert.deepEqual(await must('get_record', place), record);
-    const change = { values: { Won: true, 'Deal size': null } };
-    const updated = await must('update_record', { ...place, ...change, expectedRevision: 1 });
-    assert.deepEqual(Object.keys(updated.values), ['Name', 'Won', 'Met at', 'Extra']);
-    assert.deepEqual(await must('update_record', { ...place, ...change }), updated, 'the same again changes nothing');
-    assert.equal((await refused('update_record', { ...place, ...change, expectedRevision: 1 })).currentRevision, 2);
-    await must('delete_record', place);
-    for (const [tool, more] of [['get_record'], ['update_record', { values: {} }], ['delete_record']] as const) {
-      assert.equal((await refused(tool, { ...place, ...more })).code, 'not_found', tool);
-    }
-  });
-
   it('are checked against the columns, with every problem named', async () => {
     const { id: databaseId } = await leads();
     const wrong = { Nmae: 'Ada', 'Deal size': '5', Won: 'yes', 'Met at': 'tomorrow', __extra: 1 };

@@ -21,28 +21,6 @@ const render = (id: string, key?: string, requestId?: string) =>
   ask('GET', `/${id}?render=true`, undefined, key, requestId);
 
 describe('reports', () => {
-  it('live from create to delete', async () => {
-    const report = await reportOf({ tool: 'list_skills', arguments: { limit: 5 } }, { description: 'd' });
-    assert.match(report.id, /^rep_/);
-    assert.deepEqual([report.visualization, report.query.arguments], ['table', { limit: 5 }]);
-    assert.deepEqual((await ask('GET', `/${report.id}`)).body, report);
-    const { body: updated } = await ask('PATCH', `/${report.id}`, {
-      description: null,
-      visualization: 'number',
-      query: { tool: 'list_agents' },
-    });
-    assert.deepEqual(
-      [updated.revision, 'description' in updated, updated.query],
-      [2, false, { tool: 'list_agents', arguments: {} }],
-    );
-    assert.deepEqual((await ask('GET', '?limit=1')).body.data, [updated]);
-    const stale = await ask('PATCH', `/${report.id}`, { title: 'x', expectedRevision: 1 });
-    assert.deepEqual([stale.status, stale.body.currentRevision], [409, 2]);
-    assert.equal((await ask('DELETE', `/${report.id}`)).status, 204);
-    for (const method of ['GET', 'DELETE', 'PATCH']) assert.equal((await ask(method, `/${report.id}`)).status, 404);
-    assert.equal((await render(report.id)).status, 404);
-  });
-
   it('keep arguments as they were given, whatever they are', async () => {
     const args = { entityType: 'agent', entityId: 'agt_ö "quoted"', limit: 1 };
     const report = await reportOf({ tool: 'list_versions', arguments: args });
