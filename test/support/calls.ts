@@ -1,5 +1,6 @@
 import type { ErrorBody } from '../../resources/error.ts';
 import { send } from './http.ts';
+import { pluck } from './pluck.ts';
 
 export interface RestAnswer {
   readonly status: number;
@@ -46,6 +47,22 @@ export function credential(key: string): Record<string, string> {
 
 export type ToolAnswer = { readonly output: Record<string, unknown> } | { readonly error: ErrorBody };
 
+/** One MCP request to the unified endpoint; the message of its answer. */
+export async function askMcp(
+  { baseUrl }: { readonly baseUrl: string },
+  key: string,
+  method: string,
+  params: object = {},
+): Promise<RestAnswer['body']> {
+  const message = { jsonrpc: '2.0', id: 1, method, params };
+  return (await rest({ baseUrl }, 'POST', '/api/v1/mcp', { key, body: message })).body;
+}
+
+/** The names in its list of tools. */
+export async function toolNames(server: { readonly baseUrl: string }, key: string): Promise<string[]> {
+  return pluck((await askMcp(server, key, 'tools/list')).result.tools, 'name');
+}
+
 /** One tool call over the unified endpoint, as a plain script makes it. */
 export async function callTool(
   { baseUrl }: { readonly baseUrl: string },
@@ -55,8 +72,7 @@ export async function callTool(
   meta?: Record<string, unknown>,
 ): Promise<ToolAnswer> {
   const params = { name, arguments: input, ...(meta && { _meta: meta }) };
-  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
-  const { body } = await rest({ baseUrl }, 'POST', '/api/v1/mcp', { key, body: message });
+  const body = await askMcp({ baseUrl }, key, 'tools/call', params);
   if (!body.result) throw new Error(`tools/call ${name}: ${JSON.stringify(body)}`);
   if (body.result.isError) return { error: JSON.parse(body.result.content[0].text) };
   return { output: body.result.structuredContent };

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { mustCall, rest } from './calls.ts';
+import { askMcp, mustCall, toolNames } from './calls.ts';
 import { onLoopback } from './loopback.ts';
 import { nodeArgs } from './node-args.ts';
 import type { TestServer } from './server.ts';
@@ -79,8 +79,7 @@ export async function callRaw(
   args: object = {},
   key = server.adminKey,
 ): Promise<Message> {
-  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
-  const { body } = await rest(server, 'POST', '/api/v1/mcp', { key, body: message });
+  const body = await askMcp(server, key, 'tools/call', { name, arguments: args });
   return body.result ?? body;
 }
 
@@ -93,11 +92,7 @@ export async function errorOfCall(server: TestServer, name: string, args: object
 
 /** Names of the tools of integrations that the key sees. */
 export async function guestNames(server: TestServer, key = server.adminKey): Promise<string[]> {
-  const { body } = await rest(server, 'POST', '/api/v1/mcp', {
-    key,
-    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-  });
-  return body.result.tools.map(({ name }: { name: string }) => name).filter((name: string) => name.includes('__'));
+  return (await toolNames(server, key)).filter((name) => name.includes('__'));
 }
 
 /** An integration of the URL, with its tools accepted. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
 import { inputFor } from '../contract/inputs.ts';
-import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { askMcp, callsOf, makeKey } from '../support/calls.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
@@ -192,9 +192,5 @@ function inputsOf(tool: string): object[] {
 }
 
 async function mcp(method: string, params: object = {}) {
-  const { body } = await rest(server, 'POST', '/api/v1/mcp', {
-    key: reader,
-    body: { jsonrpc: '2.0', id: 1, method, params },
-  });
-  return { text: JSON.stringify(body) };
+  return { text: JSON.stringify(await askMcp(server, reader, method, params)) };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { askMcp, callsOf, makeKey, rest } from '../support/calls.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
@@ -119,10 +119,7 @@ describe('a call without the right', () => {
 describe('names that are no tool', () => {
   it('are audited cut, under one label', async () => {
     const params = { name: `nothing ${'x'.repeat(100_000)}` };
-    await rest(server, 'POST', '/api/v1/mcp', {
-      key: server.adminKey,
-      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
-    });
+    await askMcp(server, server.adminKey, 'tools/call', params);
     const { data } = await must('list_audit_entries', { limit: 1 });
     assert.equal(data[0].tool, '(unknown)');
     assert.equal(data[0].arguments.name.length, 100);

@@ -4,7 +4,7 @@ import { callsOf } from '../support/calls.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
-const { must, call, codeOf } = callsOf(server);
+const { must, call, codeOf, refused } = callsOf(server);
 const agent = { name: 'ada', displayName: 'Ada' };
 const agentId: string = (await must('create_agent', agent)).id;
 
@@ -129,15 +129,16 @@ describe('explain_access', () => {
 
   it('takes one of keyId and capsuleId', async () => {
     for (const input of [{}, { keyId: 'key_x', capsuleId: 'cap_x' }]) {
-      const answer = await call('explain_access', { ...input, tool: 'get_agent' });
-      assert.match('error' in answer ? answer.error.error : '', /either keyId or capsuleId/);
+      assert.match(
+        (await refused('explain_access', { ...input, tool: 'get_agent' })).error,
+        /either keyId or capsuleId/,
+      );
     }
   });
 
   it('refuses a key and a tool that do not exist, the tool with similar names', async () => {
     assert.equal(await codeOf('explain_access', { keyId: 'key_none', tool: 'get_agent' }), 'not_found');
     const { id: keyId } = await makeKey({ scopes: ['read'] });
-    const noTool = await call('explain_access', { keyId, tool: 'get_agnt' });
-    assert.match('error' in noTool ? noTool.error.error : '', /get_agent/);
+    assert.match((await refused('explain_access', { keyId, tool: 'get_agnt' })).error, /get_agent/);
   });
 });

@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../../store/errors.ts';
 import { defineTool } from '../../tools/core/registry/define-tool.ts';
 import { systemClock } from '../../tools/flows/run/clock.ts';
 import { FlowRunner } from '../../tools/flows/run/runner.ts';
+import { deferred } from '../support/deferred.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { loseAnswer } from '../support/lost-answer.ts';
@@ -39,20 +40,15 @@ async function open(clock?: FakeClock) {
 
 /** Keeps calls of the tool until it is called. */
 function hold(): () => void {
-  let end = () => {};
-  passed = new Promise((resolve) => {
-    end = resolve;
-  });
-  return () => end();
+  const { promise, resolve } = deferred();
+  passed = promise;
+  return resolve;
 }
 
 /** Keeps the answer of the store to the transaction that begins a run; the function returned gives it. */
 function keepAnswer(): () => void {
   const { store } = world;
-  let answer = () => {};
-  const kept = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
+  const { promise: kept, resolve: answer } = deferred();
   const transaction = store.transaction.bind(store);
   store.transaction = async (work, origin) => {
     const result = await transaction(work, origin);

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { actingFor } from '../../tools/core/access/agent-principal.ts';
 import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
 import { CREATES, defineTool, READS } from '../../tools/core/registry/define-tool.ts';
+import { deferred } from '../support/deferred.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { pluck } from '../support/pluck.ts';
 import { until } from '../support/until.ts';
@@ -27,12 +28,11 @@ const flaky = defineTool({
 });
 
 /** Gates that a test opens. */
-const gates = new Map<string, { readonly passed: Promise<void>; open(): void }>();
+const gates = new Map<string, Promise<void>>();
 function gate(name: string) {
-  let open = () => {};
-  const passed = new Promise<void>((resolve) => (open = resolve));
-  gates.set(name, { passed, open: () => open() });
-  return () => open();
+  const { promise, resolve } = deferred();
+  gates.set(name, promise);
+  return resolve;
 }
 const waits = defineTool({
   name: 'waits',
@@ -46,7 +46,7 @@ const waits = defineTool({
   errors: [],
 
   async handler({ gate: name }) {
-    await gates.get(name)?.passed;
+    await gates.get(name);
     return { ok: true };
   },
 });
@@ -98,10 +98,7 @@ describe('retry_flow_run', () => {
 
   it('refuses what it cannot do again', async () => {
     const run = await failedRun(3);
-    const refused = async (input: object) => {
-      const answer = await world.call('retry_flow_run', { id: run.id, ...input });
-      return 'error' in answer ? answer.error.error : 'not refused';
-    };
+    const refused = async (input: object) => (await world.refused('retry_flow_run', { id: run.id, ...input })).error;
     assert.match(await refused({ fromStep: 'none' }), /no step "none"; name one of made, flaky, after/);
     assert.match(await refused({ fromStep: 'after' }), /The step flaky before it did not succeed/);
     await world.must('update_flow', { id: run.flowId, description: 'Other' });
@@ -199,8 +196,7 @@ describe('a run of a flow', () => {
 
   it('of a draft or a disabled flow is refused', async () => {
     const draft = await world.flow({});
-    const answer = await world.call('trigger_flow', { id: draft.id });
-    assert.match('error' in answer ? answer.error.error : '', /draft/);
+    assert.match((await world.refused('trigger_flow', { id: draft.id })).error, /draft/);
     const off = await world.flow({ enabled: false, steps: [skillStep('a', 'off')] });
     assert.equal(await world.codeOf('trigger_flow', { id: off.id }), 'conflict');
   });
@@ -327,8 +323,7 @@ describe('the rights of a run', () => {
 
   it('never reach tools whose answers hold a secret', async () => {
     const steps = [{ id: 'a', tool: 'create_api_key', arguments: { name: 'x', scopes: ['read'] } }];
-    const answer = await world.call('create_flow', { name: 'x', steps });
-    assert.match('error' in answer ? answer.error.error : '', /can never be in a flow/);
+    assert.match((await world.refused('create_flow', { name: 'x', steps })).error, /can never be in a flow/);
   });
 
   it('show content to runAs and admins, and to others status and timing', async () => {

@@ -98,7 +98,6 @@ describe('the definition of a flow', () => {
     ['templates that cannot be read', '{{ input.x', /cannot be read/],
     ['filters there are not', '{{ input.x | frobnicate }}', /undefined filter/],
     ['tags that read files', '{% render "x" %}', /cannot be read/],
-    ['references to no step', '{{ steps.zz.output }}', /no step before this/],
     ['references to itself', '{{ steps.a.output }}', /steps.a is not a step before/],
     ['references forward', '{{ steps.b.output }}', /steps.b is not a step before/],
     ['references to something else of a step', '{{ steps.first.data }}', /steps.first.output/],
@@ -121,7 +120,7 @@ describe('the definition of a flow', () => {
     ['a cron expression that never comes', '0 0 31 2 *', /no time/],
     ['a cron expression with seconds', '* * * * * *', /6 fields, and five are needed/],
   ];
-  const steps = (more: object) => ({ steps: [step('first'), step('a', more), step('b')] });
+  const steps = (more: Parameters<typeof step>[1]) => ({ steps: [step('first'), step('a', more), step('b')] });
   const cron = (more: object) => ({ trigger: { kind: 'cron', expression: '0 0 * * *', ...more } });
   const wrong: readonly (readonly [name: string, body: object, path: string, message: RegExp])[] = [
     ...wrongTexts.map(
@@ -134,6 +133,12 @@ describe('the definition of a flow', () => {
     ),
     ['unknown tools, with the nearest names', steps({ tool: 'list_agent' }), 'steps[1].tool', /such as list_agents/],
     ['door-only tools', steps({ tool: 'get_mcp_status' }), 'steps[1].tool', /can never be in a flow/],
+    [
+      'references to no step',
+      { steps: [step('a', { arguments: { status: '{{ steps.zz.output }}' } })] },
+      'steps[0].arguments.status',
+      /no step before this/,
+    ],
     ['ids given twice', { steps: [step('a'), step('a')] }, 'steps[1].id', /Another step has the id a/],
     ['an id that every object has', { steps: [step('constructor')] }, 'steps[0].id', /Every object has a member/],
     ['ids that are no names', { steps: [step('1st')] }, 'steps[0].id', /Write a name/],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { callsOf, makeKey, outcomeOf, rest } from '../support/calls.ts';
+import { askMcp, callsOf, makeKey, outcomeOf, rest, toolNames } from '../support/calls.ts';
 import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
@@ -45,12 +45,9 @@ describe('a key with agent:invoke alone', () => {
       assert.equal((await rest(server, 'GET', `/api/v1/threads/${own}${path}`, { key })).status, 200);
       assert.equal((await rest(server, 'GET', `/api/v1/threads/${other}${path}`, { key })).status, 403);
     }
-    const read = (id: string) => {
-      const body = { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: `thread://${id}` } };
-      return rest(server, 'POST', '/api/v1/mcp', { key, body });
-    };
-    assert.ok((await read(own)).body.result);
-    assert.ok((await read(other)).body.error);
+    const read = (id: string) => askMcp(server, key, 'resources/read', { uri: `thread://${id}` });
+    assert.ok((await read(own)).result);
+    assert.ok((await read(other)).error);
   });
 
   it('lists and counts exactly them', async () => {
@@ -70,14 +67,13 @@ describe('a key with agent:invoke alone', () => {
     ] as const) {
       assert.equal(await codeOf(tool, input), 'forbidden', tool);
     }
-    const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-    const { result } = (await rest(server, 'POST', '/api/v1/mcp', { key, body })).body;
-    assert.deepEqual(
-      pluck(result.tools, 'name')
-        .filter((name: string) => /thread|messages/.test(name))
-        .sort(),
-      ['get_thread', 'get_thread_access', 'get_thread_stats', 'list_messages', 'list_threads'],
-    );
+    assert.deepEqual((await toolNames(server, key)).filter((name) => /thread|messages/.test(name)).sort(), [
+      'get_thread',
+      'get_thread_access',
+      'get_thread_stats',
+      'list_messages',
+      'list_threads',
+    ]);
   });
 
   it('has no more than its grants where one of them is for threads', async () => {

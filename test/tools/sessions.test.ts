@@ -5,7 +5,7 @@ import { catalog } from '../../tools/catalog.ts';
 import { actingFor } from '../../tools/core/access/agent-principal.ts';
 import { isSession } from '../../tools/core/access/principal.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
-import { callTool, makeKey, outcomesOf, rest } from '../support/calls.ts';
+import { callTool, makeKey, outcomesOf, rest, toolNames } from '../support/calls.ts';
 import { pluck } from '../support/pluck.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { cookieOf, idTokenFor, postIdToken, signIn, statusWith } from '../support/sign-in.ts';
@@ -24,11 +24,6 @@ afterEach(() => server.close());
 
 const person = (email: string, role?: string) => must('create_admin_user', { email, ...(role && { role }) });
 const listed = async (key: string, input: object = {}) => (await must('list_sessions', input, key)).data;
-const toolNames = async (key: string) => {
-  const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-  const answer = await rest(server, 'POST', '/api/v1/mcp', { key, body });
-  return pluck(answer.body.result.tools, 'name');
-};
 
 async function auditOf(tool: string) {
   return (await must('list_audit_entries', { tool, limit: 1 })).data[0];
@@ -37,7 +32,7 @@ async function auditOf(tool: string) {
 describe('a session', () => {
   it('does everything an admin key does, over REST and MCP', async () => {
     const cookie = await signIn(server);
-    assert.deepEqual(await toolNames(cookie), await toolNames(server.adminKey));
+    assert.deepEqual(await toolNames(server, cookie), await toolNames(server, server.adminKey));
     const made = await rest(server, 'POST', '/api/v1/agents', { key: cookie, body: { name: 'a', displayName: 'A' } });
     assert.equal(made.status, 201);
     const patched = await rest(server, 'PATCH', `/api/v1/agents/${made.body.id}`, {

@@ -85,10 +85,7 @@ describe('create_thread', () => {
     const thread = await create({ messages });
     assert.equal(thread.messageCount, 100);
     assert.equal(thread.revision, 1);
-    assert.deepEqual(
-      await contents(thread.id, '?order=oldest&limit=100'),
-      messages.map(({ content }) => content),
-    );
+    assert.deepEqual(await contents(thread.id, '?order=oldest&limit=100'), pluck(messages, 'content'));
     const { body } = await asAdmin('GET', `/${thread.id}/messages?limit=1`);
     assert.equal(body.data[0].createdAt, thread.lastMessageAt);
     const { status } = await asAdmin('POST', '', { title: 'x', messages: [...messages, ...said('more')] });
@@ -103,10 +100,7 @@ describe('create_thread', () => {
     await must('delete_agent', { id: gone });
     const { status, body } = await asAdmin('POST', '', { title: 'nobody', agentIds: [kept, gone, 'agt_none'] });
     assert.equal(status, 400);
-    assert.deepEqual(
-      body.issues.map((issue: { path: string }) => issue.path),
-      ['agentIds[1]', 'agentIds[2]'],
-    );
+    assert.deepEqual(pluck(body.issues, 'path'), ['agentIds[1]', 'agentIds[2]']);
     const thread = await create({ agentIds: [kept, kept] });
     assert.deepEqual(thread.agentIds, [kept]);
     const { body: page } = await asAdmin('GET', `?agentId=${kept}`);
@@ -214,10 +208,8 @@ describe('thread access', () => {
     const principals = [{ type: 'user', id: 'usr_1' }];
     assert.equal((await asAdmin('DELETE', `/${id}/access`)).status, 400);
     assert.equal((await asAdmin('DELETE', `/${id}/access?principalType=user`)).status, 400);
-    assert.equal(
-      (await asAdmin('DELETE', `/${id}/access?principalType=user&principalId=x`, { principals })).status,
-      400,
-    );
+    const inQuery = `/${id}/access?principalType=user&principalId=x`;
+    assert.equal((await asAdmin('DELETE', inQuery, { principals })).status, 400);
     assert.equal((await asAdmin('DELETE', `/${id}/access`, { principals: [] })).status, 400);
   });
 
@@ -373,12 +365,7 @@ describe('get_thread_stats', () => {
     const registry = await openTestRegistry(() => now);
     const admin = principalOf({ type: 'session', id: 'ses_1', scopes: ['*'] });
     const reader = principalOf({ type: 'api-key', id: 'key_1', scopes: ['read'] });
-    const ask = async (tool: string, input: object = {}, as = admin) => {
-      const answer = await registry.call(as, tool, input);
-      assert.ok('output' in answer, JSON.stringify(answer));
-      // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely
-      return answer.output as any;
-    };
+    const ask = (tool: string, input: object = {}, as = admin) => registry.must(as, tool, input);
     const none = await ask('get_thread_stats');
     assert.deepEqual([none.threads, none.averageMessagesPerThread, none.bySource], [0, null, []]);
     await ask('create_thread', { title: 'too early', messages: said('a') });

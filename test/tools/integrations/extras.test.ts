@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { modern, modernHeaders, type Params, post } from '../../facade/mcp-requests.ts';
-import { callsOf, callTool, makeKey, rest } from '../../support/calls.ts';
+import { askMcp, callsOf, callTool, makeKey } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
 import { onLoopback } from '../../support/loopback.ts';
 import { startTestServer } from '../../support/server.ts';
@@ -58,8 +58,8 @@ const { must } = callsOf(server);
 const id = (await must('create_integration', { name: 'Up', transport: 'http', url })).id;
 
 async function ask(method: string, params: object = {}, key = server.adminKey) {
-  const { body } = await rest(server, 'POST', '/api/v1/mcp', { key, body: { jsonrpc: '2.0', id: 1, method, params } });
-  return body.result ?? { error: body.error };
+  const { result, error } = await askMcp(server, key, method, params);
+  return result ?? { error };
 }
 
 const CAN_ASK = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {}, url: {} } } };

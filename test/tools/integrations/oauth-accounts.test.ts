@@ -4,7 +4,7 @@ import { ToolError } from '../../../tools/core/errors.ts';
 import { createSecretBox } from '../../../tools/core/sealing/secrets.ts';
 import { IntegrationAccounts } from '../../../tools/integrations/accounts/accounts.ts';
 import { endOf } from '../../../tools/integrations/accounts/authorize-account.ts';
-import { callsOf, callTool, makeKey, rest } from '../../support/calls.ts';
+import { askMcp, callsOf, callTool, makeKey, rest } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
 import { startOAuthUpstream } from '../../support/oauth-upstream.ts';
 import { pluck } from '../../support/pluck.ts';
@@ -114,8 +114,8 @@ async function linkIn(key: string): Promise<string> {
 }
 
 async function ask(key: string, method: string, params: object = {}) {
-  const { body } = await rest(server, 'POST', '/api/v1/mcp', { key, body: { jsonrpc: '2.0', id: 1, method, params } });
-  return body.result ?? body.error;
+  const { result, error } = await askMcp(server, key, method, params);
+  return result ?? error;
 }
 
 const refreshes = () => upstream.grants.filter((grant) => grant === 'refresh_token').length;

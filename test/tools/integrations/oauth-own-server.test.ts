@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callsOf, mustCall, rest } from '../../support/calls.ts';
+import { askMcp, callsOf, mustCall } from '../../support/calls.ts';
 import { signedIn } from '../../support/oauth.ts';
 import { pluck } from '../../support/pluck.ts';
 import { startTestServer } from '../../support/server.ts';
@@ -43,11 +43,8 @@ async function linkFor(one: Person): Promise<string> {
   return /http\S+link=[\w-]+/.exec(error)?.[0] ?? assert.fail(error);
 }
 
-const prompts = async (one: Person): Promise<string[]> => {
-  const body = { jsonrpc: '2.0', id: 1, method: 'prompts/list' };
-  const { result } = (await rest(server, 'POST', '/api/v1/mcp', { key: one.cookie, body })).body;
-  return pluck(result.prompts, 'name');
-};
+const prompts = async (one: Person): Promise<string[]> =>
+  pluck((await askMcp(server, one.cookie, 'prompts/list')).result.prompts, 'name');
 
 describe('a second server of ours as an integration', () => {
   it('is connected by each person for themselves', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callsOf, makeCapsule, makeKey, rest } from '../../support/calls.ts';
+import { callsOf, makeCapsule, makeKey, rest, toolNames } from '../../support/calls.ts';
 import { pluck } from '../../support/pluck.ts';
 import { startTestServer } from '../../support/server.ts';
 import { callRaw, connectHttp, startUpstream, toolCalled } from '../../support/upstream.ts';
@@ -9,13 +9,7 @@ import { writing } from '../../support/writing.ts';
 const [server, first, second] = await Promise.all([startTestServer(), startUpstream(), startUpstream()]);
 const { call } = callsOf(server);
 
-async function listed(key = server.adminKey): Promise<string[]> {
-  const { body } = await rest(server, 'POST', '/api/v1/mcp', {
-    key,
-    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-  });
-  return pluck(body.result.tools, 'name');
-}
+const listed = (key = server.adminKey) => toolNames(server, key);
 
 interface Shown {
   readonly name: string;
