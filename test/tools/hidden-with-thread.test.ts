@@ -5,33 +5,25 @@ import { callsOf, makeKey, rest } from '../support/calls.ts';
 import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 
-/** Keys of one who has an entry in the restricted thread, and of one who has none. */
-const keys = { insider: '', outsider: '' };
-let insider: { id: string };
-
 const server = await startTestServer();
-const { must, call } = callsOf(server);
-const made = await must('create_api_key', { name: 'insider', scopes: ['write'] });
-insider = { id: made.id };
-keys.insider = made.secret;
-keys.outsider = await makeKey(server, { scopes: ['write'] });
+const calls = callsOf(server);
+const { must } = calls;
+/** One who has an entry in the restricted thread. */
+const insider = await must('create_api_key', { name: 'insider', scopes: ['write'] });
+const keys = { insider: insider.secret, outsider: await makeKey(server, { scopes: ['write'] }) };
 
-const ids = (page: { data: { id: string }[] }) => page.data.map(({ id }) => id);
+const ids = (page: { data: { id: string }[] }) => pluck(page.data, 'id');
 
 async function refused(tool: string, input: object, key = keys.outsider) {
-  const answer = await call(tool, input, key);
-  assert.ok('error' in answer, `${tool} ${JSON.stringify(input)} was answered`);
-  const { requestId: _, ...error } = answer.error;
+  const { requestId: _, ...error } = await calls.refused(tool, input, key);
   return error;
 }
 
 /** A thread that the insider sees and the outsider does not. */
 async function restrictedThread(): Promise<string> {
   const { id } = await must('create_thread', { title: 'secret', visibility: 'restricted' });
-  await must('add_thread_access', {
-    id,
-    entries: [{ principal: { type: 'api-key', id: insider.id }, role: 'viewer' }],
-  });
+  const entries = [{ principal: { type: 'api-key', id: insider.id }, role: 'viewer' }];
+  await must('add_thread_access', { id, entries });
   return id;
 }
 
@@ -48,12 +40,7 @@ const kinds = [
     kind: 'artifact',
     list: 'list_artifacts',
     absent: 'art_00000000000000000000000000',
-    make: (threadId: string | undefined, text: string) => ({
-      name: text,
-      mimeType: 'text/csv',
-      content: text,
-      threadId,
-    }),
+    make: (threadId: string | undefined, name: string) => ({ name, mimeType: 'text/csv', content: name, threadId }),
     change: { content: 'changed', expectedRevision: 7 },
     filters: (threadId: string) => [{}, { threadId }, { mimeType: 'text/csv' }],
   },
@@ -137,7 +124,7 @@ for (const { kind, list, absent, make, change, filters } of kinds) {
         const none = JSON.stringify(await refused(tool, { ...input, entityId: absent }));
         assert.match(hidden, /"not_found"/, tool);
         assert.equal(hidden.replaceAll(record.id, 'ID'), none.replaceAll(absent, 'ID'), tool);
-        assert.ok('output' in (await call(tool, { ...input, entityId: record.id }, keys.insider)), tool);
+        assert.ok('output' in (await calls.call(tool, { ...input, entityId: record.id }, keys.insider)), tool);
       }
       const path = `/api/v1/versions/${kind}/${record.id}`;
       assert.equal((await rest(server, 'GET', path, { key: keys.outsider })).status, 404);
@@ -156,7 +143,7 @@ for (const { kind, list, absent, make, change, filters } of kinds) {
       const record = await create(threadId);
       const seen = async (key: string) => {
         const ways = waysTo(record.id, await found(threadId, key)) > 0;
-        const answer = await call(`get_${kind}`, { id: record.id }, key);
+        const answer = await calls.call(`get_${kind}`, { id: record.id }, key);
         assert.equal('output' in answer, ways);
         return ways;
       };

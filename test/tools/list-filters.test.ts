@@ -7,59 +7,24 @@ import { startTestServer } from '../support/server.ts';
 const server = await startTestServer();
 const { must, codeOf } = callsOf(server);
 
-interface Listing {
-  /** Of its list over REST, where it has one. */
-  readonly path?: string;
-  readonly list: string;
-  readonly create: string;
-  readonly member: string;
-  readonly more: object;
-  /** The resource in grants. */
-  readonly resource: string;
-}
-
-const listings: readonly Listing[] = [
-  {
-    path: '/api/v1/agents/flows',
-    list: 'list_flows',
-    create: 'create_flow',
-    member: 'name',
-    more: {},
-    resource: 'flow',
-  },
-  {
-    path: '/api/v1/threads',
-    list: 'list_threads',
-    create: 'create_thread',
-    member: 'title',
-    more: {},
-    resource: 'thread',
-  },
-  {
-    list: 'list_capsules',
-    create: 'create_capsule',
-    member: 'name',
-    more: { allowedTools: ['list_agents'] },
-    resource: 'capsule',
-  },
-  { list: 'list_projects', create: 'create_project', member: 'name', more: {}, resource: 'project' },
-  {
-    path: '/api/v1/platform-users',
-    list: 'list_admin_users',
-    create: 'create_admin_user',
-    member: 'email',
-    more: {},
-    resource: 'admin-user',
-  },
+/** Kinds with the member by whose exact value they are listed, and the path of their list over REST, where it has one. */
+const listings = [
+  { kind: 'flow', member: 'name', path: '/api/v1/agents/flows' },
+  { kind: 'thread', member: 'title', path: '/api/v1/threads' },
+  { kind: 'capsule', member: 'name' },
+  { kind: 'project', member: 'name' },
+  { kind: 'admin_user', member: 'email', path: '/api/v1/platform-users' },
 ];
+const grantFor = (kind: string, id: string) => `${kind.replace('_', '-')}:read:${id}`;
 
 describe('a list by the exact value of a member', () => {
-  for (const { path, list, create, member, more, resource } of listings) {
+  for (const { kind, member, path } of listings) {
+    const list = `list_${kind}s`;
     it(`${list} {${member}} shows those, counts them, and only those that the caller may see`, async () => {
       const values = member === 'email' ? ['Ada+1@example.com', 'ada@example.com'] : ['Ada & Eve', 'Ada'];
       const made: string[] = [];
       for (const value of values) {
-        const { id } = await must(create, { [member]: value, ...more });
+        const { id } = await must(`create_${kind}`, { [member]: value });
         made.push(id);
       }
       const seen = async (key: string, value: string) => {
@@ -72,41 +37,25 @@ describe('a list by the exact value of a member', () => {
       assert.deepEqual(await seen(server.adminKey, values[0] ?? ''), [[made[0]], 1]);
       assert.deepEqual(await seen(server.adminKey, values[1] ?? ''), [[made[1]], 1]);
       assert.deepEqual(await seen(server.adminKey, member === 'email' ? 'a@example.com' : 'A'), [[], 0]);
-      const limited = await makeKey(server, { grants: [`${resource}:read:${made[0]}`] });
+      const limited = await makeKey(server, { grants: [grantFor(kind, made[0] ?? '')] });
       assert.deepEqual(await seen(limited, values[0] ?? ''), [[made[0]], 1]);
       assert.deepEqual(await seen(limited, values[1] ?? ''), [[], 0]);
     });
   }
 });
 
-interface Named {
-  readonly kind: string;
-  readonly path?: string;
-  readonly create: (name: string, at: number) => object;
-  readonly resource: string;
-}
-
-const flowOf = (name: string) => ({ name });
-const named: readonly Named[] = [
-  {
-    kind: 'agent',
-    path: '/api/v1/agents',
-    create: (name, at) => ({ name: `part-${at}`, displayName: name }),
-    resource: 'agent',
-  },
-  {
-    kind: 'skill',
-    path: '/api/v1/agents/skills',
-    create: (name, at) => ({ name: `part-${at}`, displayName: name }),
-    resource: 'skill',
-  },
-  { kind: 'flow', path: '/api/v1/agents/flows', create: flowOf, resource: 'flow' },
-  { kind: 'capsule', create: (name) => ({ name, allowedTools: ['list_agents'] }), resource: 'capsule' },
-  { kind: 'project', create: flowOf, resource: 'project' },
+const partOf = (displayName: string, at: number) => ({ name: `part-${at}`, displayName });
+const nameOf = (name: string) => ({ name });
+const named = [
+  { kind: 'agent', path: '/api/v1/agents', create: partOf },
+  { kind: 'skill', path: '/api/v1/agents/skills', create: partOf },
+  { kind: 'flow', path: '/api/v1/agents/flows', create: nameOf },
+  { kind: 'capsule', create: nameOf },
+  { kind: 'project', create: nameOf },
 ];
 
 describe('a list by a part of the name', () => {
-  for (const { kind, path, create, resource } of named) {
+  for (const { kind, path, create } of named) {
     it(`list_${kind}s {q} ignores case, counts exactly, and shows only what the caller may see`, async () => {
       const made: string[] = [];
       for (const [at, name] of ['Überfahrt Nord', 'ÜBERFAHRT Süd', 'Abfahrt 100%'].entries()) {
@@ -135,7 +84,7 @@ describe('a list by a part of the name', () => {
       const other = { q: 'fahrt', limit: 1, cursor: first.next };
       assert.equal(await codeOf(`list_${kind}s`, other), 'invalid_input');
 
-      const limited = await makeKey(server, { grants: [`${resource}:read:${north}`] });
+      const limited = await makeKey(server, { grants: [grantFor(kind, north)] });
       assert.deepEqual(await seen(limited, 'fahrt'), { ids: [north], total: 1, next: null });
       assert.deepEqual(await seen(limited, 'süd'), { ids: [], total: 0, next: null });
     });

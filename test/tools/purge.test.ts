@@ -42,11 +42,12 @@ interface Kind {
   files?: number;
 }
 
-function plain(noun: string, create: (marker: string) => Input, change: (marker: string) => Input): Kind {
+function plain(noun: string, inputs: (marker: string) => readonly [create: Input, change: Input]): Kind {
   return {
     async make(marker) {
-      const { id } = await must(`create_${noun}`, create(marker));
-      await must(`update_${noun}`, { id, ...change(marker) });
+      const [create, change] = inputs(marker);
+      const { id } = await must(`create_${noun}`, create);
+      await must(`update_${noun}`, { id, ...change });
       return id;
     },
     get: (id) => [`get_${noun}`, { id }],
@@ -79,41 +80,16 @@ async function importUser(uid: string, marker: string): Promise<number> {
 
 let databaseId = '';
 const kinds: Readonly<Record<string, Kind>> = {
-  agent: plain(
-    'agent',
-    (m) => ({ name: m, displayName: m, instructions: m }),
-    (m) => ({ description: `new ${m}` }),
-  ),
-  skill: plain(
-    'skill',
-    (m) => ({ name: m, instructions: `${m} `.repeat(300) }),
-    (m) => ({ instructions: `${m}!`.repeat(300) }),
-  ),
-  flow: plain(
-    'flow',
-    (m) => ({ name: m, steps: [{ id: 'one', tool: 'list_skills', arguments: {} }] }),
-    (m) => ({ description: m }),
-  ),
-  memory: plain(
-    'memory',
-    (m) => ({ content: m, kind: 'fact', scope: 'workspace' }),
-    (m) => ({ content: `new ${m}` }),
-  ),
-  project: plain(
-    'project',
-    (m) => ({ name: m }),
-    (m) => ({ description: m }),
-  ),
-  goal: plain(
-    'goal',
-    (m) => ({ title: m }),
-    (m) => ({ description: m }),
-  ),
-  task: plain(
-    'task',
-    (m) => ({ title: m, content: m }),
-    (m) => ({ title: `new ${m}` }),
-  ),
+  agent: plain('agent', (m) => [{ name: m, displayName: m, instructions: m }, { description: `new ${m}` }]),
+  skill: plain('skill', (m) => [{ name: m, instructions: `${m} `.repeat(300) }, { instructions: `${m}!`.repeat(300) }]),
+  flow: plain('flow', (m) => [
+    { name: m, steps: [{ id: 'one', tool: 'list_skills', arguments: {} }] },
+    { description: m },
+  ]),
+  memory: plain('memory', (m) => [{ content: m, kind: 'fact', scope: 'workspace' }, { content: `new ${m}` }]),
+  project: plain('project', (m) => [{ name: m }, { description: m }]),
+  goal: plain('goal', (m) => [{ title: m }, { description: m }]),
+  task: plain('task', (m) => [{ title: m, content: m }, { title: `new ${m}` }]),
   'task-document': {
     async make(marker) {
       const { id } = await must('create_task', { title: marker, content: marker });
@@ -122,16 +98,8 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
     get: (id) => ['list_versions', { entityType: 'task-document', entityId: id }],
   },
-  document: plain(
-    'document',
-    (m) => ({ title: m, content: m }),
-    (m) => ({ content: `${m} changed` }),
-  ),
-  artifact: plain(
-    'artifact',
-    (m) => ({ name: m, mimeType: 'text/plain', content: m }),
-    (m) => ({ content: `${m} changed` }),
-  ),
+  document: plain('document', (m) => [{ title: m, content: m }, { content: `${m} changed` }]),
+  artifact: plain('artifact', (m) => [{ name: m, mimeType: 'text/plain', content: m }, { content: `${m} changed` }]),
   database: {
     make: async (marker) =>
       (await must('create_database', { name: marker, columns: [{ name: 'a', type: 'string' }] })).id,
@@ -149,16 +117,8 @@ const kinds: Readonly<Record<string, Kind>> = {
     list: () => ['list_records', { databaseId, limit: 100 }],
     remove: (id) => ['delete_record', { databaseId, id }],
   },
-  capsule: plain(
-    'capsule',
-    (m) => ({ name: m }),
-    (m) => ({ description: m }),
-  ),
-  report: plain(
-    'report',
-    (m) => ({ title: m, query: { tool: 'list_skills' } }),
-    (m) => ({ description: m }),
-  ),
+  capsule: plain('capsule', (m) => [{ name: m }, { description: m }]),
+  report: plain('report', (m) => [{ title: m, query: { tool: 'list_skills' } }, { description: m }]),
   user: {
     async make(marker) {
       const uid = `user-${count}`;
