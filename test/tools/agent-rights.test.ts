@@ -138,9 +138,8 @@ describe('what an agent may do', () => {
     const reach = reachOfCapsule({ name: 'c', allowedTools, deniedTools: [] }, registry.registry.server.catalog);
     const capsule = { ...principalOf({ type: 'capsule', id: 'cap_one' }), ...reach };
     const said = async (tool: string, input: object) => {
-      const answer = await registry.call(capsule, tool, input);
-      assert.ok('output' in answer, JSON.stringify(answer));
-      return JSON.stringify(answer.output);
+      const answer = await registry.must(capsule, tool, input);
+      return JSON.stringify(answer);
     };
     assert.match(await said('invoke_agent', { agent: 'a', input: '/list_skills {}' }), /"ok":true/);
     assert.match(await said('invoke_agent', { agent: 'a', input: '/list_projects {}' }), /I have: list_skills\./);

@@ -31,9 +31,7 @@ export async function connect({ store }: TestRegistry, given: Given): Promise<Co
 }
 
 async function outputOf(world: TestRegistry, caller: Principal, tool: string, input: object) {
-  const answer = await world.call(caller, tool, input);
-  assert.ok('output' in answer, JSON.stringify(answer));
-  return answer.output;
+  return await world.must(caller, tool, input);
 }
 
 async function principalFor({ store }: TestRegistry, app: ConnectedAppRecord): Promise<Principal> {

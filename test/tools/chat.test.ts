@@ -413,9 +413,8 @@ describe('a run that takes too long', () => {
     let now = new Date();
     const registry = await openTestRegistry(() => now);
     const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
-    const first = await registry.call(admin, 'send_chat_message', { message: 'Hi' });
-    assert.ok('output' in first);
-    const { threadId, runId } = first.output as { threadId: string; runId: string };
+    const first = await registry.must(admin, 'send_chat_message', { message: 'Hi' });
+    const { threadId, runId } = first as { threadId: string; runId: string };
     await writing(registry.store).agentRuns.update(runId, { status: 'running', finishedAt: null });
     const busy = await registry.call(admin, 'send_chat_message', { message: 'Hi', threadId });
     assert.ok('error' in busy && busy.error.error.includes(runId));

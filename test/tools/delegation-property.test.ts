@@ -94,10 +94,8 @@ describe('an allowlist that a caller may write', () => {
   it('may hold versions tools and globs where the caller writes records, and the agent reaches what the caller reaches', async () => {
     const writer = principalOf({ type: 'api-key', id: 'key_writer', scopes: ['write'] });
     for (const tools of [['*'], ['list_*', 'get_*'], VERSIONS]) {
-      const answer = await world.call(writer, 'create_agent', { name: `w ${tools}`, displayName: 'W', tools });
-      assert.ok('output' in answer, JSON.stringify(answer));
-      const steered = await world.call(writer, 'update_agent', { id: answer.output.id, instructions: 'x' });
-      assert.ok('output' in steered, JSON.stringify(steered));
+      const answer = await world.must(writer, 'create_agent', { name: `w ${tools}`, displayName: 'W', tools });
+      await world.must(writer, 'update_agent', { id: answer.id, instructions: 'x' });
     }
     const agent = actingFor(admin, { id: 'agt_1', name: 'a', tools: ['*'] }, catalog);
     const restore = catalog.get('restore_version')?.tool;
@@ -123,13 +121,12 @@ describe('an allowlist that a caller may write', () => {
 
 describe('explain_access', () => {
   it('agrees with the call, whatever the principal and what the call would hand out or steer', async () => {
-    const made = await world.call(admin, 'create_agent', {
+    const made = await world.must(admin, 'create_agent', {
       name: 'steered',
       displayName: 'S',
       tools: ['get_settings', 'list_*'],
     });
-    assert.ok('output' in made);
-    const id = String(made.output.id);
+    const id = String(made.id);
     const call = fc.oneof(
       allowlist.map((tools) => ['create_agent', { name: `e ${Math.random()}`, displayName: 'E', tools }] as const),
       allowlist.map((tools) => ['update_agent', { id, tools }] as const),
@@ -147,13 +144,12 @@ describe('explain_access', () => {
     await fc.assert(
       fc.asyncProperty(rights, call, async (given, [tool, input]) => {
         const key = await keyOf(given);
-        const said = await world.call(admin, 'explain_access', { keyId: key.id, tool, arguments: input });
-        assert.ok('output' in said, JSON.stringify(said));
+        const said = await world.must(admin, 'explain_access', { keyId: key.id, tool, arguments: input });
         const answer = await world.call(key, tool, input);
         const refused = 'error' in answer && answer.error.code === 'forbidden';
-        const about = `${JSON.stringify(given)} ${tool} ${JSON.stringify(input)} ${JSON.stringify(said.output)}`;
-        assert.equal(said.output.verdict, refused ? 'denied' : 'allowed', about);
-        if (refused) assert.deepEqual(said.output.required, answer.error.required, about);
+        const about = `${JSON.stringify(given)} ${tool} ${JSON.stringify(input)} ${JSON.stringify(said)}`;
+        assert.equal(said.verdict, refused ? 'denied' : 'allowed', about);
+        if (refused) assert.deepEqual(said.required, answer.error.required, about);
         if (tool === 'update_agent') await world.call(admin, 'update_agent', { id, tools: ['get_settings', 'list_*'] });
       }),
       { numRuns: usual },
@@ -171,15 +167,14 @@ describe('explain_access', () => {
         async (given, role, tool, entries) => {
           const key = await keyOf(given, role);
           const [name = '', input] = [tool.split(' ')[0], await managed[tool]?.(entries, key)];
-          const said = await world.call(admin, 'explain_access', { keyId: key.id, tool: name, arguments: input });
-          assert.ok('output' in said, JSON.stringify(said));
+          const said = await world.must(admin, 'explain_access', { keyId: key.id, tool: name, arguments: input });
           const answer = await world.call(key, name, input);
           const refused = 'error' in answer && answer.error.code === 'forbidden';
-          const about = `${JSON.stringify(given)} ${role} ${tool} ${JSON.stringify(input)} ${JSON.stringify(said.output)}`;
+          const about = `${JSON.stringify(given)} ${role} ${tool} ${JSON.stringify(input)} ${JSON.stringify(said)}`;
           const came = 'error' in answer ? `${about} ${JSON.stringify(answer.error)}` : about;
-          assert.equal(said.output.verdict, refused ? 'denied' : 'allowed', came);
-          if (refused) assert.deepEqual(said.output.required, answer.error.required, came);
-          const checks = said.output.checks as { check: string }[];
+          assert.equal(said.verdict, refused ? 'denied' : 'allowed', came);
+          if (refused) assert.deepEqual(said.required, answer.error.required, came);
+          const checks = said.checks as { check: string }[];
           if (checks.some(({ check }) => check === 'delegation')) refusedBeyond += 1;
         },
       ),

@@ -6,7 +6,7 @@ import { startTestServer } from '../support/server.ts';
 import { writing } from '../support/writing.ts';
 
 const server = await startTestServer();
-const { must, call } = callsOf(server);
+const { must } = callsOf(server);
 
 const ask = (method: string, path: string, body?: unknown, key = server.adminKey, requestId = 'r-1') =>
   rest(server, method, `/api/v1/reports${path}`, { key, body, headers: { 'X-Request-Id': requestId } });
@@ -190,8 +190,7 @@ describe('get_report with render', () => {
 
   it('works over MCP too', async () => {
     const report = await reportOf({ tool: 'list_models' });
-    const answer = await call('get_report', { id: report.id, render: true });
-    assert.ok('output' in answer);
-    assert.deepEqual(answer.output.result, await must('list_models'));
+    const answer = await must('get_report', { id: report.id, render: true });
+    assert.deepEqual(answer.result, await must('list_models'));
   });
 });

@@ -261,8 +261,7 @@ describe('get_usage', () => {
         assert.ok('output' in short, JSON.stringify(short));
       }
       for (const to of ['1900-01-01T00:30:00Z', '2199-12-31T23:59:59.999Z']) {
-        const short = await world.call(admin, 'get_usage', { by: 'key', interval, to });
-        assert.ok('output' in short, JSON.stringify(short));
+        await world.must(admin, 'get_usage', { by: 'key', interval, to });
       }
       for (const to of ['0001-01-01T00:30:00Z', '1899-12-31T00:00:00Z', '9999-12-30T23:59:59.975Z']) {
         assert.match(
