@@ -1,8 +1,8 @@
 import type { AlertRecord, AlertType, WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
-import type { NewRecord, RecordChange, Store } from '../../store/port.ts';
+import type { NewRecord, RecordChange, Store, Writers } from '../../store/port.ts';
 import { allOf } from '../core/registry/paging.ts';
 
-export interface Alert {
+interface Alert {
   readonly type: AlertType;
   /** Of the record that it is about. */
   readonly id: string;
@@ -29,14 +29,7 @@ export const ALERT_RIGHTS: Readonly<Record<AlertType, { readonly scope: string; 
   'webhook.failed': { scope: 'admin', resource: 'webhook' },
 };
 
-export interface AlertWriters {
-  readonly webhooks: {
-    find(query: { readonly where: { readonly enabled: true }; readonly limit: number }): Promise<{
-      readonly records: readonly WebhookRecord[];
-    }>;
-  };
-  readonly webhookDeliveries: { insert(record: NewRecord<WebhookDeliveryRecord>): Promise<unknown> };
-}
+type AlertWriters = Pick<Writers, 'webhooks' | 'webhookDeliveries'>;
 
 export const MOST_WEBHOOKS = 20;
 

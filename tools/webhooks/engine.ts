@@ -184,7 +184,7 @@ type ToldDelivery = Delivery & { readonly webhookId: string; attempts: number; d
 const STORE = 'store';
 
 /** Tells that the store takes no writes. Each process sends it from what it knows, and stores the delivery when the store works again. */
-export class StoreAlarm {
+class StoreAlarm {
   readonly #deps: StoreAlarmDeps;
   #wasDown = false;
   readonly #told = new Map<string, ToldDelivery>();

@@ -20,7 +20,7 @@ const BATCH = 100;
 const AGAIN_MS = 1000;
 export const SEND = 'send_webhook';
 
-export interface WebhookSenderDeps {
+interface WebhookSenderDeps {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly kinds: readonly RecordKind[];
@@ -220,7 +220,7 @@ async function noteHealth(tx: Transaction, id: string, attempt: Attempt, now: Da
 }
 
 /** Wakes a waiter, now or at its next wait. */
-export class WakeSignal {
+class WakeSignal {
   #rang = false;
   #ring = () => {};
 

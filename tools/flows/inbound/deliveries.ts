@@ -131,7 +131,7 @@ const MINUTE_MS = 60_000;
 const MOST_KINDS = 1000;
 const LONGEST_REASON = 1000;
 
-export type UnstartedDelivery = Pick<FlowDeliveryRecord, 'flowId' | 'scheme' | 'outcome'> &
+type UnstartedDelivery = Pick<FlowDeliveryRecord, 'flowId' | 'scheme' | 'outcome'> &
   Partial<Pick<FlowDeliveryRecord, 'event' | 'reason'>>;
 
 /** A note that was written, and what came since. */

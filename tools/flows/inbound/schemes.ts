@@ -59,7 +59,7 @@ const readers: Readonly<Record<WebhookScheme, Reader>> = {
 };
 
 /** Many senders use the names that these headers had before there was a standard. */
-export function standardHeader(header: HeaderOf, name: string): string | undefined {
+function standardHeader(header: HeaderOf, name: string): string | undefined {
   return header(`webhook-${name}`) ?? header(`svix-${name}`);
 }
 
@@ -140,7 +140,7 @@ function parsed(text: string): unknown {
   }
 }
 
-export function textAt(content: unknown, ...path: readonly string[]): string | undefined {
+function textAt(content: unknown, ...path: readonly string[]): string | undefined {
   let value = content;
   for (const name of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;

@@ -17,7 +17,7 @@ const ASK_MS = 1000;
 /** How soon another process is asked to begin a run for which this one has no slot: at first, and at most. */
 const PASS = { firstMs: 1000, longestMs: 30_000 };
 
-export interface FlowRunnerDeps extends ExecutionDeps {
+interface FlowRunnerDeps extends ExecutionDeps {
   onFailure(cause: unknown): void;
 }
 

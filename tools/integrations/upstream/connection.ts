@@ -239,13 +239,8 @@ function endedByProbe(error: unknown): boolean {
 
 const PROBE_MS = 20_000;
 
-interface ClientOptions {
-  readonly client: { readonly name: string; readonly version: string };
-  onToolsChanged(): void;
-}
-
 /** A client of the SDK that asks for the newest revision first. */
-export function clientFor({ client, onToolsChanged }: ClientOptions): Client {
+function clientFor({ client, onToolsChanged }: Pick<ConnectOptions, 'client' | 'onToolsChanged'>): Client {
   return new Client(client, {
     capabilities: {},
     versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_MS } },

@@ -175,8 +175,7 @@ function guestTool(definition: ToolDefinition, origin: Origin): Tool {
     output,
     errors: ['conflict', 'too_large'],
   } as const;
-  const handler = (input: object, { principal, signal, report, questions }: CallOptions) =>
-    origin.call(definition, input, { principal, signal, report, questions });
+  const handler = (input: object, options: CallOptions) => origin.call(definition, input, options);
   return readOnly
     ? defineTool({ ...meaning, annotations: LOOKS, handler })
     : defineTool({ ...meaning, annotations: ACTS, inSteps: true, handler });

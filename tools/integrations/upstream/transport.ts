@@ -90,7 +90,7 @@ interface Asking {
 }
 
 /** Whether a server that answered 401 wants OAuth: it names metadata, or its origin publishes some (RFC 9728, RFC 8414). */
-export async function askOAuth(
+async function askOAuth(
   url: URL,
   headers: Readonly<Record<string, string>>,
   { fetch, challenge, signal: given }: Asking,

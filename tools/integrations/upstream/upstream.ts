@@ -225,7 +225,7 @@ export class Upstream {
 const TARGET = ['toolPrefix', 'command', 'args', 'env', 'url', 'headers', 'auth', 'oauth', 'enabled'] as const;
 
 /** The calls of an integration that are under way. A call ends when its tool is no longer offered as it was when the call began. */
-export class CallsInFlight {
+class CallsInFlight {
   readonly #calls = new Map<AbortController, Tool>();
 
   get count(): number {
@@ -258,7 +258,7 @@ export const FREELY = 20;
 export const EVERY_MS = 100;
 
 /** Passes on the first reports of progress, then a few each second. */
-export function throttled(report: (progress: Progress) => void): (progress: Progress) => void {
+function throttled(report: (progress: Progress) => void): (progress: Progress) => void {
   let [count, last] = [0, 0];
   return (progress) => {
     count += 1;
