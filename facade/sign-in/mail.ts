@@ -20,7 +20,6 @@ It works once, within 10 minutes. If you did not ask for it, do nothing: without
   return { to, subject: `Sign in to ${workspace}`, text };
 }
 
-/** Sends mails. */
 export interface Mailer extends Dependency {
   readonly kind: 'smtp' | 'console';
   /** Takes the mail and returns at once. A failure is logged and shown by `health`. */

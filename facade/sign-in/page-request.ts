@@ -9,7 +9,6 @@ import type { Mailer } from './mail.ts';
 import type { IdentityProvider } from './provider.ts';
 import type { PageContext } from './views.ts';
 
-/** What a request for one of the pages has besides. */
 interface PageMembers {
   readonly visitor: Visitor;
   /** The secret of the browser. For a form, it was checked that the form belongs to this browser. */
@@ -23,10 +22,8 @@ export type PageRequest = RequestContext & PageMembers;
 
 export type Handler = (context: PageRequest) => Promise<void>;
 
-/** Handlers by method and path. */
 export type Handlers = Readonly<Record<`${'GET' | 'POST'} ${string}`, Handler>>;
 
-/** What the pages are made with. */
 export interface HandlerOptions {
   readonly store: Store;
   readonly registry: Registry;

@@ -21,7 +21,6 @@ interface PagesOptions extends Omit<HandlerOptions, 'browsers'> {
   readonly refused: RefusedRequests;
   readonly baseUrl: string;
   readonly logger: Logger;
-  /** Handlers of other pages. */
   readonly more?: Handlers | undefined;
 }
 

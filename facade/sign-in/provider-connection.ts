@@ -17,7 +17,6 @@ const TIMEOUT_SECONDS = 10;
 const METADATA_MS = 60 * 60 * 1000;
 const RETRY_MS = 60 * 1000;
 
-/** The provider's metadata and keys. */
 interface Opened {
   readonly config: oidc.Configuration;
   readonly issuer: string;

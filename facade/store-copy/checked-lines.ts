@@ -31,7 +31,6 @@ export class LineWriter {
     this.lines += 1;
   }
 
-  /** Makes the lines durable. */
   async close(): Promise<void> {
     try {
       await this.#file.sync();
