@@ -12,3 +12,8 @@ addEventListener('beforeunload', () => {
 export function toSignIn(): void {
   if (!leaves) location.reload();
 }
+
+/** The address at which keys and people find all their tools. */
+export function unifiedEndpoint(): string {
+  return `${location.origin}${boot.base}/api/v1/mcp`;
+}

@@ -1,8 +1,6 @@
 /** A kind of record: which tools read it, the page that shows it, and what people know a record by. */
 export interface Kind {
-  /** As in `get_<one>` and `create_<one>`. */
   readonly one: string;
-  /** As in `list_<many>`. */
   readonly many: string;
   readonly list: string;
   readonly get?: string;

@@ -6,6 +6,7 @@ export * from './components/dialog.tsx';
 export * from './components/error-box.tsx';
 export * from './components/icon.tsx';
 export * from './components/menu.tsx';
+export * from './components/page.tsx';
 export * from './components/small.tsx';
 export * from './components/table.tsx';
 export * from './components/tabs.tsx';

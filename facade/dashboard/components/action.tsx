@@ -29,7 +29,7 @@ export function ActionButton({ run, ...button }: ActionButtonProps) {
   return <Button {...button} busy={action.busy} onClick={() => void action.run(() => withToast(run))} />;
 }
 
-interface AskButtonProps extends Pick<ButtonProps, 'text' | 'icon' | 'look'> {
+interface AskButtonProps extends Pick<ButtonProps, 'text' | 'icon' | 'look' | 'needs'> {
   readonly ask: Omit<ConfirmProps, 'children' | 'onClose'>;
   /** Names what will be lost. */
   readonly children: ComponentChildren;

@@ -1,13 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { at } from '../router.ts';
+import { useMay } from '../tools.ts';
 import { Icon, type IconName } from './icon.tsx';
 
 export interface ButtonProps {
   /** What it says. Without it, the button is its icon. */
   readonly text?: ComponentChildren;
-  readonly icon?: IconName;
+  readonly icon?: IconName | undefined;
   /** `primary`: the one thing to do here; `alarm`: something is lost; `quiet`: without a frame. */
-  readonly look?: 'primary' | 'alarm' | 'quiet';
+  readonly look?: 'primary' | 'alarm' | 'quiet' | undefined;
+  /** Shown only to people who may call this tool. */
+  readonly needs?: string | undefined;
   readonly label?: string;
   readonly busy?: boolean;
   readonly disabled?: boolean;
@@ -18,6 +21,7 @@ export interface ButtonProps {
 }
 
 export function Button({
+  needs,
   text,
   icon,
   look,
@@ -27,7 +31,9 @@ export function Button({
   type = 'button',
   ...rest
 }: ButtonProps) {
+  const may = useMay(needs) || needs === undefined;
   const only = text === undefined;
+  if (!may) return null;
   return (
     <button
       type={type}
@@ -44,13 +50,15 @@ export function Button({
   );
 }
 
-interface LinkButtonProps extends Pick<ButtonProps, 'text' | 'icon' | 'look' | 'label'> {
+interface LinkButtonProps extends Pick<ButtonProps, 'text' | 'icon' | 'look' | 'label' | 'needs'> {
   /** A path of the dashboard. */
   readonly to: string;
 }
 
-export function LinkButton({ to, text, icon, look, label }: LinkButtonProps) {
+export function LinkButton({ to, text, icon, look, label, needs }: LinkButtonProps) {
+  const may = useMay(needs) || needs === undefined;
   const only = text === undefined;
+  if (!may) return null;
   return (
     <a class={classOf(look, only)} href={at(to)} aria-label={label} title={only ? label : undefined}>
       {icon && <Icon name={icon} />}

@@ -87,6 +87,11 @@ export function showDialog(content: Draw): void {
   draw();
 }
 
+/** Shows a secret once, with what else there is to know of it. */
+export function showSecret(title: string, secret: string, about?: ComponentChildren): void {
+  showDialog((onClose) => <SecretOnce {...{ title, secret, onClose }}>{about}</SecretOnce>);
+}
+
 function close(): void {
   shown = undefined;
   draw();

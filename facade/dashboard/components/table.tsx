@@ -199,6 +199,29 @@ export function PagedTable<Row>({ pages, none, lines = 4, keyOf = idOf, ...table
   return <Table {...table} rows={rows} keyOf={keyOf} onMore={more} loading={loading} />;
 }
 
+type FilteredRowsProps<Row> = Omit<TableProps<Row>, 'keyOf' | 'rows' | 'onMore' | 'loading'> &
+  Pick<PagedTableProps<Row>, 'keyOf' | 'none'> &
+  Readonly<{ pages: Pick<Pages<Row>, 'rows' | 'loading' | 'error' | 'more'> }>;
+
+/** The rows of a list pane, below its filters. Rows that are loaded stay beside an error. */
+export function FilteredRows<Row>({ pages, keyOf = idOf, none, ...table }: FilteredRowsProps<Row>) {
+  const { rows, loading, error, more } = pages;
+  return (
+    <>
+      {error && <ErrorBox error={error} />}
+      {rows.length > 0 || more ? (
+        <Table {...table} rows={rows} keyOf={keyOf} onMore={more} loading={loading} />
+      ) : loading ? (
+        <div class="pad">
+          <Skeleton lines={6} />
+        </div>
+      ) : (
+        !error && none
+      )}
+    </>
+  );
+}
+
 function idOf(row: unknown): string {
   return String((row as { readonly id?: unknown }).id); // records have one
 }

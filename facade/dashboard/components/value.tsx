@@ -109,8 +109,14 @@ export function RecordName({ id }: { readonly id: string }) {
 
 /** A record by its name, leading to its page; by its id where the name cannot be read. */
 export function Ref({ id }: { readonly id: string }) {
-  const path = pathOf(id);
-  const shown = useRecordName(id) ?? <Mono>{id}</Mono>;
+  return <NamedRef id={id} name={useRecordName(id)} />;
+}
+
+type NamedRefProps = Readonly<{ id: string; name: string | undefined; path?: string | undefined }>;
+
+/** A record whose name is known, leading to its page. */
+export function NamedRef({ id, name, path = pathOf(id) }: NamedRefProps) {
+  const shown = name ?? <Mono>{id}</Mono>;
   return path === undefined ? <span>{shown}</span> : <Link to={path}>{shown}</Link>;
 }
 

@@ -1,28 +1,31 @@
 import { useState } from 'preact/hooks';
 import { type Answer, act, go, text, useAnswer, useNames, usePagedList, useTitle, useTool } from '../app.ts';
+import { Prose } from '../components/prose.tsx';
 import { VersionHistory } from '../components/versions.tsx';
 import { useLive } from '../live-updates.ts';
 import {
   Avatar,
   Badge,
   ConfirmDialog,
+  DetailBar,
   Empty,
   ErrorBox,
+  Facts,
+  Fields,
   Link,
   LinkButton,
   Menu,
-  Mono,
   Skeleton,
   Tabs,
+  Time,
+  titleIn,
   toast,
 } from '../ui.ts';
-import { EditForm } from './edit-form.tsx';
-import { Overview } from './overview.tsx';
+import { EditForm } from './forms.tsx';
 import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';
 
 type DetailProps = Readonly<{ spec: KindSpec; id: string; edits: boolean }>;
 
-/** One record: what it is, its versions, and what can be done with it. */
 export function DetailPane({ spec, id, edits }: DetailProps) {
   const { data, error } = useRecord(spec, id);
   useLive([`${spec.one.replaceAll('_', '-')}://${encodeURIComponent(id)}`]);
@@ -36,15 +39,8 @@ export function DetailPane({ spec, id, edits }: DetailProps) {
   }
   return (
     <section class="detail-pane" aria-label={data ? titleOf(spec, data) : text.loading} aria-busy={!data}>
-      {data ? (
-        edits ? (
-          <EditForm key={id} spec={spec} row={data} />
-        ) : (
-          <Detail spec={spec} row={data} />
-        )
-      ) : (
-        <Skeleton lines={8} />
-      )}
+      {!data && <Skeleton lines={8} />}
+      {data && (edits ? <EditForm key={id} spec={spec} row={data} /> : <Detail spec={spec} row={data} />)}
     </section>
   );
 }
@@ -85,9 +81,7 @@ function Detail({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
   ];
   return (
     <>
-      <header class="detail-bar">
-        <LinkButton look="quiet" icon="back" label={`All ${spec.words.many}`} to={spec.path} />
-        <Mono>{id}</Mono>
+      <DetailBar all={spec.words.many} to={spec.path} id={id}>
         <span class="page-actions">
           {Actions && <Actions row={row} />}
           {names.has(`update_${spec.one}`) && !isDeleted && (
@@ -95,7 +89,7 @@ function Detail({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
           )}
           <Menu items={items} />
         </span>
-      </header>
+      </DetailBar>
       <div class="detail-title">
         {spec.avatar && <Avatar name={title} size="l" />}
         <div>
@@ -139,7 +133,10 @@ function DeleteDialog({ spec, row, onClose }: Readonly<{ spec: KindSpec; row: Ro
     go(spec.path);
     toast(
       <>
-        {title} is deleted. {spec.versions && <RestoreLink spec={spec} row={row} />}
+        {title} is deleted.{' '}
+        {spec.versions && (
+          <Link to={`/history/${spec.versions}/${encodeURIComponent(idOf(spec, row))}`}>Restore it</Link>
+        )}
       </>,
     );
   };
@@ -158,7 +155,62 @@ function DeleteDialog({ spec, row, onClose }: Readonly<{ spec: KindSpec; row: Ro
   );
 }
 
-/** A deleted record that still shows is restored on its page; of others, the history is all that is left. */
-function RestoreLink({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
-  return <Link to={`/history/${spec.versions}/${encodeURIComponent(idOf(spec, row))}`}>Restore it</Link>;
+const BOOKKEEPING = ['id', 'uid', 'createdAt', 'updatedAt', 'revision', 'status', 'warnings'];
+const LONG = 160;
+
+function Overview({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
+  const schema = useTool(`get_${spec.one}`)?.outputSchema;
+  const { above: Above, below: Below } = spec;
+  const { createdAt, updatedAt, revision } = row;
+  const away = new Set([
+    ...BOOKKEEPING,
+    ...(spec.without ?? []),
+    spec.title,
+    ...(spec.subtitle ? [spec.subtitle] : []),
+  ]);
+  const names = [...new Set([...Object.keys(schema?.properties ?? {}), ...Object.keys(row)])].filter(
+    (name) => !away.has(name) && row[name] !== undefined,
+  );
+  const blocks = names.filter((name) => spec.blocks?.includes(name) || isLong(row[name]));
+  return (
+    <div class="overview">
+      <Warnings warnings={row.warnings} />
+      {Above && <Above row={row} />}
+      <Fields record={row} schema={schema} only={names.filter((name) => !blocks.includes(name))} />
+      <Facts
+        of={{
+          Changed: typeof updatedAt === 'string' && (
+            <>
+              <Time at={updatedAt} /> {typeof revision === 'number' && <span class="faint">· revision {revision}</span>}
+            </>
+          ),
+          Created: typeof createdAt === 'string' && <Time at={createdAt} />,
+        }}
+      />
+      {blocks.map((name) => (
+        <section key={name} class="block">
+          <h2>{titleIn(schema, name)}</h2>
+          <div class={spec.prose?.includes(name) ? 'block-prose' : 'block-text'}>
+            {spec.prose?.includes(name) ? <Prose text={String(row[name])} /> : String(row[name])}
+          </div>
+        </section>
+      ))}
+      {Below && <Below row={row} />}
+    </div>
+  );
+}
+
+function isLong(value: unknown): boolean {
+  return typeof value === 'string' && (value.length > LONG || value.includes('\n'));
+}
+
+function Warnings({ warnings }: { readonly warnings: unknown }) {
+  if (!Array.isArray(warnings) || warnings.length === 0) return null;
+  return (
+    <div class="note warn" role="note">
+      {warnings.map((warning) => (
+        <p key={String(warning)}>{String(warning)}</p>
+      ))}
+    </div>
+  );
 }

@@ -1,10 +1,12 @@
 import type { ComponentType } from 'preact';
-import type { Kind, KindName } from '../kinds.ts';
-import { usePlace } from '../router.ts';
-import { CreatePane } from './create-pane.tsx';
+import { type Kind, type KindName, usePlace } from '../app.ts';
 import { DetailPane } from './detail-pane.tsx';
+import { CreatePane } from './forms.tsx';
 import { ListPane } from './list-pane.tsx';
 import { type KindSpec, specOf } from './spec.ts';
+
+export { NoneYet, timeColumn } from './list-pane.tsx';
+export { changeItem, pathOf, type Row, specOf } from './spec.ts';
 
 /** A page for a kind of record: its list, one record beside it, and the forms to make and change one. */
 export function kindPage(name: KindName, special: Omit<KindSpec, keyof Kind>): ComponentType {
@@ -13,8 +15,7 @@ export function kindPage(name: KindName, special: Omit<KindSpec, keyof Kind>): C
 }
 
 export function KindPage({ spec }: { readonly spec: KindSpec }) {
-  const { parts } = usePlace();
-  const [, open, verb] = parts;
+  const [, open, verb] = usePlace().parts;
   return (
     <div class={open === undefined ? 'kind' : 'kind with-detail'}>
       <ListPane spec={spec} open={open} />

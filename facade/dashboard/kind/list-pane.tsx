@@ -1,64 +1,64 @@
-import { labelOf, number, useMay, usePlace, useTool, wordOf } from '../app.ts';
+import { useEffect, useState } from 'preact/hooks';
+import {
+  type ListedTool,
+  labelOf,
+  number,
+  useMay,
+  usePagedList,
+  usePlace,
+  useSettled,
+  useTool,
+  wordOf,
+} from '../app.ts';
 import { FilterChoice, FilterText } from '../components/filters.tsx';
 import { useLive } from '../live-updates.ts';
-import type { JsonSchema } from '../schema.ts';
-import { Avatar, Badge, Button, type Column, Empty, ErrorBox, LinkButton, Skeleton, Table, Time } from '../ui.ts';
-import { type Filter, filtersOf, useRows } from './list-rows.ts';
+import { type JsonSchema, searchMemberOf, withoutNull } from '../schema.ts';
+import { Avatar, Badge, Button, type Column, Empty, FilteredRows, LinkButton, PageHead, Time } from '../ui.ts';
 import { idOf, type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
 
 /** The list of a kind, filtered as far as its list tool filters. */
 export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly open: string | undefined }) {
   const tool = useTool(`list_${spec.many}`);
-  const mayCreate = useMay(`create_${spec.one}`);
   const { query } = usePlace();
   const { headControls: HeadControls } = spec;
   const filters = filtersOf(tool?.inputSchema);
-  const { rows, shown, loading, error, more, total, look, lookedAt } = useRows(spec, tool, filters, query);
+  const { shown, look, lookedAt, ...pages } = useRows(spec, tool, filters, query);
+  const { rows, more, total } = pages;
   useLive([`${spec.one.replaceAll('_', '-')}://`]);
   const isFiltered = [{ name: 'q' }, ...filters, ...(spec.filters ?? [])].some(({ name }) => query.has(name));
+  const noMatch = <Empty title={`No ${spec.words.many} match`}>Change or clear the filter.</Empty>;
   return (
     <section class="list-pane" aria-label={spec.words.many}>
-      <header class="page-head">
-        <h1>{capital(spec.words.many)}</h1>
-        {rows.length > 0 && (
-          <span class="page-count">{counts(shown.length, rows.length, total, more !== undefined)}</span>
-        )}
-        <span class="page-actions">
-          {HeadControls && <HeadControls />}
-          {mayCreate && (
-            <LinkButton text={`New ${spec.words.one}`} look="primary" icon="plus" to={`${spec.path}/new`} />
-          )}
-        </span>
-      </header>
+      <PageHead
+        title={spec.words.many.charAt(0).toUpperCase() + spec.words.many.slice(1)}
+        count={rows.length > 0 && counts(shown.length, rows.length, total, more !== undefined)}
+      >
+        {HeadControls && <HeadControls />}
+        <NewButton spec={spec} look="primary" />
+      </PageHead>
       <Filters filters={filters} spec={spec} />
-      {error && <ErrorBox error={error} />}
-      {shown.length > 0 || more ? (
-        <Table
-          label={spec.words.many}
-          columns={columnsOf(spec, tool?.outputSchema?.properties?.data?.items)}
-          rows={shown}
-          keyOf={(row) => idOf(spec, row)}
-          to={(row) => `${pathOf(spec, row)}${keptQuery(query)}`}
-          picked={open}
-          onMore={more}
-          onLook={look}
-          loading={loading}
-        />
-      ) : loading || !tool ? (
-        <div class="pad">
-          <Skeleton lines={6} />
-        </div>
-      ) : (
-        !error && !lookedAt && (isFiltered ? <NoMatch words={spec.words.many} /> : <NoneYet spec={spec} />)
-      )}
+      <FilteredRows
+        label={spec.words.many}
+        columns={columnsOf(spec, tool?.outputSchema?.properties?.data?.items)}
+        pages={{ ...pages, rows: shown, loading: pages.loading || !tool }}
+        keyOf={(row) => idOf(spec, row)}
+        to={(row) => `${pathOf(spec, row)}${keptQuery(query)}`}
+        picked={open}
+        onLook={look}
+        none={!lookedAt && (isFiltered ? noMatch : <NoneYet spec={spec} />)}
+      />
       {lookedAt && <LookedAt {...lookedAt} words={spec.words.many} />}
     </section>
   );
 }
 
+function NewButton({ spec, look }: Readonly<{ spec: KindSpec; look?: 'primary' }>) {
+  const to = `${spec.path}/new`;
+  return <LinkButton needs={`create_${spec.one}`} text={`New ${spec.words.one}`} icon="plus" look={look} to={to} />;
+}
+
 type LookedAtProps = Readonly<{ count: number; words: string; onMore: () => void }>;
 
-/** Says that a long list was looked through in part. */
 function LookedAt({ count, words, onMore }: LookedAtProps) {
   return (
     <p class="looked-at">
@@ -74,23 +74,12 @@ function counts(shown: number, loaded: number, total: number | undefined, more: 
   return `${number(shown)}${more ? '+' : ''}`;
 }
 
-function NoMatch({ words }: { readonly words: string }) {
-  return <Empty title={`No ${words} match`}>Change or clear the filter.</Empty>;
-}
-
-/** What the records are for, and how the first one comes about. */
 export function NoneYet({ spec }: { readonly spec: KindSpec }) {
-  const { words, path, source, empty } = spec;
+  const { source, empty } = spec;
   const mayCreate = useMay(`create_${spec.one}`);
-  const mayBring = useMay(source?.needs);
-  const first = mayCreate
-    ? { icon: 'plus' as const, to: `${path}/new`, label: `New ${words.one}` }
-    : mayBring && source && { icon: 'import' as const, ...source };
+  const bring = !mayCreate && source && <LinkButton icon="import" {...source} />;
   return (
-    <Empty
-      title={`No ${words.many} yet`}
-      action={first && <LinkButton text={first.label} icon={first.icon} to={first.to} />}
-    >
+    <Empty title={`No ${spec.words.many} yet`} action={bring || <NewButton spec={spec} />}>
       {empty}
     </Empty>
   );
@@ -120,7 +109,6 @@ function filterWords(name: string, value: string): string {
   return value === 'false' ? `${labelOf(name)}: no` : wordOf(value);
 }
 
-/** The name, and what the kind says or else its state and when it changed. */
 function columnsOf(spec: KindSpec, item: JsonSchema | undefined): readonly Column<Row>[] {
   const named = { title: 'Name', cell: (row: Row) => <Name spec={spec} row={row} /> };
   return [spec.first ?? named, ...(spec.columns ?? usualColumns(item))];
@@ -151,7 +139,7 @@ export function timeColumn(name: string, title: string): Column<Row> {
 /** Of what stands below a title, so many characters are enough. */
 const MOST_SAID = 200;
 
-export function Name({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
+function Name({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
   const title = titleOf(spec, row);
   const said = spec.subtitle ? row[spec.subtitle] : undefined;
   return (
@@ -171,12 +159,75 @@ export function Name({ spec, row }: { readonly spec: KindSpec; readonly row: Row
   );
 }
 
-function capital(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
 /** Filters stay when a record is opened beside the list; what concerns another record does not. */
 function keptQuery(query: URLSearchParams): string {
   const kept = [...query].filter(([name]) => !['tab', 'version', 'against'].includes(name));
   return kept.length > 0 ? `?${new URLSearchParams(kept)}` : '';
+}
+
+type Filter = Readonly<{ name: string; options: readonly string[] }>;
+
+function filtersOf(schema: JsonSchema | undefined): Filter[] {
+  return Object.entries(schema?.properties ?? {}).flatMap(([name, member]) => {
+    const { schema: plain } = withoutNull(member);
+    if (plain.type === 'boolean' && name !== 'includeTotal') return [{ name, options: ['true', 'false'] }];
+    return plain.enum && name !== 'order' ? [{ name, options: plain.enum.map(String) }] : [];
+  });
+}
+
+function inputOf(filters: readonly Filter[], query: URLSearchParams): Row {
+  const given = filters.flatMap(({ name, options }) => {
+    const value = query.get(name);
+    if (value === null || !options.includes(value)) return [];
+    return [[name, options[0] === 'true' ? value === 'true' : value] as const];
+  });
+  return Object.fromEntries(given);
+}
+
+/** A list that no tool searches is looked through in steps of so many. */
+const STEP = 1000;
+
+/**
+ * The rows that match what is typed and chosen. The tool searches where it can; otherwise the rows that are loaded are searched, and more of
+ * them are loaded for it.
+ */
+function useRows(spec: KindSpec, tool: ListedTool | undefined, filters: readonly Filter[], query: URLSearchParams) {
+  const [steps, setSteps] = useState(1);
+  const members = tool?.inputSchema.properties;
+  const typed = query.get('q') ?? '';
+  const settled = useSettled(typed);
+  const searched = searchMemberOf(members);
+  const input = {
+    ...inputOf(filters, query),
+    ...(searched && settled !== '' && { [searched]: settled }),
+    ...spec.input,
+    ...(members?.limit && { limit: 100 }),
+    ...(members?.includeTotal && { includeTotal: true }),
+  };
+  const { rows, more, look, ...pages } = usePagedList<Row>(tool?.name, input);
+  const own = (spec.filters ?? []).filter(({ name }) => query.get(name));
+  const chosen = own.map(({ name }) => query.get(name)).join(' ');
+  useEffect(() => setSteps(1), [typed, chosen]);
+  if ((searched || typed === '') && own.length === 0) {
+    return { ...pages, rows, shown: rows, more, look, lookedAt: undefined };
+  }
+  const isShown = (row: Row) =>
+    own.every(({ name, chosenIn }) => chosenIn(row) === query.get(name)) &&
+    (searched !== undefined || matches(spec, row, typed));
+  const stops = more !== undefined && rows.length >= steps * STEP;
+  return {
+    ...pages,
+    rows,
+    shown: rows.filter(isShown),
+    more: stops ? undefined : more,
+    look: undefined,
+    lookedAt: stops ? { count: rows.length, onMore: () => setSteps(steps + 1) } : undefined,
+  };
+}
+
+function matches(spec: KindSpec, row: Row, typed: string): boolean {
+  const wanted = typed.toLowerCase();
+  return [titleOf(spec, row), ...Object.values(row)].some(
+    (value) => typeof value === 'string' && value.toLowerCase().includes(wanted),
+  );
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren, ComponentType } from 'preact';
-import { type Kind, type KindName, kinds } from '../app.ts';
+import { act, type Kind, type KindName, kinds } from '../app.ts';
 import type { Members, PartProps } from '../components/form/state.ts';
-import type { Column, MenuItem } from '../ui.ts';
+import { type Column, type IconName, type MenuItem, withToast } from '../ui.ts';
 
 /** Records as pages know them: which members there are, the output schema of the get tool says. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -27,7 +27,7 @@ export interface KindSpec extends Kind {
   /** Says what such records are for, if there are none yet. */
   readonly empty: string;
   /** Where the first ones come from, if nobody makes them one by one. */
-  readonly source?: { readonly label: string; readonly to: string; readonly needs: string };
+  readonly source?: { readonly text: string; readonly to: string; readonly needs: string };
   /** Text members that stand as blocks of their own. */
   readonly blocks?: readonly string[];
   /** Of these, the ones written with the marks of Markdown. */
@@ -90,6 +90,19 @@ export function titleOf({ title, id, name }: Pick<KindSpec, 'title' | 'id' | 'na
 
 export function pathOf(spec: Pick<KindSpec, 'path' | 'id'>, row: Row): string {
   return `${spec.path}/${encodeURIComponent(idOf(spec, row))}`;
+}
+
+/** A menu item that changes a record, and what is said once it is done. */
+export function changeItem(
+  kind: KindName,
+  { id, revision }: Row,
+  [label, icon]: readonly [string, IconName],
+  change: Row,
+  said: string,
+): MenuItem {
+  const needs = `update_${kinds[kind].one}`;
+  const work = () => act(needs, { id, ...change, expectedRevision: revision }).then(() => said);
+  return { label, icon, needs, run: () => void withToast(work) };
 }
 
 /** The input of the tools for one record. */

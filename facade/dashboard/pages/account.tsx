@@ -1,23 +1,22 @@
-import type { ComponentChildren } from 'preact';
 import { boot } from '../app.ts';
-import { LinkButton, Time } from '../ui.ts';
+import { LinkButton, PageBody, Time } from '../ui.ts';
 import { Passkeys } from './account/passkeys.tsx';
 
-/** What belongs to the person who is signed in. */
 export function Page() {
   const { id, email, name, role } = boot.user;
+  const facts = { 'E-mail': email, Name: name, Role: role, 'Signed in until': <Time at={boot.expiresAt} /> };
   return (
-    <div class="page-body narrow">
-      <header class="page-head">
-        <h1>My account</h1>
-      </header>
+    <PageBody title="My account" width="narrow">
       <dl class="account-facts">
-        <Fact name="E-mail">{email}</Fact>
-        {name !== undefined && <Fact name="Name">{name}</Fact>}
-        <Fact name="Role">{role}</Fact>
-        <Fact name="Signed in until">
-          <Time at={boot.expiresAt} />
-        </Fact>
+        {Object.entries(facts).map(
+          ([title, value]) =>
+            value !== undefined && (
+              <div key={title}>
+                <dt>{title}</dt>
+                <dd>{value}</dd>
+              </div>
+            ),
+        )}
       </dl>
       <Passkeys userId={id} />
       <section class="overview" aria-labelledby="programs">
@@ -29,15 +28,6 @@ export function Page() {
           <LinkButton text="Connected apps" to="/apps" icon="app" />
         </div>
       </section>
-    </div>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
+    </PageBody>
   );
 }

@@ -1,11 +1,10 @@
-import { act, useMay } from '../app.ts';
-import { ToolsPicker } from '../components/tools-picker.tsx';
-import { kindPage } from '../kind/kind-page.tsx';
-import { type Row, titleOf } from '../kind/spec.ts';
-import { LinkButton, withToast } from '../ui.ts';
-import { AllowedTools } from './agents/allowed-tools.tsx';
-import { Identity } from './agents/identity.tsx';
-import { budgetsTab } from './budgets/budgets-of.tsx';
+import { act, at, type ListedTool, useTool, useTools } from '../app.ts';
+import { FormButton } from '../components/form/form-button.tsx';
+import { EffectBadge } from '../components/tool-catalog.tsx';
+import { patternTest, ToolsPicker } from '../components/tools-picker.tsx';
+import { changeItem, kindPage, pathOf, type Row } from '../kind/kind-page.tsx';
+import { type Column, Empty, Fields, LinkButton, Mono, Table, toast } from '../ui.ts';
+import { budgetsTab } from './budgets/budget.tsx';
 import { AgentRuns } from './runs/run-list.tsx';
 
 export const Page = kindPage('agent', {
@@ -20,8 +19,8 @@ export const Page = kindPage('agent', {
   actions: TalkButton,
   menu: (row) => [
     row.status === 'paused'
-      ? { label: 'Resume', icon: 'play', needs: 'update_agent', run: () => void setStatus(row, 'active') }
-      : { label: 'Pause', icon: 'clock', needs: 'update_agent', run: () => void setStatus(row, 'paused') },
+      ? changeItem('agent', row, ['Resume', 'play'], { status: 'active' }, `${row.displayName} works again.`)
+      : changeItem('agent', row, ['Pause', 'clock'], { status: 'paused' }, `${row.displayName} takes no new work.`),
   ],
   tabs: (row) => [
     { id: 'identity', label: 'Identity', content: () => <Identity row={row} /> },
@@ -32,16 +31,74 @@ export const Page = kindPage('agent', {
   loss: () => 'It takes no more work and its name is free again. Its versions stay, so it can be restored.',
 });
 
-async function setStatus(row: Row, status: 'active' | 'paused'): Promise<void> {
-  const name = titleOf({ title: 'displayName' }, row);
-  await withToast(async () => {
-    await act('update_agent', { id: row.id, status, expectedRevision: row.revision });
-    return status === 'paused' ? `${name} takes no new work.` : `${name} works again.`;
-  });
+function TalkButton({ row }: { readonly row: Row }) {
+  if (row.status !== 'active') return null;
+  const to = `/chat/new?agent=${encodeURIComponent(String(row.id))}`;
+  return <LinkButton needs="send_chat_message" text="Chat" icon="chat" to={to} />;
 }
 
-function TalkButton({ row }: { readonly row: Row }) {
-  const may = useMay('send_chat_message');
-  if (!may || row.status !== 'active') return null;
-  return <LinkButton text="Chat" icon="chat" to={`/chat/new?agent=${encodeURIComponent(String(row.id))}`} />;
+function EditButton({ row, text }: { readonly row: Row; readonly text: string }) {
+  return <LinkButton needs="update_agent" text={text} to={`${pathOf({ path: '/agents' }, row)}/edit`} />;
 }
+
+function Identity({ row }: { readonly row: Row }) {
+  const schema = useTool('get_agent')?.outputSchema?.properties?.identity;
+  const identity = (row.identity ?? {}) as Row; // as the schema of an agent says
+  const provision = async (input: object) => {
+    await act('provision_agent_identity', input);
+    toast('The identity is recorded.');
+  };
+  const actions = (
+    <div class="actions">
+      <EditButton row={row} text="Edit identity" />
+      <FormButton
+        text="Record phone or card"
+        title="Record phone or card"
+        tool="provision_agent_identity"
+        given={{ id: row.id, expectedRevision: row.revision }}
+        run={provision}
+      />
+    </div>
+  );
+  return (
+    <div class="overview">
+      {Object.keys(identity).length > 0 ? (
+        <>
+          <Fields record={identity} schema={schema} />
+          {actions}
+        </>
+      ) : (
+        <Empty title="No identity yet" action={actions}>
+          An address, a signature, a phone number: what people outside see of the agent.
+        </Empty>
+      )}
+    </div>
+  );
+}
+
+/** A tool, and the entry of the allowlist that lets it in. */
+type Allowed = Readonly<{ tool: ListedTool; by: string }>;
+
+function AllowedTools({ row }: { readonly row: Row }) {
+  const tools = useTools();
+  const entries: readonly string[] = Array.isArray(row.tools) ? row.tools : [];
+  const tests = entries.map((entry) => ({ entry, test: patternTest(entry) }));
+  const allowed = [...(tools?.values() ?? [])].flatMap((tool): Allowed[] => {
+    const found = tests.find(({ test }) => test(tool.name));
+    return found ? [{ tool, by: found.entry }] : [];
+  });
+  if (allowed.length === 0) {
+    return (
+      <Empty title="It may use no tools" action={<EditButton row={row} text="Pick tools" />}>
+        It can only talk. Pick the tools it needs for its work.
+      </Empty>
+    );
+  }
+  return <Table label="Tools it may use" columns={COLUMNS} rows={allowed} keyOf={({ tool }) => tool.name} />;
+}
+
+const COLUMNS: readonly Column<Allowed>[] = [
+  { title: 'Tool', cell: ({ tool }) => <a href={at(`/tools/${tool.name}`)}>{tool.title ?? tool.name}</a> },
+  { title: 'Effect', cell: ({ tool }) => <EffectBadge {...tool} reads="plain" /> },
+  { title: 'Allowed by', end: true, spare: 1, cell: ({ by }) => <Mono>{by}</Mono> },
+];

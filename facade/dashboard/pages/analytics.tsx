@@ -1,12 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { at, useAnswer, useMay, usePlace, useTool, useTools } from '../app.ts';
 import { csvOf, download } from '../csv.ts';
-import { Button, Empty, ErrorBox, Link, Skeleton, Time } from '../ui.ts';
+import { Button, Empty, ErrorBox, Link, PageHead, Skeleton, Time } from '../ui.ts';
 import { METRICS, type Metric, type MetricAnswer } from './analytics/metrics.ts';
 import { inputOf, RangeControls } from './analytics/range.tsx';
 import { Charts, Rows, Totals, Warnings } from './analytics/shown.tsx';
 
-/** Every metric, with its range and interval in the address. */
 export function Page() {
   const { query } = usePlace();
   const tools = useTools();
@@ -20,15 +19,9 @@ export function Page() {
   );
 }
 
-function MetricList({
-  known,
-  open,
-  query,
-}: {
-  readonly known: readonly Metric[];
-  readonly open: string | undefined;
-  readonly query: URLSearchParams;
-}) {
+type MetricListProps = Readonly<{ known: readonly Metric[]; open: string | undefined; query: URLSearchParams }>;
+
+function MetricList({ known, open, query }: MetricListProps) {
   const groups = [...new Set(known.map(({ group }) => group))];
   const list = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -46,7 +39,7 @@ function MetricList({
               <a
                 key={tool}
                 class="nav-link"
-                href={at(`/analytics?${withMetric(query, tool)}`)}
+                href={at(`/analytics?${new URLSearchParams({ ...Object.fromEntries(query), metric: tool })}`)}
                 aria-current={tool === open ? 'page' : undefined}
               >
                 {title}
@@ -58,32 +51,23 @@ function MetricList({
   );
 }
 
-function withMetric(query: URLSearchParams, tool: string): string {
-  const next = new URLSearchParams(query);
-  next.set('metric', tool);
-  return next.toString();
-}
-
 function OneMetric({ metric, query }: { readonly metric: Metric; readonly query: URLSearchParams }) {
   const tool = useTool(metric.tool);
   const { data, error, loading } = useAnswer<MetricAnswer>(metric.tool, inputOf(query, tool));
   return (
     <section class="metric" aria-label={metric.title} aria-busy={loading && !data}>
-      <header class="page-head">
-        <h1>{metric.title}</h1>
+      <PageHead title={metric.title}>
         {data && (
-          <span class="page-actions">
-            <Button text="CSV" icon="download" onClick={() => download(`${metric.tool.slice(4)}.csv`, asCsv(data))} />
-          </span>
+          <Button text="CSV" icon="download" onClick={() => download(`${metric.tool.slice(4)}.csv`, asCsv(data))} />
         )}
-      </header>
+      </PageHead>
       <RangeControls query={query} tool={tool} />
       {error && <ErrorBox error={error} />}
       {!data && !error && <Skeleton lines={8} />}
       {data && (
         <>
           <Warnings answer={data} />
-          {isEmpty(data) ? (
+          {isNothing(data.totals) && isNothing(data.previous?.totals) ? (
             <NoData />
           ) : (
             <>
@@ -99,17 +83,11 @@ function OneMetric({ metric, query }: { readonly metric: Metric; readonly query:
   );
 }
 
-/** The series and the rows, one below the other. */
 function asCsv({ series = [], rows = [] }: MetricAnswer): string {
   return [series, rows]
     .filter(({ length }) => length > 0)
     .map(csvOf)
     .join('\r\n');
-}
-
-/** Nothing was counted, neither now nor in the period before. */
-function isEmpty({ totals, previous }: MetricAnswer): boolean {
-  return isNothing(totals) && isNothing(previous?.totals);
 }
 
 function isNothing(value: unknown): boolean {

@@ -1,12 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
-import { boot, setQuery, usePlace } from '../app.ts';
+import { boot, setQuery, unifiedEndpoint, useMay, usePlace } from '../app.ts';
 import { Connect } from '../components/connect/connect.tsx';
-import { Empty, Skeleton } from '../ui.ts';
-import { type OpenApi, type Operation, operationsOf } from './api-reference/open-api.ts';
-import { OperationRow } from './api-reference/operation.tsx';
-import { unifiedEndpoint } from './keys/endpoint.ts';
+import { ToolRunner } from '../components/tool-runner.tsx';
+import { Badge, Code, Empty, Mono, NamedValue, PageBody, Skeleton } from '../ui.ts';
 
-/** The REST paths as the server describes them, each to try with the session. */
 export function Page() {
   const [document, setDocument] = useState<OpenApi>();
   const { query } = usePlace();
@@ -16,18 +13,17 @@ export function Page() {
       .then((response) => response.json())
       .then(setDocument);
   }, []);
-  const operations = document ? operationsOf(document).filter((operation) => fits(operation, typed)) : [];
+  const fits = ({ path, summary, tool }: Operation) =>
+    `${path} ${summary} ${tool}`.toLowerCase().includes(typed.toLowerCase());
+  const operations = document ? operationsOf(document).filter(fits) : [];
+  const download = (
+    <a href={`${boot.base}/api/v1/openapi`} download="openapi.json">
+      OpenAPI document
+    </a>
+  );
   const tags = [...new Set(operations.map(({ tag }) => tag))];
   return (
-    <div class="page-body narrow">
-      <header class="page-head">
-        <h1>API reference</h1>
-        <span class="page-actions">
-          <a href={`${boot.base}/api/v1/openapi`} download="openapi.json">
-            OpenAPI document
-          </a>
-        </span>
-      </header>
+    <PageBody title="API reference" width="narrow" actions={download}>
       <details>
         <summary>Connect a client over MCP</summary>
         <Connect name="agent-admin" url={unifiedEndpoint()} token="ak_…" />
@@ -52,10 +48,85 @@ export function Page() {
             ))}
         </section>
       ))}
+    </PageBody>
+  );
+}
+
+const TONES = { GET: 'good', DELETE: 'alarm' } as const;
+
+function OperationRow({ operation }: { readonly operation: Operation }) {
+  const { method, path, summary } = operation;
+  return (
+    <details class="operation">
+      <summary>
+        <Badge tone={TONES[method as keyof typeof TONES] ?? 'warn'}>{method}</Badge> <Mono>{path}</Mono>{' '}
+        <span class="quiet">{summary}</span>
+      </summary>
+      <Inside operation={operation} />
+    </details>
+  );
+}
+
+function Inside({ operation: { method, path, description, parameters, tool } }: { readonly operation: Operation }) {
+  const may = useMay(tool);
+  const body = ['POST', 'PUT', 'PATCH'].includes(method) ? ` \\\n  -H 'Content-Type: application/json' -d '{}'` : '';
+  const line = `curl -X ${method} ${location.origin}${boot.base}${path} \\\n  -H 'Authorization: Bearer ak_…'${body}`;
+  return (
+    <div class="overview">
+      {description && <p class="quiet">{description.replaceAll('`', '')}</p>}
+      {parameters.length > 0 && (
+        <dl class="fields">
+          {parameters.map(({ name, in: place, required, description: about }) => (
+            <NamedValue key={`${place} ${name}`} name={<Mono>{name}</Mono>}>
+              <span class="faint">{`${place}${required ? ', required' : ''}`}</span> {about?.replaceAll('`', '')}
+            </NamedValue>
+          ))}
+        </dl>
+      )}
+      <Code value={line} label={`curl for ${method} ${path}`} />
+      {may && (
+        <details>
+          <summary>Try it</summary>
+          <ToolRunner name={tool} />
+        </details>
+      )}
     </div>
   );
 }
 
-function fits({ path, summary, tool }: Operation, typed: string): boolean {
-  return `${path} ${summary} ${tool}`.toLowerCase().includes(typed.toLowerCase());
+type Parameter = Readonly<{ name: string; in: string; required?: boolean; description?: string }>;
+
+interface RawOperation {
+  readonly operationId?: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
+}
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>;
+  readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
+}
+
+type Operation = ReturnType<typeof operationsOf>[number];
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+function operationsOf({ paths, components }: OpenApi) {
+  const known = (one: Parameter | { readonly $ref: string }) =>
+    '$ref' in one ? components.parameters[one.$ref.replace(/.*\//, '')] : one;
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([method]) => METHODS.includes(method))
+      .map(([method, { summary = '', description = '', tags, operationId = '', parameters = [] }]) => ({
+        method: method.toUpperCase(),
+        path,
+        summary,
+        description,
+        tag: tags?.[0] ?? 'Other',
+        tool: operationId,
+        parameters: parameters.flatMap((one) => known(one) ?? []),
+      })),
+  );
 }

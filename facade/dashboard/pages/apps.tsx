@@ -1,20 +1,34 @@
-import { useMay, usePagedList, usePlace } from '../app.ts';
-import { Code, type Column, Empty, PagedTable, Tabs, Time } from '../ui.ts';
-import { type App, AppHost, Disconnect, For, May } from './apps/app.tsx';
-import { AppPane } from './apps/app-pane.tsx';
-import { Clients } from './apps/clients.tsx';
-import { unifiedEndpoint } from './keys/endpoint.ts';
+import type { ConnectedApp } from '../../../resources/connected-app.ts';
+import type { OAuthClient } from '../../../resources/oauth-client.ts';
+import { act, go, unifiedEndpoint, useMay, usePagedList, usePlace, useTitle, wordOf } from '../app.ts';
+import { FormButton } from '../components/form/form-button.tsx';
+import {
+  AskButton,
+  Badge,
+  Code,
+  type Column,
+  DetailBar,
+  Empty,
+  ErrorBox,
+  Facts,
+  LinkButton,
+  Mono,
+  PageBody,
+  PagedTable,
+  Ref,
+  Skeleton,
+  showSecret,
+  Tabs,
+  Time,
+} from '../ui.ts';
+import { BudgetsOf } from './budgets/budget.tsx';
 
-/** Programs that people let in, and the clients that may ask. */
 export function Page() {
   const mayList = useMay('list_oauth_clients');
   const [, open] = usePlace().parts;
   if (open !== undefined) return <AppPane key={open} id={open} />;
   return (
-    <div class="page-body">
-      <header class="page-head">
-        <h1>Connected apps</h1>
-      </header>
+    <PageBody title="Connected apps">
       <Tabs
         label="Connected apps"
         tabs={[
@@ -22,27 +36,27 @@ export function Page() {
           ...(mayList ? [{ id: 'clients', label: 'Clients', content: () => <Clients /> }] : []),
         ]}
       />
-    </div>
+    </PageBody>
   );
 }
 
-/** Who was let in, with what, and how to end it. */
-export function Connections() {
-  const pages = usePagedList<App>('list_connected_apps', { limit: 100 });
+const useApps = () => usePagedList<ConnectedApp>('list_connected_apps', { limit: 100 });
+
+function Connections() {
   const mayEnd = useMay('disconnect_app');
-  const end = { title: '', end: true, cell: (app: App) => <Disconnect app={app} /> };
+  const end = { title: '', end: true, cell: (app: ConnectedApp) => <Disconnect app={app} /> };
   return (
     <PagedTable
       label="Connected apps"
-      columns={mayEnd ? [...COLUMNS, end] : COLUMNS}
-      pages={pages}
+      columns={mayEnd ? [...APP_COLUMNS, end] : APP_COLUMNS}
+      pages={useApps()}
       to={({ id }) => `/apps/${encodeURIComponent(id)}`}
       none={<NoApps />}
     />
   );
 }
 
-const COLUMNS: readonly Column<App>[] = [
+const APP_COLUMNS: readonly Column<ConnectedApp>[] = [
   {
     title: 'App',
     cell: ({ client }) => (
@@ -51,23 +65,156 @@ const COLUMNS: readonly Column<App>[] = [
       </>
     ),
   },
-  { title: 'May', cell: (app) => <May {...app} />, spare: 1 },
-  { title: 'For', cell: (app) => <For {...app} />, spare: 2 },
+  { title: 'May', cell: mayOf, spare: 1 },
+  { title: 'For', cell: forOf, spare: 2 },
   { title: 'Used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />, end: true, spare: 2 },
   { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, end: true, spare: 3 },
 ];
 
+/** Where it comes from, and whether that is proven. */
+function AppHost({ client: { host, verified } }: Pick<ConnectedApp, 'client'>) {
+  return <Badge tone={verified ? 'good' : 'warn'}>{verified ? host : `${host}, unverified`}</Badge>;
+}
+
+function mayOf({ capsuleId, scopes }: ConnectedApp) {
+  return capsuleId === undefined ? scopes.map(wordOf).join(', ') : <Ref id={capsuleId} />;
+}
+
+function forOf({ userId }: ConnectedApp) {
+  return userId === undefined ? 'A holder of the token' : <Ref id={userId} />;
+}
+
 function NoApps() {
+  const address = (
+    <div class="empty-connect">
+      <Code value={unifiedEndpoint()} label="Address" />
+    </div>
+  );
   return (
-    <Empty
-      title="No app is connected yet"
-      action={
-        <div class="empty-connect">
-          <Code value={unifiedEndpoint()} label="Address" />
-        </div>
-      }
-    >
+    <Empty title="No app is connected yet" action={address}>
       Paste the address into Claude, ChatGPT or another client, sign in here, and say what it may do.
     </Empty>
   );
 }
+
+function Disconnect({ app, onDone }: Readonly<{ app: ConnectedApp; onDone?: () => void }>) {
+  const run = async () => {
+    await act('disconnect_app', { id: app.id });
+    onDone?.();
+  };
+  const ask = { title: `Disconnect ${app.client.name}?`, action: 'Disconnect', run };
+  return (
+    <AskButton needs="disconnect_app" text="Disconnect" ask={ask}>
+      <p>Its tokens and whatever it has under way stop at once. It can ask to be connected again.</p>
+    </AskButton>
+  );
+}
+
+function AppPane({ id }: { readonly id: string }) {
+  const { rows, loading, error } = useApps();
+  const app = rows.find((one) => one.id === id);
+  useTitle(app?.client.name);
+  return (
+    <section class="page-body" aria-label={app?.client.name ?? 'Connected app'}>
+      {error && <ErrorBox error={error} />}
+      {app ? <OneApp app={app} /> : !error && (loading ? <Skeleton lines={6} /> : <Gone id={id} />)}
+    </section>
+  );
+}
+
+function OneApp({ app }: { readonly app: ConnectedApp }) {
+  const mayBudget = useMay('list_budgets');
+  const { id, client, createdAt, lastUsedAt } = app;
+  return (
+    <>
+      <DetailBar all="connected apps" to="/apps" id={id}>
+        <span class="page-actions">
+          <Disconnect app={app} onDone={() => go('/apps')} />
+        </span>
+      </DetailBar>
+      <div class="detail-title">
+        <h1>
+          {client.name} <AppHost client={client} />
+        </h1>
+      </div>
+      <div class="overview">
+        <Facts
+          of={{ May: mayOf(app), For: forOf(app), Used: <Time at={lastUsedAt} />, Since: <Time at={createdAt} /> }}
+        />
+        {mayBudget && (
+          <section class="block">
+            <h2>Budgets</h2>
+            <BudgetsOf type="app" id={id} />
+          </section>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Gone({ id }: { readonly id: string }) {
+  return (
+    <Empty title="There is no such app" action={<LinkButton text="All connected apps" to="/apps" />}>
+      {id} was disconnected, or you may not see it.
+    </Empty>
+  );
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  metadata: 'Published by its host',
+  registered: 'Registered itself',
+  made: 'Created here',
+};
+
+function Clients() {
+  const pages = usePagedList<OAuthClient>('list_oauth_clients', { limit: 100 });
+  const mayDelete = useMay('delete_oauth_client');
+  const columns = mayDelete ? [...CLIENT_COLUMNS, { title: '', end: true, cell: Forget }] : CLIENT_COLUMNS;
+  return (
+    <div class="overview">
+      <div class="section-head">
+        <p class="quiet">Most clients make themselves known. Make one here for a program that cannot.</p>
+        <FormButton
+          text="New client"
+          icon="plus"
+          title="New client"
+          tool="create_oauth_client"
+          action="Make client"
+          run={make}
+        />
+      </div>
+      <PagedTable label="Clients" columns={columns} pages={pages} none={<Empty title="No client is known yet" />} />
+    </div>
+  );
+}
+
+async function make(input: object): Promise<void> {
+  const { name, clientId, secret } = await act<OAuthClient & { readonly secret?: string }>(
+    'create_oauth_client',
+    input,
+  );
+  if (secret === undefined) return;
+  showSecret(
+    `The secret of ${name}`,
+    secret,
+    <p>
+      Its client id is <Mono>{clientId}</Mono>.
+    </p>,
+  );
+}
+
+function Forget({ id, name }: OAuthClient) {
+  const run = () => act('delete_oauth_client', { id });
+  return (
+    <AskButton text="Forget" ask={{ title: `Forget ${name}?`, action: 'Forget client', run }}>
+      <p>All its connections end at once, those of other people too.</p>
+    </AskButton>
+  );
+}
+
+const CLIENT_COLUMNS: readonly Column<OAuthClient>[] = [
+  { title: 'Name', cell: ({ name }) => <strong>{name}</strong> },
+  { title: 'How', cell: ({ kind }) => <Badge tone="plain">{KINDS[kind] ?? kind}</Badge>, spare: 1 },
+  { title: 'Client id', cell: ({ clientId }) => <Mono>{clientId}</Mono>, spare: 2 },
+  { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, end: true, spare: 3 },
+];

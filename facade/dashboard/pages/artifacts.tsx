@@ -1,8 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { Button } from '../components/button.tsx';
 import { download } from '../csv.ts';
-import { kindPage } from '../kind/kind-page.tsx';
-import type { Row } from '../kind/spec.ts';
+import { kindPage, type Row } from '../kind/kind-page.tsx';
+import { Button } from '../ui.ts';
 
 export const Page = kindPage('artifact', {
   versions: 'artifact',
@@ -16,7 +15,7 @@ export const Page = kindPage('artifact', {
 const PICTURE = /^image\/(png|jpeg|gif|webp|avif)\b/;
 
 /** What the artifact holds: a text or a picture. Anything else can be downloaded. */
-export function Content({ row }: { readonly row: Row }) {
+function Content({ row }: { readonly row: Row }) {
   const { name, content } = row;
   return (
     <section class="block" aria-labelledby="content">
@@ -42,7 +41,7 @@ function Picture({ row, name }: { readonly row: Row; readonly name: string }) {
   return address === undefined ? null : <img class="picture" src={address} alt={name} />;
 }
 
-export function DownloadButton({ row }: { readonly row: Row }) {
+function DownloadButton({ row }: { readonly row: Row }) {
   return (
     <Button
       text="Download"

@@ -1,8 +1,10 @@
-import { usePagedList, usePlace, useTool } from '../app.ts';
-import { Empty, ErrorBox, LinkButton, Skeleton, Table } from '../ui.ts';
-import { COLUMNS, type Entry } from './audit/entry.tsx';
-import { EntryPane } from './audit/entry-pane.tsx';
-import { AuditFilters, withoutReads } from './audit/filters.tsx';
+import type { AuditEntry } from '../../../resources/audit-entry.ts';
+import { CALLERS, labelOf, setQuery, usePagedList, usePlace, useTool } from '../app.ts';
+import { FilterChoice, FilterId, FilterRecord } from '../components/filters.tsx';
+import { optionsOf } from '../components/form/select.tsx';
+import type { JsonSchema } from '../schema.ts';
+import { Empty, FilteredRows, LinkButton, PageHead } from '../ui.ts';
+import { COLUMNS, EntryPane } from './audit/entry-pane.tsx';
 
 /** The calls that changed something, with reads every call: filtered by what stands in the address, one of them beside the list. */
 export function Page() {
@@ -11,50 +13,66 @@ export function Page() {
   const schema = useTool('list_audit_entries')?.inputSchema;
   const given = [...query].filter(([name, value]) => schema?.properties?.[name] && value !== '');
   const input = { limit: 100, ...Object.fromEntries(given), changes: withoutReads(query) };
-  const { rows, loading, error, more } = usePagedList<Entry>(schema && 'list_audit_entries', input);
+  const pages = usePagedList<AuditEntry>(schema && 'list_audit_entries', input);
   const search = query.toString();
   const kept = search && `?${search}`;
+  const listed = pages.rows.find(({ id }) => id === open);
   return (
     <div class={open === undefined ? 'kind' : 'kind with-detail'}>
       <section class="list-pane" aria-label="Audit">
-        <header class="page-head">
-          <h1>Audit</h1>
-          {given.length > 0 && (
-            <span class="page-actions">
-              <LinkButton text="Clear filters" to="/audit" />
-            </span>
-          )}
-        </header>
+        <PageHead title="Audit">{given.length > 0 && <LinkButton text="Clear filters" to="/audit" />}</PageHead>
         <AuditFilters query={query} schema={schema} />
-        {error && <ErrorBox error={error} />}
-        {rows.length > 0 ? (
-          <Table
-            label="Audit entries"
-            columns={COLUMNS}
-            rows={rows}
-            keyOf={({ id }) => id}
-            to={({ id }) => `/audit/${encodeURIComponent(id)}${kept}`}
-            picked={open}
-            onMore={more}
-            loading={loading}
-          />
-        ) : loading || !schema ? (
-          <div class="pad">
-            <Skeleton lines={6} />
-          </div>
-        ) : (
-          !error && <Empty title="No entries match">Change or clear the filters, or show reads too.</Empty>
-        )}
-      </section>
-      {open !== undefined && (
-        <EntryPane
-          key={open}
-          id={open}
-          listed={rows.find(({ id }) => id === open)}
-          asked={input}
-          back={`/audit${kept}`}
+        <FilteredRows
+          label="Audit entries"
+          columns={COLUMNS}
+          pages={schema ? pages : { ...pages, loading: true }}
+          to={({ id }) => `/audit/${encodeURIComponent(id)}${kept}`}
+          picked={open}
+          none={<Empty title="No entries match">Change or clear the filters, or show reads too.</Empty>}
         />
-      )}
+      </section>
+      {open !== undefined && <EntryPane key={open} id={open} listed={listed} asked={input} back={`/audit${kept}`} />}
+    </div>
+  );
+}
+
+const TEXTS = ['tool', 'recordId', 'requestId', 'sessionId'] as const;
+/** What makes all calls wanted, those that only read included. */
+const NAMING = [...TEXTS, 'principal'];
+const LABELS: Readonly<Record<string, string>> = {
+  recordId: 'Record (id)',
+  requestId: 'Request (id)',
+  sessionId: 'Session (id)',
+};
+
+/** Whether calls that only read are left out: as the address says, otherwise unless it names something, as all calls of that are wanted. */
+function withoutReads(query: URLSearchParams): boolean {
+  const said = query.get('changes');
+  return said === null ? !NAMING.some((name) => query.get(name)) : said === 'true';
+}
+
+function AuditFilters({ query, schema }: Readonly<{ query: URLSearchParams; schema: JsonSchema | undefined }>) {
+  const choices = ['outcome', 'door'].flatMap((name) => {
+    const values = schema?.properties?.[name]?.enum;
+    return values ? [{ name, label: labelOf(name), options: optionsOf(values) }] : [];
+  });
+  return (
+    <div class="filters">
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={!withoutReads(query)}
+          onChange={({ currentTarget }) => setQuery({ changes: String(!currentTarget.checked) })}
+        />
+        Include reads
+      </label>
+      {choices.map((choice) => (
+        <FilterChoice key={choice.name} {...choice} />
+      ))}
+      <FilterRecord name="principal" label="Who" kinds={CALLERS} />
+      {TEXTS.map((name) => (
+        <FilterId key={name} name={name} label={LABELS[name] ?? labelOf(name)} />
+      ))}
     </div>
   );
 }

@@ -1,55 +1,59 @@
+import type { z } from 'zod';
+import type { Backup } from '../../../resources/backup.ts';
+import type { systemHealth } from '../../../resources/health.ts';
 import { act, number, useAnswer, useMay, usePagedList } from '../app.ts';
-import { Warnings } from '../kind/overview.tsx';
-import { ActionButton, Badge, type Column, Empty, ErrorBox, Mono, PagedTable, Skeleton, Time } from '../ui.ts';
+import {
+  ActionButton,
+  Badge,
+  type Column,
+  Empty,
+  ErrorBox,
+  Mono,
+  PageBody,
+  PagedTable,
+  Skeleton,
+  Time,
+} from '../ui.ts';
 
-interface Backup {
-  readonly name: string;
-  readonly at: string;
-  readonly bytes: number;
-  readonly records: number;
-  readonly auditEntries: number;
-  readonly verified: boolean;
-}
-
-interface SystemHealth {
-  readonly integrations: readonly { readonly name: string; readonly kind: string; readonly lastError?: string }[];
-}
-
-/** The backups that the server made, and one more on request. */
 export function Page() {
-  const { data, error } = useAnswer<SystemHealth>('get_system_health');
+  const { data, error } = useAnswer<z.infer<typeof systemHealth>>('get_system_health');
   const backups = data?.integrations.find(({ name }) => name === 'backups');
-  const mayMake = useMay('create_backup');
+  const backUp = backups && (
+    <ActionButton needs="create_backup" text="Back up now" look="primary" icon="archive" run={makeBackup} />
+  );
   return (
-    <div class="page-body">
-      <header class="page-head">
-        <h1>Backups</h1>
-        {backups && mayMake && (
-          <span class="page-actions">
-            <ActionButton text="Back up now" look="primary" icon="archive" run={backUp} />
-          </span>
-        )}
-      </header>
+    <PageBody title="Backups" actions={backUp}>
       {error && <ErrorBox error={error} />}
       {!data && !error && <Skeleton lines={4} />}
       {data && !backups && <None store={data.integrations[0]?.kind} />}
       {backups && (
         <>
-          <Warnings warnings={backups.lastError === undefined ? [] : [backups.lastError]} />
+          {backups.lastError !== undefined && (
+            <div class="note warn" role="note">
+              <p>{backups.lastError}</p>
+            </div>
+          )}
           <Kept />
         </>
       )}
-    </div>
+    </PageBody>
   );
 }
 
-async function backUp(): Promise<string> {
+async function makeBackup(): Promise<string> {
   const { records } = await act<Backup>('create_backup');
   return `Everything is in a new backup, ${number(records)} records, and was checked.`;
 }
 
 function Kept() {
   const pages = usePagedList<Backup>('list_backups', { limit: 50 });
+  const mayMake = useMay('create_backup');
+  const none = (
+    <Empty title="No backup yet">
+      Each will be a folder with all data, read and counted after it was written.
+      {mayMake && ' Make the first one now.'}
+    </Empty>
+  );
   return (
     <>
       {pages.rows.length > 0 && (
@@ -58,18 +62,8 @@ function Kept() {
           the copy.
         </p>
       )}
-      <PagedTable label="Backups" columns={COLUMNS} pages={pages} keyOf={({ name }) => name} none={<NoBackup />} />
+      <PagedTable label="Backups" columns={COLUMNS} pages={pages} keyOf={({ name }) => name} none={none} />
     </>
-  );
-}
-
-function NoBackup() {
-  const mayMake = useMay('create_backup');
-  return (
-    <Empty title="No backup yet">
-      Each will be a folder with all data, read and counted after it was written.
-      {mayMake && ' Make the first one now.'}
-    </Empty>
   );
 }
 
@@ -88,14 +82,11 @@ const COLUMNS: readonly Column<Backup>[] = [
 ];
 
 function None({ store }: { readonly store: string | undefined }) {
-  if (store === 'postgres') {
-    return (
-      <Empty title="The data is in a PostgreSQL database">
-        This server does not back it up. Use <Mono>pg_dump</Mono>, or what the provider of the database offers.
-      </Empty>
-    );
-  }
-  return (
+  return store === 'postgres' ? (
+    <Empty title="The data is in a PostgreSQL database">
+      This server does not back it up. Use <Mono>pg_dump</Mono>, or what the provider of the database offers.
+    </Empty>
+  ) : (
     <Empty title="This server makes no backups">
       Start it with <Mono>BACKUP_FOLDER</Mono> set to a folder, best on another disk: then it makes one each day.
     </Empty>

@@ -1,22 +1,23 @@
-import { act, kindOfId, wordOf } from '../app.ts';
-import { kindPage } from '../kind/kind-page.tsx';
-import type { Row } from '../kind/spec.ts';
-import { withToast } from '../ui.ts';
-import { type Budget, kindOf, nameOf, STATES, SUBJECTS, stateOf } from './budgets/budget.ts';
-import { Standing } from './budgets/standing.tsx';
-import { SubjectControl } from './budgets/subject-control.tsx';
-import { Limit, Subject, Used } from './budgets/used.tsx';
+import type { Budget } from '../../../resources/budget.ts';
+import { counted, kindOfId, percent, wordOf } from '../app.ts';
+import { Field } from '../components/form/field.tsx';
+import { Picker } from '../components/form/picker.tsx';
+import { issueAt, type Members, type PartProps } from '../components/form/state.ts';
+import { changeItem, kindPage, type Row } from '../kind/kind-page.tsx';
+import { Facts, NamedRef, Segments, Time } from '../ui.ts';
+import { useRenewed } from '../use-renewed.ts';
+import { amount, kindOf, Limit, limitWords, Renewal, STATES, SUBJECTS, stateOf, Used } from './budgets/budget.tsx';
 
 const budgetOf = (row: Row) => row as Budget; // as the list answers it
 
 const choices = (...values: string[]) => values.map((value) => ({ value, label: wordOf(value) }));
 
 export const Page = kindPage('budget', {
-  name: (row) => nameOf(budgetOf(row)),
+  name: (row) => `${limitWords(budgetOf(row))} for ${budgetOf(row).subject.name ?? budgetOf(row).subject.id}`,
   empty: 'A budget limits the calls, tokens or cost of a key, capsule, app or agent per day or month.',
   first: { title: 'Limit', cell: (row) => <Limit budget={budgetOf(row)} named /> },
   columns: [
-    { title: 'Owner', cell: Of, spare: 2 },
+    { title: 'Owner', cell: Owner, spare: 2 },
     { title: 'Used', cell: (row) => <Used budget={budgetOf(row)} />, width: '40%' },
   ],
   filters: [
@@ -35,22 +36,25 @@ export const Page = kindPage('budget', {
   controls: { subject: SubjectControl },
   start: (query) => ({ subject: startOf(query.get('subject') ?? '') }),
   menu: (row) => [
-    {
-      label: row.enabled ? 'Switch off' : 'Switch on',
-      icon: row.enabled ? 'stop' : 'play',
-      needs: 'update_budget',
-      run: () => void switchOn(budgetOf(row), !row.enabled),
-    },
+    row.enabled
+      ? changeItem(
+          'budget',
+          row,
+          ['Switch off', 'stop'],
+          { enabled: false },
+          'The budget neither counts nor refuses now.',
+        )
+      : changeItem('budget', row, ['Switch on', 'play'], { enabled: true }, 'The budget counts and refuses again.'),
   ],
   loss: (row) => `It no longer limits ${budgetOf(row).subject.name ?? 'anything'}, and what it counted is gone.`,
   isQuickToMake: true,
 });
 
-function Of(row: Row) {
+function Owner(row: Row) {
   const budget = budgetOf(row);
   return (
     <span class="name-words">
-      <Subject {...budget.subject} />
+      <NamedRef id={budget.subject.id} name={budget.subject.name} />
       <span class="name-more">{kindOf(budget)}</span>
     </span>
   );
@@ -61,9 +65,74 @@ function startOf(id: string) {
   return type === undefined ? { type: 'agent', id: '' } : { type, id };
 }
 
-async function switchOn(budget: Budget, enabled: boolean): Promise<void> {
-  await withToast(async () => {
-    await act('update_budget', { id: budget.id, enabled, expectedRevision: budget.revision });
-    return enabled ? 'The budget counts and refuses again.' : 'The budget neither counts nor refuses now.';
-  });
+function Standing({ row }: { readonly row: Row }) {
+  const budget = budgetOf(row);
+  useRenewed(true);
+  const { subject, warnAt, renewsAt, measure, limit } = budget;
+  const warned = measure === 'cost' ? warnAt * limit : Math.ceil(warnAt * limit);
+  const renews = (
+    <>
+      <Renewal at={renewsAt} />{' '}
+      <span class="faint">
+        <Time at={renewsAt} />
+      </span>
+    </>
+  );
+  const warns = (
+    <>
+      {percent(warnAt, 0)} <span class="faint">of it, {inWords(budget, warned)}</span>
+    </>
+  );
+  return (
+    <section class="overview standing" aria-label="Use">
+      <Used budget={budget} />
+      <Meaning budget={budget} />
+      <Facts
+        of={{
+          [kindOf(budget)]: <NamedRef id={subject.id} name={subject.name} />,
+          Limit: limitWords(budget),
+          Renews: renews,
+          'Warns at': warns,
+        }}
+      />
+    </section>
+  );
+}
+
+function Meaning({ budget }: { readonly budget: Budget }) {
+  const { value } = stateOf(budget);
+  const { renewsAt, measure, limit, used } = budget;
+  const refused = measure === 'calls' ? 'Calls' : 'Answers of models';
+  if (value === 'off') return <p class="note">It is switched off: it neither counts nor refuses.</p>;
+  if (value === 'reached') {
+    return (
+      <p class="note warn">
+        {refused} are refused until <Renewal at={renewsAt} />, unless the limit is raised.
+      </p>
+    );
+  }
+  return value === 'warned' ? <p class="note">{inWords(budget, limit - used)} left until it renews.</p> : null;
+}
+
+function inWords(budget: Budget, value: number): string {
+  return budget.measure === 'cost' ? amount(budget, value) : counted(value, budget.measure.slice(0, -1));
+}
+
+/** Whose use is limited: a record of one of four kinds, picked by its name. */
+function SubjectControl(props: PartProps) {
+  const { type = 'agent', id = '' } = (props.value ?? {}) as Members; // an object, as the schema has it
+  const { value: kind, label } = SUBJECTS.find(({ value }) => value === type) ?? SUBJECTS[0];
+  const issue = issueAt(props) ?? issueAt({ ...props, path: `${props.path}.id` });
+  const give = (type: string, id = '') => props.onChange({ type, id });
+  return (
+    <fieldset class="frame">
+      <legend>Owner</legend>
+      <Segments label="Kind" value={kind} options={SUBJECTS} onChange={(value) => give(value)} />
+      <Field label={label} hint="What agents, flows and apps do for it counts too." needed={props.needed} issue={issue}>
+        {(tied) => (
+          <Picker key={kind} kind={kind} value={String(id)} onChange={(value) => give(kind, value)} tied={tied} />
+        )}
+      </Field>
+    </fieldset>
+  );
 }

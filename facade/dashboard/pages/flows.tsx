@@ -1,16 +1,12 @@
-import { act } from '../app.ts';
-import { kindPage } from '../kind/kind-page.tsx';
-import { timeColumn } from '../kind/list-pane.tsx';
-import { type Row, titleOf } from '../kind/spec.ts';
-import { Badge, withToast } from '../ui.ts';
+import { act, go } from '../app.ts';
+import { FormButton } from '../components/form/form-button.tsx';
+import { changeItem, kindPage, type Row, timeColumn } from '../kind/kind-page.tsx';
+import { Badge } from '../ui.ts';
 import { Deliveries } from './flows/deliveries.tsx';
-import { RunNow } from './flows/run-now.tsx';
-import { Runs } from './flows/runs.tsx';
-import { kindOf } from './flows/schemes.ts';
-import { StepList, triggerWords } from './flows/step-list.tsx';
-import { StepsControl } from './flows/steps-control.tsx';
-import { TriggerControl } from './flows/trigger-control.tsx';
-import { Webhook } from './flows/webhook.tsx';
+import { pathOfRuns, Runs } from './flows/runs.tsx';
+import { kindOf } from './flows/signature.tsx';
+import { StepList, StepsControl, triggerWords } from './flows/steps.tsx';
+import { TriggerControl, Webhook } from './flows/webhook.tsx';
 
 export const Page = kindPage('flow', {
   subtitle: 'description',
@@ -31,11 +27,9 @@ export const Page = kindPage('flow', {
   actions: RunNow,
   above: About,
   menu: (row) => [
-    {
-      label: row.enabled ? 'Switch off' : 'Switch on',
-      icon: row.enabled ? 'stop' : 'play',
-      run: () => void switchOn(row, !row.enabled),
-    },
+    row.enabled
+      ? changeItem('flow', row, ['Switch off', 'stop'], { enabled: false }, `${row.name} is off: nothing starts it.`)
+      : changeItem('flow', row, ['Switch on', 'play'], { enabled: true }, `${row.name} is on.`),
   ],
   tabs: (row) => [
     { id: 'runs', label: 'Runs', content: () => <Runs flowId={String(row.id)} /> },
@@ -58,10 +52,22 @@ function deliveriesOf(row: Row) {
   return { id: 'deliveries', label: 'Deliveries', needs: 'list_flow_deliveries', content };
 }
 
-async function switchOn(row: Row, enabled: boolean): Promise<void> {
-  const name = titleOf({ title: 'name' }, row);
-  await withToast(async () => {
-    await act('update_flow', { id: row.id, enabled, expectedRevision: row.revision });
-    return enabled ? `${name} is on.` : `${name} is off: nothing starts it.`;
-  });
+function RunNow({ row: { id, name } }: { readonly row: Row }) {
+  const start = async (input: object) => {
+    const run = await act<{ id: string }>('trigger_flow', { ...input, id });
+    go(`${pathOfRuns(String(id))}&run=${encodeURIComponent(run.id)}`);
+  };
+  return (
+    <FormButton
+      text="Run now"
+      icon="play"
+      look="primary"
+      title={`Run ${name}`}
+      tool="trigger_flow"
+      given={{ id }}
+      hidden={['wait']}
+      action="Run now"
+      run={start}
+    />
+  );
 }

@@ -1,10 +1,8 @@
-import { useState } from 'preact/hooks';
-import { ErrorBox } from '../components/error-box.tsx';
-import { DropArea } from './import/drop-area.tsx';
+import { useId, useState } from 'preact/hooks';
+import { ErrorBox, Icon, PageBody } from '../ui.ts';
 import { FileImport, type ReadFile } from './import/file-import.tsx';
 import { rowsOf } from './import/rows.ts';
 
-/** Loads product data from a file: read in the browser, imported in parts, refused rows handed back. */
 export function Page() {
   const [file, setFile] = useState<ReadFile>();
   const [error, setError] = useState<unknown>();
@@ -19,10 +17,7 @@ export function Page() {
     }
   };
   return (
-    <div class="page-body narrow">
-      <header class="page-head">
-        <h1>Import</h1>
-      </header>
+    <PageBody title="Import" width="narrow">
       <p class="quiet">
         Users, subscriptions, invoices, events, visits and websites of your product. A row with a known key replaces it;
         the same file again changes nothing.
@@ -30,6 +25,47 @@ export function Page() {
       <DropArea onFile={read} busy={busy} />
       {error !== undefined && <ErrorBox error={error} />}
       {file && <FileImport file={file} onBusy={setBusy} />}
-    </div>
+    </PageBody>
+  );
+}
+
+function DropArea({ onFile, busy }: { readonly onFile: (file: File) => void; readonly busy: boolean }) {
+  const id = useId();
+  const [over, setOver] = useState(false);
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    const file = event.dataTransfer?.files[0];
+    if (file && !busy) onFile(file);
+  };
+  return (
+    <label
+      for={id}
+      class={over ? 'drop over' : 'drop'}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+    >
+      <Icon name="import" size={24} />
+      <span>
+        <strong>Drop a file here</strong> or choose one
+      </span>
+      <span class="hint">CSV with a line of column names, or NDJSON</span>
+      <input
+        id={id}
+        class="only-heard"
+        type="file"
+        accept=".csv,.ndjson,.jsonl"
+        disabled={busy}
+        onChange={({ currentTarget }) => {
+          const file = currentTarget.files?.[0];
+          currentTarget.value = '';
+          if (file) onFile(file);
+        }}
+      />
+    </label>
   );
 }

@@ -1,12 +1,13 @@
+import { useState } from 'preact/hooks';
+import { act, boot, counted, unifiedEndpoint, useAnswer, useMay } from '../app.ts';
 import { Connect, shortName } from '../components/connect/connect.tsx';
-import { kindPage } from '../kind/kind-page.tsx';
-import type { Row } from '../kind/spec.ts';
-import { Badge, SecretOnce, showDialog, Time } from '../ui.ts';
-import { budgetsTab } from './budgets/budgets-of.tsx';
-import { EarlierOfKey, KeyActions, stateOf } from './keys/actions.tsx';
-import { unifiedEndpoint } from './keys/endpoint.ts';
-import { ExplainKey } from './keys/explain.tsx';
-import { rightsOf, ScopesControl } from './keys/scopes-control.tsx';
+import { TextField } from '../components/form/field.tsx';
+import { issueAt, type PartProps } from '../components/form/state.ts';
+import { EarlierSecrets, RotateButton } from '../components/rotate.tsx';
+import { ToolPicker } from '../components/tool-catalog.tsx';
+import { kindPage, type Row } from '../kind/kind-page.tsx';
+import { AskButton, Badge, Empty, ErrorBox, Skeleton, showSecret, Time } from '../ui.ts';
+import { budgetsTab } from './budgets/budget.tsx';
 
 export const Page = kindPage('key', {
   empty: 'A key lets a program call with a part of your rights, over MCP and REST.',
@@ -24,10 +25,164 @@ export const Page = kindPage('key', {
     { id: 'explain', label: 'What it can do', content: () => <ExplainKey id={String(row.id)} /> },
     budgetsTab('key', row),
   ],
-  onCreated: (made) =>
-    showDialog((close) => (
-      <SecretOnce title={`The secret of ${String(made.name)}`} secret={String(made.secret)} onClose={close}>
-        <Connect name={shortName(String(made.name))} url={unifiedEndpoint()} token={String(made.secret)} />
-      </SecretOnce>
-    )),
+  onCreated: ({ name, secret }) =>
+    showSecret(
+      `The secret of ${name}`,
+      String(secret),
+      <Connect name={shortName(String(name))} url={unifiedEndpoint()} token={String(secret)} />,
+    ),
 });
+
+function KeyActions({ row }: { readonly row: Row }) {
+  if (stateOf(row) !== 'active') return null;
+  const name = String(row.name);
+  const rotating = {
+    id: String(row.id),
+    name,
+    word: 'secret',
+    tool: 'rotate_api_key',
+    url: unifiedEndpoint(),
+    warning: 'Programs with the old secret are refused once it stops, until they have the new one.',
+  } as const;
+  const run = () => act('revoke_api_key', { id: row.id });
+  const ask = { title: `Revoke ${name}?`, action: 'Revoke key', typed: name, run };
+  return (
+    <>
+      {row.ownerId === boot.user.id && <RotateButton of={rotating} />}
+      <AskButton needs="revoke_api_key" text="Revoke" icon="close" ask={ask}>
+        <p>
+          Programs that use it are refused from now on, for good.{' '}
+          {typeof row.lastUsedAt === 'string' ? (
+            <>
+              It was last used <Time at={row.lastUsedAt} />.
+            </>
+          ) : (
+            'It was not used yet.'
+          )}
+        </p>
+      </AskButton>
+    </>
+  );
+}
+
+function EarlierOfKey({ row }: { readonly row: Row }) {
+  const end = { tool: 'revoke_api_key', input: { id: row.id, earlierOnly: true } };
+  return stateOf(row) === 'active' ? <EarlierSecrets earlier={row.earlierSecrets} word="secret" end={end} /> : null;
+}
+
+/** As `list_api_keys` filters them. */
+function stateOf({ revokedAt, expiresAt }: Row): 'active' | 'expired' | 'revoked' {
+  if (revokedAt !== undefined) return 'revoked';
+  return typeof expiresAt === 'string' && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'active';
+}
+
+interface Explained {
+  readonly verdict: string;
+  readonly checks: readonly Readonly<{ check: string; verdict: string; rule: string }>[];
+  readonly required?: Readonly<{ scope?: string; grant?: string }>;
+}
+
+function ExplainKey({ id }: { readonly id: string }) {
+  const may = useMay('explain_access');
+  const [tool, setTool] = useState('');
+  if (!may) return <Empty title="Only administrators can look into the rights of a key" />;
+  return (
+    <div class="overview">
+      <ToolPicker name={tool} onPick={setTool} />
+      {tool !== '' && <Verdict id={id} tool={tool} />}
+    </div>
+  );
+}
+
+const VERDICTS: Readonly<Record<string, string>> = {
+  allowed: 'The key may call it.',
+  denied: 'The key may not call it.',
+  depends: 'It depends on which record the call is about.',
+};
+
+function Verdict({ id, tool }: { readonly id: string; readonly tool: string }) {
+  const { data, error } = useAnswer<Explained>('explain_access', { keyId: id, tool });
+  if (error) return <ErrorBox error={error} />;
+  if (!data) return <Skeleton lines={2} />;
+  const { scope, grant } = data.required ?? {};
+  return (
+    <section class="overview" aria-live="polite" aria-label="Verdict">
+      <p>
+        <strong>{VERDICTS[data.verdict] ?? data.verdict}</strong>
+      </p>
+      <ul class="stack">
+        {data.checks.map(({ check, verdict, rule }) => (
+          <li key={check}>
+            <Badge value={verdict} /> <span>{rule}</span>
+          </li>
+        ))}
+      </ul>
+      {scope !== undefined && (
+        <p class="quiet">
+          The scope {scope} would allow it{grant !== undefined && `, and so would the grant ${grant}`}.
+        </p>
+      )}
+    </section>
+  );
+}
+
+const LEVELS = [
+  { scope: 'read', label: 'Read', hint: 'Sees what you see; changes nothing.' },
+  {
+    scope: 'write',
+    label: 'Read and write',
+    hint: 'Also makes, changes and deletes records, and runs agents and flows.',
+  },
+  {
+    scope: 'admin',
+    label: 'Everything',
+    hint: 'Also people, keys, capsules, integrations, settings and the audit log.',
+  },
+] as const;
+const OWN_SCOPES = { label: 'Scopes of my own', hint: 'Such as agents:read and flows:write, separated by spaces.' };
+
+function ScopesControl(props: PartProps) {
+  const scopes = Array.isArray(props.value) ? props.value.map(String) : [];
+  const level = LEVELS.find(({ scope }) => scopes.length === 1 && scopes[0] === scope)?.scope;
+  const issue = issueAt(props) ?? props.issues.find(({ path }) => path.startsWith(`${props.path}[`))?.message;
+  return (
+    <fieldset class="frame">
+      <legend>Rights</legend>
+      {[...LEVELS, OWN_SCOPES].map(({ label, hint, ...option }) => {
+        const scope = 'scope' in option ? option.scope : undefined;
+        return (
+          <label key={label} class="choice-row">
+            <input
+              type="radio"
+              name="level"
+              checked={level === scope}
+              onChange={() => props.onChange([scope ?? 'agents:read'])}
+            />
+            <span>
+              <span class="label">{label}</span>
+              <span class="hint">{hint}</span>
+            </span>
+          </label>
+        );
+      })}
+      {(level === undefined || issue !== undefined) && (
+        <TextField
+          label="Scopes"
+          issue={issue}
+          value={scopes.join(' ')}
+          onType={(typed) => props.onChange(typed.split(/[\s,]+/))}
+          input={{ onBlur: () => props.onChange(scopes.filter((scope) => scope !== '')) }}
+        />
+      )}
+    </fieldset>
+  );
+}
+
+function rightsOf({ scopes, grants }: Row): string {
+  if (Array.isArray(grants)) return counted(grants.length, 'grant');
+  const held = Array.isArray(scopes) ? scopes.map(String) : [];
+  // Each level includes the ones before it.
+  const level = LEVELS.findLast(({ scope }) => held.includes(scope));
+  const isPlain = held.every((scope) => LEVELS.some((other) => other.scope === scope));
+  return isPlain && level ? level.label : held.join(', ');
+}

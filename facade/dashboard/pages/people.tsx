@@ -1,10 +1,21 @@
-import { act, boot, useMay } from '../app.ts';
-import { Badge, Time } from '../components/small.tsx';
-import { kindPage } from '../kind/kind-page.tsx';
-import type { Row } from '../kind/spec.ts';
-import { ActionButton, AskButton, SecretOnce, showDialog } from '../ui.ts';
+import { useState } from 'preact/hooks';
+import type { ApiKey } from '../../../resources/api-key.ts';
+import { act, boot, call, type ListAnswer, useMay, usePagedList } from '../app.ts';
+import { kindPage, type Row } from '../kind/kind-page.tsx';
+import {
+  ActionButton,
+  AskButton,
+  Badge,
+  Button,
+  type Column,
+  ConfirmDialog,
+  Empty,
+  PagedTable,
+  Segments,
+  showSecret,
+  Time,
+} from '../ui.ts';
 import { Passkeys } from './account/passkeys.tsx';
-import { Holdings } from './people/holdings.tsx';
 
 export const Page = kindPage('admin-user', {
   subtitle: 'name',
@@ -27,43 +38,130 @@ export const Page = kindPage('admin-user', {
   ],
 });
 
-/** A link to sign in with, and the end of somebody's access. */
-export function PersonActions({ row }: { readonly row: Row }) {
-  const mayLink = useMay('create_sign_in_link');
-  const mayEnd = useMay('deactivate_admin_user');
-  const mayBegin = useMay('reactivate_admin_user');
-  const isSelf = row.id === boot.user.id;
-  if (!row.isActive) {
-    const run = () => act('reactivate_admin_user', { id: row.id });
-    return mayBegin ? <ActionButton text="Reactivate" icon="play" run={run} /> : null;
+function PersonActions({ row: { id, email, isActive } }: { readonly row: Row }) {
+  if (!isActive) {
+    const run = () => act('reactivate_admin_user', { id });
+    return <ActionButton needs="reactivate_admin_user" text="Reactivate" icon="play" run={run} />;
   }
+  if (id === boot.user.id) return null;
   const ask = {
-    title: `Deactivate ${String(row.email)}?`,
+    title: `Deactivate ${email}?`,
     action: 'Deactivate',
-    run: () => act('deactivate_admin_user', { id: row.id }),
+    run: () => act('deactivate_admin_user', { id }),
   };
   return (
     <>
-      {mayLink && !isSelf && <ActionButton text="Sign-in link" icon="link" run={() => showLink(String(row.email))} />}
-      {mayEnd && !isSelf && (
-        <AskButton text="Deactivate" icon="close" ask={ask}>
-          <p>
-            Their sessions, keys, capsules, connected apps and flows stop at once, also what is under way. Reactivating
-            brings back all but the sessions. The tab "Acting on their behalf" lists these and hands them over.
-          </p>
-        </AskButton>
-      )}
+      <ActionButton needs="create_sign_in_link" text="Sign-in link" icon="link" run={() => showLink(String(email))} />
+      <AskButton needs="deactivate_admin_user" text="Deactivate" icon="close" ask={ask}>
+        <p>
+          Their sessions, keys, capsules, connected apps and flows stop at once, also what is under way. Reactivating
+          brings back all but the sessions. The tab "Acting on their behalf" lists these and hands them over.
+        </p>
+      </AskButton>
     </>
   );
 }
 
 async function showLink(email: string): Promise<void> {
   const { url, expiresAt } = await act<{ url: string; expiresAt: string }>('create_sign_in_link', { email });
-  showDialog((close) => (
-    <SecretOnce title={`A link for ${email}`} secret={url} onClose={close}>
-      <p class="quiet">
-        Anybody who opens it is signed in as {email}. It works once, until <Time at={expiresAt} />.
-      </p>
-    </SecretOnce>
-  ));
+  showSecret(
+    `A link for ${email}`,
+    url,
+    <p class="quiet">
+      Anybody who opens it is signed in as {email}. It works once, until <Time at={expiresAt} />.
+    </p>,
+  );
+}
+
+type Holding = Readonly<{ type: string; id: string; name: string; reach: string; lastUsedAt?: string }>;
+
+const TAKEN = ['key', 'capsule', 'flow'];
+
+function Holdings({ row }: { readonly row: Row }) {
+  const pages = usePagedList<Holding>('list_holdings', { userId: row.id, limit: 100 });
+  const [taking, setTaking] = useState<Holding>();
+  const mayTake = useMay('take_over') && row.id !== boot.user.id;
+  const take = {
+    title: 'Take over',
+    end: true,
+    cell: (holding: Holding) =>
+      TAKEN.includes(holding.type) ? <Button text="Take over" onClick={() => setTaking(holding)} /> : null,
+  };
+  return (
+    <>
+      <PagedTable
+        label="What acts for this person"
+        columns={mayTake ? [...COLUMNS, take] : COLUMNS}
+        pages={pages}
+        none={<Empty title="Nothing acts for this person" />}
+      />
+      {taking && <TakeOver holding={taking} onClose={() => setTaking(undefined)} />}
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Holding>[] = [
+  {
+    title: 'What',
+    cell: ({ name, type, reach }) => (
+      <span class="name-words">
+        <span class="name-title">
+          {name} <Badge tone="plain">{type}</Badge>
+        </span>
+        <span class="name-more">{reach}</span>
+      </span>
+    ),
+  },
+  { title: 'Used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />, end: true, spare: 1 },
+];
+
+const TOKENS = [
+  { value: 'rotate', label: 'A new token' },
+  { value: 'keep', label: 'The old token stays' },
+] as const;
+
+function TakeOver({ holding, onClose }: { readonly holding: Holding; readonly onClose: () => void }) {
+  const { type, id, name } = holding;
+  const [token, setToken] = useState<(typeof TOKENS)[number]['value']>('rotate');
+  const isCapsule = type === 'capsule';
+  const run = async () => {
+    const { secret } = await act<{ secret?: string }>('take_over', {
+      type,
+      id,
+      expectedRevision: await revisionOf(type, id),
+      ...(isCapsule && { token }),
+    });
+    if (secret !== undefined) showSecret(`The new secret of ${name}`, secret);
+  };
+  return (
+    <ConfirmDialog title={`Take over ${name}?`} action="Take over" run={run} onClose={onClose}>
+      <p>It acts for you from now on, with its id and its history. You must be able to do all that it does.</p>
+      {isCapsule && (
+        <>
+          <Segments label="Token" value={token} options={TOKENS} onChange={setToken} />
+          <p class={token === 'keep' ? 'note warn' : 'quiet'}>
+            {token === 'keep'
+              ? 'Its clients continue. So can the person who leaves, if they know the token.'
+              : 'Its clients stop until they have the new token.'}
+          </p>
+        </>
+      )}
+      {type === 'key' && <p class="quiet">It gets a new secret; the old one stops at once.</p>}
+    </ConfirmDialog>
+  );
+}
+
+/** The revision that is taken over, so that a change meanwhile is noticed. */
+async function revisionOf(type: string, id: string): Promise<number> {
+  if (type !== 'key') return (await call<{ revision: number }>(`get_${type}`, { id })).revision;
+  for (let cursor: string | undefined; ; ) {
+    const page = await call<ListAnswer<ApiKey>>('list_api_keys', {
+      limit: 100,
+      ...(cursor !== undefined && { cursor }),
+    });
+    const found = page.data.find((key) => key.id === id);
+    if (found) return found.revision;
+    if (!page.nextCursor) throw new Error(`There is no key ${id} any more.`);
+    cursor = page.nextCursor;
+  }
 }

@@ -1,8 +1,6 @@
-import { useMay, usePagedList } from '../app.ts';
-import { wordOf } from '../format.ts';
-import { kindPage } from '../kind/kind-page.tsx';
-import type { Row } from '../kind/spec.ts';
-import { Badge, Empty, LinkButton, PagedTable, Time } from '../ui.ts';
+import { usePagedList, wordOf } from '../app.ts';
+import { kindPage, type Row } from '../kind/kind-page.tsx';
+import { Badge, type Column, Empty, LinkButton, PagedTable, Time } from '../ui.ts';
 
 const KINDS = ['tasks', 'goals', 'documents'] as const;
 
@@ -18,28 +16,21 @@ export const Page = kindPage('project', {
   empty: 'A project holds goals, tasks and documents together.',
 });
 
-type InsideProps = Readonly<{ projectId: string; kind: 'goals' | 'tasks' | 'documents' }>;
-
 const WORDS = { goals: 'goal', tasks: 'task', documents: 'document' } as const;
 
-/** The goals, tasks or documents of a project. */
-export function Inside({ projectId, kind }: InsideProps) {
+function Inside({ projectId, kind }: Readonly<{ projectId: string; kind: (typeof KINDS)[number] }>) {
   const pages = usePagedList<Row>(`list_${kind}`, { projectId, limit: 100 });
   const one = WORDS[kind];
-  const mayMake = useMay(`create_${one}`);
+  const make = <LinkButton needs={`create_${one}`} text={`New ${one}`} to={`/${kind}/new`} />;
   const none = (
-    <Empty title={`No ${kind} yet`} action={mayMake && <LinkButton text={`New ${one}`} to={`/${kind}/new`} />}>
+    <Empty title={`No ${kind} yet`} action={make}>
       {`A ${one} belongs to the project that is picked in its form.`}
     </Empty>
   );
   return (
     <PagedTable
       label={`The ${kind} of the project`}
-      columns={[
-        { title: 'Name', cell: ({ title }: Row) => <span class="name-title">{String(title)}</span> },
-        ...(kind === 'documents' ? [] : [STATUS]),
-        { title: 'Changed', cell: ({ updatedAt }: Row) => <Time at={updatedAt as string} />, end: true, spare: 1 },
-      ]}
+      columns={kind === 'documents' ? COLUMNS.filter(({ title }) => title !== 'Status') : COLUMNS}
       pages={pages}
       to={({ id }) => `/${kind}/${encodeURIComponent(String(id))}`}
       none={none}
@@ -47,4 +38,8 @@ export function Inside({ projectId, kind }: InsideProps) {
   );
 }
 
-const STATUS = { title: 'Status', cell: ({ status }: Row) => <Badge value={String(status)} />, width: '8rem' };
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'Name', cell: ({ title }) => <span class="name-title">{String(title)}</span> },
+  { title: 'Status', cell: ({ status }) => <Badge value={String(status)} />, width: '8rem' },
+  { title: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt as string} />, end: true, spare: 1 },
+];

@@ -1,14 +1,12 @@
+import { type ListedTool, useTool } from '../app.ts';
 import { JsonText } from '../components/form/field.tsx';
 import { Frame } from '../components/form/groups.tsx';
 import { Part } from '../components/form/part.tsx';
 import { issueAt, type Members, memberPath, type PartProps } from '../components/form/state.ts';
-import { Badge } from '../components/small.tsx';
 import { ToolPicker } from '../components/tool-catalog.tsx';
-import { kindPage } from '../kind/kind-page.tsx';
-import { timeColumn } from '../kind/list-pane.tsx';
-import type { Row } from '../kind/spec.ts';
+import { kindPage, type Row, timeColumn } from '../kind/kind-page.tsx';
 import type { JsonSchema } from '../schema.ts';
-import { type ListedTool, useTool } from '../tools.ts';
+import { Badge } from '../ui.ts';
 import { Rendered } from './reports/rendered.tsx';
 
 export const Page = kindPage('report', {
@@ -23,8 +21,7 @@ export const Page = kindPage('report', {
   above: Rendered,
 });
 
-/** What a report asks: a reading tool that is picked, and its arguments by the controls that fit. */
-export function Query(props: PartProps) {
+function Query(props: PartProps) {
   const { value, onChange, path, issues } = props;
   const { tool = '', arguments: given } = (value ?? {}) as Partial<SavedQuery>; // as the schema of a report says
   return (
@@ -59,11 +56,8 @@ function isReading({ name, annotations }: ListedTool): boolean {
   return annotations?.readOnlyHint === true && name !== RENDERS;
 }
 
-interface ArgumentsProps extends Pick<PartProps, 'path' | 'issues'> {
-  readonly tool: string;
-  readonly given: Members;
-  readonly onChange: (given: Members) => void;
-}
+type ArgumentsProps = Pick<PartProps, 'path' | 'issues'> &
+  Readonly<{ tool: string; given: Members; onChange: (given: Members) => void }>;
 
 function Arguments({ tool: name, path, given, issues, onChange }: ArgumentsProps) {
   const tool = useTool(name);

@@ -1,11 +1,24 @@
-import { CALLERS, usePlace, useTool } from '../app.ts';
+import type { AgentRun, AgentRunCall, AgentTurn, ReadRecord } from '../../../resources/agent-run.ts';
+import { CALLERS, counted, duration, number, useAnswer, useMay, usePlace, useTool, wordOf } from '../app.ts';
 import { FilterChoice, FilterRecord } from '../components/filters.tsx';
 import { optionsOf } from '../components/form/select.tsx';
-import { LinkButton } from '../ui.ts';
+import {
+  Badge,
+  Caller,
+  CancelRun,
+  DetailBar,
+  ErrorBox,
+  Facts,
+  Link,
+  LinkButton,
+  Mono,
+  PageHead,
+  Ref,
+  Skeleton,
+  Time,
+} from '../ui.ts';
 import { RunList } from './runs/run-list.tsx';
-import { RunPane } from './runs/run-pane.tsx';
 
-/** What agents did: runs filtered by what stands in the address, one of them beside the list. */
 export function Page() {
   const { query, parts } = usePlace();
   const [, open] = parts;
@@ -16,14 +29,7 @@ export function Page() {
   return (
     <div class={open === undefined ? 'kind' : 'kind with-detail'}>
       <section class="list-pane" aria-label="Agent runs">
-        <header class="page-head">
-          <h1>Agent runs</h1>
-          {given.length > 0 && (
-            <span class="page-actions">
-              <LinkButton text="Clear filters" to="/runs" />
-            </span>
-          )}
-        </header>
+        <PageHead title="Agent runs">{given.length > 0 && <LinkButton text="Clear filters" to="/runs" />}</PageHead>
         <div class="filters">
           <FilterChoice name="status" label="Status" options={optionsOf(schema?.properties?.status?.enum)} />
           <FilterRecord name="agentId" label="Agent" kinds={{ agent: 'Agents' }} />
@@ -40,4 +46,166 @@ export function Page() {
       {open !== undefined && <RunPane key={open} id={open} back={`/runs${kept}`} />}
     </div>
   );
+}
+
+/** As `get_agent_run` answers it. */
+type Run = AgentRun & { readonly hidden: number };
+
+function RunPane({ id, back }: { readonly id: string; readonly back: string }) {
+  const { data, error } = useAnswer<Run>('get_agent_run', { id });
+  return (
+    <section class="detail-pane" aria-label="Run">
+      <DetailBar all="runs" to={back} id={id} />
+      {error ? <ErrorBox error={error} /> : data ? <Body run={data} /> : <Skeleton lines={8} />}
+    </section>
+  );
+}
+
+function Body({ run }: { readonly run: Run }) {
+  return (
+    <>
+      <div class="detail-title">
+        <h1>
+          {run.agentId === undefined ? 'Assistant' : <Ref id={run.agentId} />} <Badge value={run.status} />
+        </h1>
+        {run.status === 'running' && (
+          <CancelRun tool="cancel_agent_run" id={run.id}>
+            What its calls did stays done. A call under way may still finish.
+          </CancelRun>
+        )}
+      </div>
+      {run.error && (
+        <p class="note alarm" role="note">
+          {run.error.message} <Mono>{run.error.code}</Mono>
+        </p>
+      )}
+      <RunFacts run={run} />
+      <h2>What it was given</h2>
+      <Given run={run} />
+      <h2>Turns</h2>
+      {run.turns?.length ? (
+        <ol class="timeline">
+          {run.turns.map((turn, at) => (
+            <Turn key={at} at={at + 1} turn={turn} calls={run.calls?.filter((call) => call.turn === at + 1) ?? []} />
+          ))}
+        </ol>
+      ) : (
+        <p class="quiet">The model has not answered yet.</p>
+      )}
+    </>
+  );
+}
+
+function RunFacts({ run }: { readonly run: Run }) {
+  const readsAudit = useMay('list_audit_entries');
+  const { createdAt, finishedAt, principal, onBehalfOf, threadId, model, usage, stopReason, requestId } = run;
+  const started = (
+    <>
+      <Time at={createdAt} /> <span class="faint">{duration(createdAt, finishedAt)}</span>
+    </>
+  );
+  const askedBy = (
+    <>
+      <Caller caller={principal} />
+      {onBehalfOf?.map((caller) => (
+        <span key={caller.id}>
+          {' '}
+          for <Caller caller={caller} />
+        </span>
+      ))}
+    </>
+  );
+  const audit = `/audit?requestId=${encodeURIComponent(requestId ?? '')}`;
+  return (
+    <Facts
+      of={{
+        Started: started,
+        'Asked by': askedBy,
+        Thread: threadId && <Ref id={threadId} />,
+        Model: model,
+        Tokens: <Tokens {...usage} />,
+        Stopped: stopReason && wordOf(stopReason),
+        Request: requestId !== undefined && readsAudit && <Link to={audit}>its calls in the audit log</Link>,
+      }}
+    />
+  );
+}
+
+/** The records in its prompt, each in the revision it had then. */
+function Given({ run: { agentRevision, prompt, skills, memories, hidden } }: { readonly run: Run }) {
+  const sections = prompt && (
+    <>
+      <Link to="/settings?tab=prompt">prompt sections</Link> <span class="faint">revision {prompt.revision}</span>
+    </>
+  );
+  return (
+    <Facts
+      of={{
+        Agent: agentRevision !== undefined && `revision ${agentRevision}`,
+        Prompt: sections,
+        Skills: <Records records={skills} />,
+        Memories: <Records records={memories} />,
+        'Not shown': hidden > 0 && `${counted(hidden, 'record')} deleted since, or not yours to read`,
+      }}
+    />
+  );
+}
+
+function Records({ records = [] }: { readonly records: readonly ReadRecord[] | undefined }) {
+  if (records.length === 0) return <span class="faint">None</span>;
+  return (
+    <>
+      {records.map(({ id, revision }) => (
+        <div key={id}>
+          <Ref id={id} /> <span class="faint">revision {revision}</span>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Turn({ at, turn, calls }: Readonly<{ at: number; turn: AgentTurn; calls: readonly AgentRunCall[] }>) {
+  return (
+    <li class={calls.some(({ outcome }) => outcome === 'failed') ? 'step-failed' : 'step-succeeded'}>
+      <span class="timeline-title">Turn {at}</span>{' '}
+      <span class="faint">
+        <Tokens {...turn.usage} />, {seconds(turn.ms)}
+      </span>
+      {calls.map((call, place) => (
+        <Call key={place} call={call} />
+      ))}
+      {calls.length === 0 && <p class="quiet">Answered.</p>}
+    </li>
+  );
+}
+
+function Call({ call: { tool, outcome, code, ms, records, runId } }: { readonly call: AgentRunCall }) {
+  return (
+    <details class="called">
+      <summary>
+        Called <Mono>{tool}</Mono> <span class="faint">{seconds(ms)}</span>
+        {outcome === 'failed' && <Badge tone="alarm">{code ?? 'Failed'}</Badge>}
+      </summary>
+      <div class="called-body">
+        {runId !== undefined && (
+          <p>
+            <Link to={`/runs/${encodeURIComponent(runId)}`}>The run that it began</Link>
+          </p>
+        )}
+        {records.length > 0 ? <Records records={records} /> : <p class="quiet">No records in its answer.</p>}
+      </div>
+    </details>
+  );
+}
+
+function Tokens({ inputTokens, outputTokens }: Run['usage']) {
+  return (
+    <span title="Tokens read and written">
+      {number(inputTokens)} → {number(outputTokens)}
+    </span>
+  );
+}
+
+function seconds(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${number(Math.round(ms / 100) / 10)} s`;
 }

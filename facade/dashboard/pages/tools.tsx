@@ -1,15 +1,12 @@
-import { at, useAnswer, usePlace, useTitle, useTool } from '../app.ts';
+import { at, type ListAnswer, useAnswer, usePlace, useTitle, useTool } from '../app.ts';
 import { FilterText } from '../components/filters.tsx';
 import { EffectBadge } from '../components/tool-catalog.tsx';
 import { ToolRunner } from '../components/tool-runner.tsx';
-import { Empty, LinkButton, Mono, Skeleton } from '../ui.ts';
+import { DetailBar, Empty, Mono, PageHead, Skeleton } from '../ui.ts';
 
-interface Category {
-  readonly category: string;
-  readonly tools: readonly { readonly name: string; readonly title: string; readonly description: string }[];
-}
+type ToolRow = Readonly<Record<'name' | 'title' | 'description', string>>;
+type Category = Readonly<{ category: string; tools: readonly ToolRow[] }>;
 
-/** Every tool that the person may call, by group, and a form to try each. */
 export function Page() {
   const [, open] = usePlace().parts;
   return (
@@ -21,7 +18,7 @@ export function Page() {
 }
 
 function ToolList({ open }: { readonly open: string | undefined }) {
-  const { data } = useAnswer<{ data: readonly Category[] }>('list_tool_categories');
+  const { data } = useAnswer<ListAnswer<Category>>('list_tool_categories');
   const { query } = usePlace();
   const typed = (query.get('q') ?? '').toLowerCase();
   const groups = (data?.data ?? [])
@@ -33,10 +30,7 @@ function ToolList({ open }: { readonly open: string | undefined }) {
   const count = groups.reduce((sum, { tools }) => sum + tools.length, 0);
   return (
     <section class="list-pane" aria-label="Tools">
-      <header class="page-head">
-        <h1>Tools</h1>
-        {count > 0 && <span class="page-count">{count}</span>}
-      </header>
+      <PageHead title="Tools" count={count} />
       <div class="filters">
         <FilterText label="Filter tools" />
       </div>
@@ -69,10 +63,7 @@ function OneTool({ name }: { readonly name: string }) {
   useTitle(tool?.title ?? name);
   return (
     <section class="detail-pane" aria-label={tool?.title ?? name}>
-      <header class="detail-bar">
-        <LinkButton look="quiet" icon="back" label="All tools" to="/tools" />
-        <Mono>{name}</Mono>
-      </header>
+      <DetailBar all="tools" to="/tools" id={name} />
       <div class="detail-title">
         <div>
           <h1>

@@ -1,24 +1,27 @@
-import { number, pathOf, refs, setQuery, useAnswer, useMay, usePlace, useTool, wordOf } from '../app.ts';
+import { number, pathOf, refs, setQuery, useAnswer, usePlace, useTool, wordOf } from '../app.ts';
 import { Chart } from '../components/chart.tsx';
 import { FilterChoice } from '../components/filters.tsx';
-import { Empty, ErrorBox, Link, LinkButton, Mono, Segments, Skeleton, Table, Time } from '../ui.ts';
+import {
+  type Column,
+  Empty,
+  ErrorBox,
+  LinkButton,
+  NamedRef,
+  PageBody,
+  Segments,
+  Skeleton,
+  Table,
+  Time,
+} from '../ui.ts';
+import { Tile } from './analytics/shown.tsx';
 import { cost, type Numbers, periodOf, time, type UsageAnswer, type UsageRow } from './usage/numbers.ts';
 
-/** What was used, by whom and at what cost. */
 export function Page() {
-  const mayBudget = useMay('list_budgets');
+  const budgets = <LinkButton needs="list_budgets" text="Budgets" icon="gauge" to="/budgets" />;
   return (
-    <div class="page-body">
-      <header class="page-head">
-        <h1>Usage</h1>
-        {mayBudget && (
-          <span class="page-actions">
-            <LinkButton text="Budgets" icon="gauge" to="/budgets" />
-          </span>
-        )}
-      </header>
+    <PageBody title="Usage" actions={budgets}>
       <Figures />
-    </div>
+    </PageBody>
   );
 }
 
@@ -31,8 +34,7 @@ const SPANS = [
   { value: '365', label: 'Year', interval: 'month' },
 ] as const;
 
-/** Calls, latency, tokens and cost over time, and by what the address says. */
-export function Figures() {
+function Figures() {
   const { query } = usePlace();
   const tool = useTool('get_usage');
   const groupings = (tool?.inputSchema.properties?.by?.enum ?? []).map(String);
@@ -64,7 +66,6 @@ function inputOf(by: string, { value, interval }: (typeof SPANS)[number]): objec
 
 function Shown({ answer }: { readonly answer: UsageAnswer }) {
   const { rows, totals, unpriced, by, nextCursor } = answer;
-  const maySet = useMay('update_settings');
   return (
     <>
       <Totals answer={answer} />
@@ -74,7 +75,7 @@ function Shown({ answer }: { readonly answer: UsageAnswer }) {
             The cost is unknown, because no price is given for {unpriced.slice(0, 5).join(', ')}
             {unpriced.length > 5 && ` and ${unpriced.length - 5} more`}.
           </p>
-          {maySet && <LinkButton text="Give prices" to="/settings" />}
+          <LinkButton needs="update_settings" text="Give prices" to="/settings" />
         </div>
       )}
       <Charts answer={answer} />
@@ -99,10 +100,14 @@ function Shown({ answer }: { readonly answer: UsageAnswer }) {
   );
 }
 
+/** By model, turns and runs are counted. */
+const CALLS = { model: ['Turns', 'Failed runs'], caller: ['Calls', 'Errors'] } as const;
+
 function Totals({ answer: { totals, currency, by } }: { readonly answer: UsageAnswer }) {
+  const [calls, errors] = CALLS[by === 'model' ? 'model' : 'caller'];
   const shown = [
-    [by === 'model' ? 'Turns' : 'Calls', number(totals.calls)],
-    [by === 'model' ? 'Failed runs' : 'Errors', number(totals.errors)],
+    [calls, number(totals.calls)],
+    [errors, number(totals.errors)],
     ['Median time', time(totals.p50Ms)],
     ['p95', time(totals.p95Ms)],
     ['Input tokens', number(totals.inputTokens)],
@@ -112,10 +117,7 @@ function Totals({ answer: { totals, currency, by } }: { readonly answer: UsageAn
   return (
     <dl class="headlines many">
       {shown.map(([title, value]) => (
-        <div key={title} class="headline">
-          <dt class="headline-title">{title}</dt>
-          <dd class="headline-number">{value}</dd>
-        </div>
+        <Tile key={title} title={title} value={value} />
       ))}
     </dl>
   );
@@ -125,10 +127,11 @@ function Charts({ answer }: { readonly answer: UsageAnswer }) {
   const { series, currency, by } = answer;
   const labels = series.map(({ from }) => periodOf(from, answer));
   const line = (label: string, pick: (numbers: Numbers) => number | null) => ({ label, values: series.map(pick) });
+  const [title] = CALLS[by === 'model' ? 'model' : 'caller'];
   const charts = [
     {
-      title: by === 'model' ? 'Turns' : 'Calls',
-      series: [line(by === 'model' ? 'Turns' : 'Calls', ({ calls }) => calls), line('Errors', ({ errors }) => errors)],
+      title,
+      series: [line(title, ({ calls }) => calls), line('Errors', ({ errors }) => errors)],
       format: (value: number) => number(value),
     },
     {
@@ -153,35 +156,22 @@ function Charts({ answer }: { readonly answer: UsageAnswer }) {
   );
 }
 
-function columnsOf({ by, currency }: UsageAnswer) {
-  const isModel = by === 'model';
+function columnsOf({ by, currency }: UsageAnswer): readonly Column<UsageRow>[] {
+  const [calls, errors] = CALLS[by === 'model' ? 'model' : 'caller'];
   return [
-    { title: wordOf(by), cell: (row: UsageRow) => <Subject row={row} by={by} /> },
-    { title: isModel ? 'Turns' : 'Calls', cell: ({ calls }: UsageRow) => number(calls), end: true },
-    {
-      title: isModel ? 'Failed runs' : 'Errors',
-      cell: ({ errors }: UsageRow) => number(errors),
-      end: true,
-      spare: 1 as const,
-    },
-    { title: 'Median', cell: ({ p50Ms }: UsageRow) => time(p50Ms), end: true, spare: 2 as const },
-    { title: 'p95', cell: ({ p95Ms }: UsageRow) => time(p95Ms), end: true, spare: 2 as const },
-    {
-      title: 'Tokens',
-      cell: ({ inputTokens, outputTokens }: UsageRow) => number(inputTokens + outputTokens),
-      end: true,
-      spare: 1 as const,
-    },
-    { title: 'Cost', cell: (row: UsageRow) => cost(row.cost, currency), end: true },
+    { title: wordOf(by), cell: (row) => <Subject row={row} by={by} /> },
+    { title: calls, cell: (row) => number(row.calls), end: true },
+    { title: errors, cell: (row) => number(row.errors), end: true, spare: 1 },
+    { title: 'Median', cell: ({ p50Ms }) => time(p50Ms), end: true, spare: 2 },
+    { title: 'p95', cell: ({ p95Ms }) => time(p95Ms), end: true, spare: 2 },
+    { title: 'Tokens', cell: (row) => number(row.inputTokens + row.outputTokens), end: true, spare: 1 },
+    { title: 'Cost', cell: (row) => cost(row.cost, currency), end: true },
   ];
 }
 
 const PAGES: Readonly<Record<string, string>> = { key: 'key', capsule: 'capsule', user: 'admin-user', flow: 'flow' };
 
-/** What a row is about, leading to its page if there is one. */
 function Subject({ row: { key, name }, by }: { readonly row: UsageRow; readonly by: string }) {
-  const path =
-    pathOf(key) ?? (PAGES[by] && refs[PAGES[by]]?.path && `${refs[PAGES[by]]?.path}/${encodeURIComponent(key)}`);
-  const shown = name ?? <Mono>{key}</Mono>;
-  return path === undefined ? <span>{shown}</span> : <Link to={path}>{shown}</Link>;
+  const page = refs[PAGES[by] ?? '']?.path;
+  return <NamedRef id={key} name={name} path={pathOf(key) ?? (page && `${page}/${encodeURIComponent(key)}`)} />;
 }

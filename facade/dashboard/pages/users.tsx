@@ -1,7 +1,20 @@
+import type { z } from 'zod';
+import type { TimelineEntry, userBilling, userWebsite } from '../../../resources/product-user.ts';
 import { money, useAnswer, usePagedList, useTool, wordOf } from '../app.ts';
 import { kindPage } from '../kind/kind-page.tsx';
-import type { Row } from '../kind/spec.ts';
-import { Badge, type Column, Empty, ErrorBox, Fields, Mono, PagedTable, Skeleton, Table, Time } from '../ui.ts';
+import {
+  Badge,
+  type Column,
+  Empty,
+  ErrorBox,
+  Fields,
+  Mono,
+  NameAndMore,
+  PagedTable,
+  Skeleton,
+  Table,
+  Time,
+} from '../ui.ts';
 
 export const Page = kindPage('user', {
   subtitle: 'name',
@@ -9,7 +22,7 @@ export const Page = kindPage('user', {
   idInput: 'userId',
   avatar: true,
   empty: 'Import the users of your product to see them here.',
-  source: { label: 'Import users', to: '/import', needs: 'import_records' },
+  source: { text: 'Import users', to: '/import', needs: 'import_records' },
   tabs: ({ uid }) => [
     { id: 'billing', label: 'Billing', content: () => <Billing userId={String(uid)} /> },
     { id: 'websites', label: 'Websites', content: () => <Websites userId={String(uid)} /> },
@@ -17,18 +30,11 @@ export const Page = kindPage('user', {
   ],
 });
 
-type Invoice = Readonly<{ id: string; total: number; currency: string; status: string; issuedAt: string }>;
+type BillingAnswer = z.infer<typeof userBilling>;
+type Invoice = BillingAnswer['invoices'][number];
+type Website = z.infer<typeof userWebsite>;
 
-/** As `get_user_billing` answers. */
-interface BillingAnswer extends Row {
-  readonly currency: string;
-  readonly mrr: number;
-  readonly lifetimeValue: number;
-  readonly invoices: readonly Invoice[];
-}
-
-/** What a user pays, and the latest invoices. */
-export function Billing({ userId }: { readonly userId: string }) {
+function Billing({ userId }: { readonly userId: string }) {
   const schema = useTool('get_user_billing')?.outputSchema;
   const { data, error } = useAnswer<BillingAnswer>('get_user_billing', { userId });
   if (error) return <ErrorBox error={error} />;
@@ -56,39 +62,26 @@ const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
   { title: 'Total', cell: ({ total, currency }) => money(total, currency, 2), end: true },
 ];
 
-type OfUserProps = Readonly<{ userId: string }>;
-
-/** The websites that a user made. */
-export function Websites({ userId }: OfUserProps) {
+function Websites({ userId }: { readonly userId: string }) {
   const pages = usePagedList<Website>('list_user_websites', { userId, limit: 100 });
   const none = <Empty title="This user has no website" />;
   return <PagedTable label="Websites" columns={WEBSITE_COLUMNS} pages={pages} lines={6} none={none} />;
 }
 
-type Website = Readonly<{ id: string; name: string; url: string; state: string; createdAt: string }>;
-
 const WEBSITE_COLUMNS: readonly Column<Website>[] = [
   {
     title: 'Website',
-    cell: ({ name, url }) => (
-      <span class="name-words">
-        <span class="name-title">{name}</span>
-        <span class="name-more">{url}</span>
-      </span>
-    ),
+    cell: ({ name, url }) => <NameAndMore name={name}>{url}</NameAndMore>,
   },
   { title: 'State', cell: ({ state }) => <Badge value={state} />, width: '8rem' },
   { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} />, end: true, spare: 1 },
 ];
 
-/** What a user did and what happened to them, newest first. */
-export function Timeline({ userId }: OfUserProps) {
+function Timeline({ userId }: { readonly userId: string }) {
   const pages = usePagedList<TimelineEntry>('get_user_timeline', { userId, limit: 100 });
   const none = <Empty title="Nothing is known of this user" />;
   return <PagedTable label="Timeline" columns={ENTRY_COLUMNS} pages={pages} lines={6} none={none} />;
 }
-
-type TimelineEntry = Readonly<{ id: string; at: string; type: string; title: string }>;
 
 const ENTRY_COLUMNS: readonly Column<TimelineEntry>[] = [
   { title: 'What', cell: ({ title }) => title },

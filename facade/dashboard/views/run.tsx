@@ -1,12 +1,11 @@
 import '../style/flows.css';
 import '../style/overlay.css';
 import { useState } from 'preact/hooks';
+import type { FlowRun } from '../../../resources/flow-run.ts';
 import { AskButton } from '../components/action.tsx';
 import { Json } from '../components/code.tsx';
 import { Ref } from '../components/value.tsx';
-import type { Run } from '../pages/flows/run.ts';
-import { RunDetail } from '../pages/flows/run-detail.tsx';
-import { pathOfRuns, RunList, type RunsAsked } from '../pages/flows/runs.tsx';
+import { pathOfRuns, RunDetail, RunList, type RunsAsked } from '../pages/flows/runs.tsx';
 import { setQuery, usePlace } from '../router.ts';
 import { act, keepAnswer, useAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
@@ -43,7 +42,7 @@ function listAsked({ cursor: _, ...input }: Members): RunsAsked {
 }
 
 function OneRun({ id, hasList }: { readonly id: string; readonly hasList: boolean }) {
-  const { data } = useAnswer<Run>('get_flow_run', { id });
+  const { data } = useAnswer<FlowRun>('get_flow_run', { id });
   const mayList = useMay('list_flow_runs');
   return (
     <>
@@ -68,11 +67,11 @@ function Heading({ flowId, words }: { readonly flowId: string | undefined; reado
 }
 
 /** Starts the flow of a run once more, with the same input, after a question. */
-function RunAgain({ run: { flowId, input, runAs, status } }: { readonly run: Run }) {
+function RunAgain({ run: { flowId, input, runAs, status } }: { readonly run: FlowRun }) {
   const may = useMay('trigger_flow');
   if (!may || status === 'queued' || status === 'running') return null;
   const run = async () => {
-    const { id } = await act<{ readonly id: string }>('trigger_flow', { id: flowId, ...(input && { input }) });
+    const { id } = await act<{ readonly id: string }>('trigger_flow', { id: flowId, ...(Boolean(input) && { input }) });
     setQuery({ run: id });
   };
   return (
@@ -86,7 +85,7 @@ function RunAgain({ run: { flowId, input, runAs, status } }: { readonly run: Run
           <Ref id={flowId} /> runs now as it is today, with the rights of {runAs.name}
           {input ? ' and this input:' : ', without an input.'}
         </p>
-        {input && <Json value={input} label="Input" />}
+        {Boolean(input) && <Json value={input} label="Input" />}
       </AskButton>
     </div>
   );

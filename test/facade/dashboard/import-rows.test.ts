@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { guessed, mappedRows, membersOf, OTHER_WORDS } from '../../../facade/dashboard/pages/import/mapping.ts';
-import { fittingPresets, lacksOf, presetRows } from '../../../facade/dashboard/pages/import/preset-rows.ts';
-import { NUMBER_MEMBERS, rowsOf } from '../../../facade/dashboard/pages/import/rows.ts';
+import {
+  fittingPresets,
+  guessed,
+  lacksOf,
+  mappedRows,
+  membersOf,
+  NUMBER_MEMBERS,
+  OTHER_WORDS,
+  presetRows,
+  rowsOf,
+} from '../../../facade/dashboard/pages/import/rows.ts';
 import { presets } from '../../../facade/import/presets.ts';
 import { importedRows } from '../../../resources/imported-rows.ts';
 import { importRecords } from '../../../tools/analytics/import-records.ts';

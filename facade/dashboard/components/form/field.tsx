@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { text } from '../../text.ts';
 import { hintOf, issueAt, type PartProps, titleOf } from './state.ts';
@@ -43,6 +43,30 @@ export function Field({ label, hint, needed, issue, children }: FieldProps) {
       )}
       <IssueText issue={issue} id={`${id}-issue`} />
     </div>
+  );
+}
+
+interface TextFieldProps extends Omit<FieldProps, 'children'> {
+  readonly value: string | number;
+  readonly onType: (value: string) => void;
+  /** Further attributes of the input, such as its type. */
+  readonly input?: InputHTMLAttributes<HTMLInputElement>;
+}
+
+/** A field for a short text. */
+export function TextField({ value, onType, input, ...field }: TextFieldProps) {
+  return (
+    <Field {...field}>
+      {(tied) => (
+        <input
+          class="input"
+          {...tied}
+          {...input}
+          value={value}
+          onInput={(event) => onType(event.currentTarget.value)}
+        />
+      )}
+    </Field>
   );
 }
 

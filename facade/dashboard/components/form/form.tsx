@@ -10,7 +10,7 @@ import { MemberParts } from './groups.tsx';
 import { Part } from './part.tsx';
 import { changes, initial, isShown, issuesOf, type Members, type PartProps, withoutEmpty } from './state.ts';
 
-interface FormProps {
+export interface FormProps {
   /** The tool whose input the form is. */
   readonly tool: string;
   /** The record to change: only what differs is sent. Without it, all that was filled in. */

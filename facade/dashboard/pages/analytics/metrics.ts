@@ -9,15 +9,14 @@ export interface Metric {
   readonly headlines?: readonly string[];
 }
 
+const chart = (title: string, ...members: string[]) => ({ title, members });
+
 export const METRICS: readonly Metric[] = [
   {
     tool: 'get_overview',
     title: 'Overview',
     group: 'Overview',
-    charts: [
-      { title: 'Monthly recurring revenue', members: ['mrr'] },
-      { title: 'Users', members: ['activeUsers', 'newUsers', 'payingCustomers'] },
-    ],
+    charts: [chart('Monthly recurring revenue', 'mrr'), chart('Users', 'activeUsers', 'newUsers', 'payingCustomers')],
     headlines: ['mrr', 'payingCustomers', 'activeUsers', 'newUsers'],
   },
   { tool: 'get_insights', title: 'Insights', group: 'Overview' },
@@ -26,8 +25,8 @@ export const METRICS: readonly Metric[] = [
     title: 'Recurring revenue',
     group: 'Revenue',
     charts: [
-      { title: 'Monthly recurring revenue', members: ['mrr'] },
-      { title: 'Movements', members: ['new', 'expansion', 'contraction', 'churn', 'reactivation'] },
+      chart('Monthly recurring revenue', 'mrr'),
+      chart('Movements', 'new', 'expansion', 'contraction', 'churn', 'reactivation'),
     ],
     headlines: ['mrr', 'new', 'expansion', 'contraction', 'churn'],
   },
@@ -35,33 +34,27 @@ export const METRICS: readonly Metric[] = [
     tool: 'get_churn',
     title: 'Churn',
     group: 'Revenue',
-    charts: [{ title: 'Churn', members: ['customerChurn', 'grossMrrChurn', 'netMrrChurn'] }],
+    charts: [chart('Churn', 'customerChurn', 'grossMrrChurn', 'netMrrChurn')],
     headlines: ['customerChurn', 'grossMrrChurn', 'netMrrChurn', 'churnedCustomers'],
   },
   {
     tool: 'get_ltv',
     title: 'Lifetime value',
     group: 'Revenue',
-    charts: [{ title: 'Lifetime value', members: ['ltv'] }],
+    charts: [chart('Lifetime value', 'ltv')],
     headlines: ['ltv', 'arpa', 'meanMonthlyChurn', 'customers'],
   },
   {
     tool: 'get_subscriptions',
     title: 'Subscriptions',
     group: 'Revenue',
-    charts: [
-      { title: 'Subscriptions', members: ['active', 'trialing', 'pastDue'] },
-      { title: 'Started and ended', members: ['started', 'ended'] },
-    ],
+    charts: [chart('Subscriptions', 'active', 'trialing', 'pastDue'), chart('Started and ended', 'started', 'ended')],
   },
   {
     tool: 'get_active_users',
     title: 'Active users',
     group: 'Product',
-    charts: [
-      { title: 'Active users', members: ['dau', 'wau', 'mau'] },
-      { title: 'Stickiness', members: ['stickiness'] },
-    ],
+    charts: [chart('Active users', 'dau', 'wau', 'mau'), chart('Stickiness', 'stickiness')],
   },
   { tool: 'get_cohort_retention', title: 'Retention', group: 'Product', headlines: ['users'] },
   { tool: 'get_feature_adoption', title: 'Feature adoption', group: 'Product' },
@@ -70,42 +63,32 @@ export const METRICS: readonly Metric[] = [
     tool: 'get_website_states',
     title: 'Websites',
     group: 'Product',
-    charts: [{ title: 'Websites', members: ['published', 'draft', 'suspended', 'deleted'] }],
+    charts: [chart('Websites', 'published', 'draft', 'suspended', 'deleted')],
   },
   {
     tool: 'get_traffic_visitors',
     title: 'Visitors',
     group: 'Traffic',
-    charts: [
-      { title: 'Visitors', members: ['visitors', 'sessions', 'pageViews'] },
-      { title: 'Bounce rate', members: ['bounceRate'] },
-    ],
+    charts: [chart('Visitors', 'visitors', 'sessions', 'pageViews'), chart('Bounce rate', 'bounceRate')],
   },
   { tool: 'get_traffic_channels', title: 'Channels', group: 'Traffic' },
   { tool: 'get_traffic_geography', title: 'Countries', group: 'Traffic' },
   { tool: 'get_traffic_technology', title: 'Technology', group: 'Traffic' },
 ];
 
+type Numbers = Readonly<Record<string, unknown>>;
+
 /** What every metric answers. */
 export interface MetricAnswer {
   readonly asOf: string;
   readonly definition: string;
-  readonly range: { readonly from: string; readonly to: string; readonly interval?: string; readonly timezone: string };
+  readonly range: Readonly<{ from: string; to: string; interval?: string; timezone: string }>;
   readonly currency?: string;
-  readonly totals: Readonly<Record<string, unknown>>;
-  readonly series?: readonly Readonly<Record<string, unknown>>[];
-  readonly rows?: readonly Readonly<Record<string, unknown>>[];
+  readonly totals: Numbers;
+  readonly series?: readonly Numbers[];
+  readonly rows?: readonly Numbers[];
   /** Rows that were left out. */
-  readonly warnings?: readonly {
-    readonly reason: string;
-    readonly type?: string;
-    readonly rows?: number;
-    readonly currency?: string;
-  }[];
+  readonly warnings?: readonly Readonly<{ reason: string; type?: string; rows?: number; currency?: string }>[];
   /** The period before, where it was asked for. */
-  readonly previous?: {
-    readonly from: string;
-    readonly to: string;
-    readonly totals: Readonly<Record<string, unknown>>;
-  };
+  readonly previous?: Readonly<{ from: string; to: string; totals: Numbers }>;
 }

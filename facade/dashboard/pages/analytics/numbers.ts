@@ -1,5 +1,5 @@
+import { labelOf, money, number, partsOf, percent } from '../../app.ts';
 import type { GrowthProps } from '../../components/growth.tsx';
-import { labelOf, money, number, partsOf, percent } from '../../format.ts';
 
 const SHARE = /churn$|rate$|adoption|conversion|stickiness|share|^average$/i;
 const COUNTED = /^(customersAtStart|churnedCustomers|churn)$/;
@@ -50,12 +50,10 @@ const SHORT: Readonly<Record<string, string>> = {
   netMrrChurn: 'Net MRR churn',
 };
 
-/** A member in words. */
 export function wordsOf(member: string): string {
   return SHORT[member] ?? labelOf(member);
 }
 
-/** What stands below a period in a chart. */
 export function periodOf(from: string, interval: string | undefined): string {
   const { day, month, year } = partsOf(from);
   return interval === 'month' ? `${month} ${year.slice(2)}` : `${month} ${day}`;

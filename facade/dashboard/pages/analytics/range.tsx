@@ -31,7 +31,6 @@ function intervalsOf(tool: ListedTool | undefined): readonly string[] {
   return (tool?.inputSchema.properties?.interval?.enum ?? []).map(String);
 }
 
-/** The range and the interval, which stand in the address. */
 export function RangeControls({ query, tool }: Readonly<{ query: URLSearchParams; tool: ListedTool | undefined }>) {
   const span = SPANS.find(({ value }) => value === query.get('span'))?.value ?? '';
   const intervals = intervalsOf(tool);
@@ -56,13 +55,8 @@ export function RangeControls({ query, tool }: Readonly<{ query: URLSearchParams
   );
 }
 
-interface DateFieldProps {
-  readonly label: string;
-  readonly name: string;
-  readonly value: string;
-  /** So many days later the date stands in the address. */
-  readonly shift?: number;
-}
+/** The date stands in the address `shift` days later. */
+type DateFieldProps = Readonly<{ label: string; name: string; value: string; shift?: number }>;
 
 function DateField({ label, name, value, shift = 0 }: DateFieldProps) {
   return (

@@ -1,16 +1,14 @@
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { useAnswer, wordOf } from '../../app.ts';
+import { counted, percent, useAnswer, wordOf } from '../../app.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Growth } from '../../components/growth.tsx';
-import { counted } from '../../format.ts';
 import { Badge, Table } from '../../ui.ts';
-import { Cohorts } from './cohorts.tsx';
 import type { Metric, MetricAnswer } from './metrics.ts';
 import { changeOf, formatOf, periodOf, wordsOf, write } from './numbers.ts';
 
 type Shown = Readonly<{ metric: Metric; answer: MetricAnswer }>;
 
-/** The totals of a metric, one tile each. */
 export function Totals({ metric, answer }: Shown) {
   const names = (metric.headlines ?? Object.keys(answer.totals)).filter(
     (name) => answer.totals[name] !== undefined && typeof answer.totals[name] !== 'object',
@@ -19,17 +17,24 @@ export function Totals({ metric, answer }: Shown) {
   return (
     <dl class="headlines">
       {names.map((name) => (
-        <div key={name} class="headline">
-          <dt class="headline-title">{wordsOf(name)}</dt>
-          <dd class="headline-number">{write(name, answer.totals[name], answer.currency)}</dd>
+        <Tile key={name} title={wordsOf(name)} value={write(name, answer.totals[name], answer.currency)}>
           <Before name={name} answer={answer} />
-        </div>
+        </Tile>
       ))}
     </dl>
   );
 }
 
-/** What the number was in the period before, and how it changed since. */
+export function Tile(props: Readonly<{ title: string; value: string; children?: ComponentChildren }>) {
+  return (
+    <div class="headline">
+      <dt class="headline-title">{props.title}</dt>
+      <dd class="headline-number">{props.value}</dd>
+      {props.children}
+    </div>
+  );
+}
+
 function Before({ name, answer: { totals, previous, currency } }: Readonly<{ name: string; answer: MetricAnswer }>) {
   const before = previous?.totals[name];
   if (typeof before !== 'number') return null;
@@ -63,26 +68,18 @@ function valuesOf(series: Series, member: string): readonly (number | null)[] {
   return series.map((one) => (typeof one[member] === 'number' ? one[member] : null));
 }
 
-function OneChart({
-  answer,
-  title,
-  members,
-  before,
-  bars = false,
-}: NonNullable<Metric['charts']>[number] & { readonly answer: MetricAnswer; readonly before: Series | undefined }) {
+type OneChartProps = NonNullable<Metric['charts']>[number] & Pick<Shown, 'answer'> & { before: Series | undefined };
+
+function OneChart({ answer, title, members, before, bars = false }: OneChartProps) {
   const { series = [], range, currency } = answer;
   const drawn = useMemo(() => {
     const [first = ''] = members;
     const isOne = members.length === 1;
-    const lines = members.map((member) => ({
-      label: wordsOf(member),
-      values: valuesOf(series, member),
-      filled: isOne,
-    }));
+    const lineOf = (member: string) => ({ label: wordsOf(member), values: valuesOf(series, member), filled: isOne });
     const earlier = isOne && before ? [earlierLine(valuesOf(before, first), series.length)] : [];
     return {
       labels: series.map(({ from }) => periodOf(String(from), range.interval)),
-      series: [...lines, ...earlier],
+      series: [...members.map(lineOf), ...earlier],
       format: formatOf(first, currency),
     };
   }, [answer, before]);
@@ -110,24 +107,20 @@ const BARS: Readonly<Record<string, string>> = {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** What a metric splits by: channels, plans, steps, cohorts, findings. */
 export function Rows({ metric, answer }: Shown) {
   const { rows = [], currency } = answer;
   if (rows.length === 0) return null;
   if (metric.tool === 'get_cohort_retention') return <Cohorts answer={answer} />;
   if (metric.tool === 'get_insights') return <Findings rows={rows} />;
   const bar = BARS[metric.tool];
-  const names = Object.keys(rows[0] ?? {}).filter((name) => name !== 'dimension' || splitsByMore(rows));
+  const isSplit = rows.some(({ dimension }) => dimension !== rows[0]?.dimension); // by several dimensions
+  const names = Object.keys(rows[0] ?? {}).filter((name) => name !== 'dimension' || isSplit);
   const columns = names.map((name) => ({
     title: wordsOf(name),
     end: typeof rows[0]?.[name] === 'number' && name !== bar,
     cell: (row: Row) => (name === bar ? <Bar share={Number(row[name] ?? 0)} /> : write(name, row[name], currency)),
   }));
   return <Table label={metric.title} columns={columns} rows={rows} keyOf={(row) => JSON.stringify(row)} />;
-}
-
-function splitsByMore(rows: readonly Row[]): boolean {
-  return rows.some(({ dimension }) => dimension !== rows[0]?.dimension);
 }
 
 function Bar({ share }: { readonly share: number }) {
@@ -157,7 +150,6 @@ function Findings({ rows }: { readonly rows: readonly Row[] }) {
   );
 }
 
-/** Which rows were left out of a metric, and what about the range its numbers do not follow. */
 export function Warnings({ answer: { warnings = [] } }: { readonly answer: MetricAnswer }) {
   return (
     <>
@@ -174,7 +166,7 @@ export function Warnings({ answer: { warnings = [] } }: { readonly answer: Metri
 const MOST_LINES = 5;
 
 /** The sessions of the largest values over time, a chart for each dimension, where an interval is chosen. */
-export function SplitCharts({ answer }: { readonly answer: MetricAnswer }) {
+function SplitCharts({ answer }: { readonly answer: MetricAnswer }) {
   const charts = useMemo(() => chartsOf(answer), [answer]);
   return (
     <>
@@ -203,4 +195,67 @@ function chartsOf({ series = [], range }: MetricAnswer) {
       format: formatOf('sessions', undefined),
     };
   });
+}
+
+/** Cohorts below each other, the share that came back in each later period; the stronger the colour, the more. */
+function Cohorts({ answer }: { readonly answer: MetricAnswer }) {
+  const rows = answer.rows ?? [];
+  const average = sharesIn(answer.totals.average);
+  const periods = Math.max(0, ...rows.map(({ values }) => sharesIn(values).length));
+  return (
+    <div class="table-box cohorts">
+      <table class="table numbers" aria-label="Retention by cohort">
+        <thead>
+          <tr>
+            <th scope="col">Cohort</th>
+            <th scope="col" class="end">
+              Users
+            </th>
+            {Array.from({ length: periods }, (_, period) => (
+              <th key={period} scope="col" class="end">
+                {period}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          <CohortRow name="All" size={Number(answer.totals.users ?? 0)} values={average} />
+          {rows.map(({ cohort, size, values }) => (
+            <CohortRow
+              key={String(cohort)}
+              name={periodOf(String(cohort), answer.range.interval)}
+              size={Number(size)}
+              values={sharesIn(values)}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+type CohortRowProps = Readonly<{ name: string; size: number; values: readonly (number | null)[] }>;
+
+function CohortRow({ name, size, values }: CohortRowProps) {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td class="end">{size}</td>
+      {values.map((value, period) => (
+        <td key={period} class="end heat" style={{ background: heatOf(value ?? 0) }}>
+          {value === null ? '' : percent(value, 0)}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+/** In five steps, the darker the larger the share. */
+function heatOf(share: number): string {
+  return `color-mix(in srgb, var(--s1) ${8 * Math.ceil(share * 5)}%, transparent)`;
+}
+
+/** The share of each later period; null where it is not over yet. */
+function sharesIn(values: unknown): readonly (number | null)[] {
+  return Array.isArray(values) ? values : [];
 }

@@ -1,57 +1,85 @@
-import { exactTime, type ListAnswer, useAnswer, usePlace } from '../../app.ts';
+import type { AuditEntry } from '../../../../resources/audit-entry.ts';
+import { exactTime, type ListAnswer, labelOf, useAnswer, usePlace } from '../../app.ts';
 import {
+  Avatar,
   Badge,
   Caller,
+  type Column,
+  DetailBar,
   Empty,
   ErrorBox,
   Json,
   Link,
   LinkButton,
   Mono,
+  NameAndMore,
   NamedValue,
   Ref,
   Skeleton,
   Time,
 } from '../../ui.ts';
-import type { Entry } from './entry.tsx';
+
+export const COLUMNS: readonly Column<AuditEntry>[] = [
+  {
+    title: 'Tool',
+    cell: ({ tool, principal, outcome, code }) => (
+      <span class="name-words">
+        <Mono>{tool}</Mono>
+        <span class="name-more by">
+          {principal.name} {outcome !== 'ok' && <Badge value={outcome}>{code}</Badge>}
+        </span>
+      </span>
+    ),
+  },
+  {
+    title: 'Who',
+    cell: ({ principal: { name, type } }) => (
+      <span class="name">
+        <Avatar name={name} size="s" />
+        <NameAndMore name={name}>{type}</NameAndMore>
+      </span>
+    ),
+    spare: 2,
+  },
+  {
+    title: 'Outcome',
+    cell: ({ outcome, code }) => <Badge value={outcome}>{outcome === 'ok' ? 'OK' : code}</Badge>,
+    spare: 2,
+    width: '8rem',
+  },
+  { title: 'Via', cell: ({ door }) => door, spare: 2 },
+  { title: 'Took', cell: ({ durationMs }) => `${Math.round(durationMs)} ms`, end: true, spare: 3 },
+  { title: 'When', cell: ({ at }) => <Time at={at} />, end: true },
+];
 
 interface EntryPaneProps {
   readonly id: string;
   /** The entry, where it is in the list as far as that is loaded. */
-  readonly listed: Entry | undefined;
-  /** What the list beside it asks for. */
+  readonly listed: AuditEntry | undefined;
   readonly asked: object;
   readonly back: string;
 }
 
 /** One call in full, whatever the filters of the list are. */
 export function EntryPane({ id, listed, asked, back }: EntryPaneProps) {
-  const { data, error } = useAnswer<ListAnswer<Entry>>(listed ? undefined : 'list_audit_entries', { id });
+  const { data, error } = useAnswer<ListAnswer<AuditEntry>>(listed ? undefined : 'list_audit_entries', { id });
   const entry = listed ?? data?.data[0];
+  const gone = <Empty title="There is no such entry">Entries are deleted after the time that the settings give.</Empty>;
   return (
     <section class="detail-pane" aria-label={entry?.tool}>
-      <header class="detail-bar">
-        <LinkButton look="quiet" icon="back" label="All entries" to={back} />
-        <Mono>{id}</Mono>
-      </header>
+      <DetailBar all="entries" to={back} id={id} />
       {error && <ErrorBox error={error} />}
-      {entry && !listed && <WhyNotListed entry={entry} asked={asked} />}
-      {entry ? (
-        <Call entry={entry} />
-      ) : (
-        !error && (data ? <Empty title="There is no such entry">{GONE}</Empty> : <Skeleton lines={6} />)
-      )}
+      {entry && !listed && <WhyNotListed id={entry.id} asked={asked} />}
+      {entry ? <Call entry={entry} /> : !error && (data ? gone : <Skeleton lines={6} />)}
     </section>
   );
 }
 
-const GONE = 'Entries are deleted after the time that the settings give.';
-
 /** Says nothing where the entry is further down than the list is loaded. */
-function WhyNotListed({ entry: { id }, asked }: { readonly entry: Entry; readonly asked: object }) {
+function WhyNotListed({ id, asked }: { readonly id: string; readonly asked: object }) {
   const only = { ...asked, id };
-  const { data: found } = useAnswer<ListAnswer<Entry>>('list_audit_entries', only);
-  const { data: withReads } = useAnswer<ListAnswer<Entry>>('list_audit_entries', { ...only, changes: false });
+  const { data: found } = useAnswer<ListAnswer<AuditEntry>>('list_audit_entries', only);
+  const { data: withReads } = useAnswer<ListAnswer<AuditEntry>>('list_audit_entries', { ...only, changes: false });
   const query = new URLSearchParams(usePlace().query);
   query.set('changes', 'false');
   if (!found || !withReads || found.data.length > 0) return null;
@@ -73,7 +101,8 @@ function WhyNotListed({ entry: { id }, asked }: { readonly entry: Entry; readonl
 }
 
 /** The ways on: its request, its caller, its records, its session. */
-function Call({ entry }: { readonly entry: Entry }) {
+function Call({ entry }: { readonly entry: AuditEntry }) {
+  const { at, principal, onBehalfOf = [], door, durationMs, requestId, sessionId, recordIds = [] } = entry;
   return (
     <>
       <div class="detail-title">
@@ -83,27 +112,24 @@ function Call({ entry }: { readonly entry: Entry }) {
       </div>
       <dl class="fields">
         <NamedValue name="When">
-          <Time at={entry.at} /> <span class="faint">{exactTime(entry.at)}</span>
+          <Time at={at} /> <span class="faint">{exactTime(at)}</span>
         </NamedValue>
-        <NamedValue name="Who">
-          <Who caller={entry.principal} />
-        </NamedValue>
-        {entry.onBehalfOf?.map((caller) => (
-          <NamedValue key={caller.id} name="For">
-            <Who caller={caller} />
+        {[principal, ...onBehalfOf].map((caller, index) => (
+          <NamedValue key={caller.id} name={index === 0 ? 'Who' : 'For'}>
+            <Caller caller={caller} /> <Follow name="principal" value={caller.id} words="their calls" />
           </NamedValue>
         ))}
-        <NamedValue name="Via">{entry.door}</NamedValue>
-        <NamedValue name="Duration">{Math.round(entry.durationMs * 10) / 10} ms</NamedValue>
-        <NamedValue name="Request">
-          <Follow name="requestId" value={entry.requestId} />
-        </NamedValue>
-        {entry.sessionId !== undefined && (
-          <NamedValue name="Session">
-            <Follow name="sessionId" value={entry.sessionId} />
-          </NamedValue>
+        <NamedValue name="Via">{door}</NamedValue>
+        <NamedValue name="Duration">{Math.round(durationMs * 10) / 10} ms</NamedValue>
+        {Object.entries({ requestId, sessionId }).map(
+          ([name, value]) =>
+            value !== undefined && (
+              <NamedValue key={name} name={labelOf(name)}>
+                <Follow name={name} value={value} />
+              </NamedValue>
+            ),
         )}
-        {entry.recordIds?.map((id) => (
+        {recordIds.map((id) => (
           <NamedValue key={id} name="Record">
             <Ref id={id} /> <Follow name="recordId" value={id} words="its calls" />
           </NamedValue>
@@ -115,15 +141,7 @@ function Call({ entry }: { readonly entry: Entry }) {
   );
 }
 
-function Who({ caller }: { readonly caller: Entry['principal'] }) {
-  return (
-    <>
-      <Caller caller={caller} /> <Follow name="principal" value={caller.id} words="their calls" />
-    </>
-  );
-}
-
 /** All entries with the same value. */
-function Follow({ name, value, words }: { readonly name: string; readonly value: string; readonly words?: string }) {
-  return <Link to={`/audit?${name}=${encodeURIComponent(value)}`}>{words ?? value}</Link>;
+function Follow({ name, value, words = value }: Readonly<{ name: string; value: string; words?: string }>) {
+  return <Link to={`/audit?${name}=${encodeURIComponent(value)}`}>{words}</Link>;
 }

@@ -34,8 +34,6 @@ function ByTool(props: PartProps) {
   const fixed = (value ?? {}) as Readonly<Record<string, Members>>; // by tool, then by argument
   const free = useServed(props.beside ?? {}).filter((name) => fixed[name] === undefined);
   const give = (next: Readonly<Record<string, unknown>>) => onChange(Object.keys(next).length > 0 ? next : undefined);
-  const without = (name: string) => give(Object.fromEntries(Object.entries(fixed).filter(([other]) => other !== name)));
-  const issue = issueAt(props);
   return (
     <>
       {Object.entries(fixed).map(([name, given]) => (
@@ -46,11 +44,11 @@ function ByTool(props: PartProps) {
           given={given}
           issues={issues}
           onChange={(next) => give({ ...fixed, [name]: next })}
-          onRemove={() => without(name)}
+          onRemove={() => give(without(fixed, name))}
         />
       ))}
       <Adding label="Fix arguments of a tool" options={free} onPick={(name) => give({ ...fixed, [name]: {} })} />
-      <IssueText issue={issue} />
+      <IssueText issue={issueAt(props)} />
     </>
   );
 }
@@ -69,12 +67,8 @@ function testOf(entries: unknown): ((name: string) => boolean) | undefined {
   return (name) => tests.some((test) => test(name));
 }
 
-interface OfToolProps extends Pick<PartProps, 'path' | 'issues'> {
-  readonly name: string;
-  readonly given: Members;
-  readonly onChange: (given: Members) => void;
-  readonly onRemove: () => void;
-}
+type OfToolProps = Pick<PartProps, 'path' | 'issues' | 'name'> &
+  Readonly<{ given: Members; onChange: (given: Members) => void; onRemove: () => void }>;
 
 function OfTool({ name, path, given, issues, onChange, onRemove }: OfToolProps) {
   const tool = useTool(name);
@@ -104,7 +98,7 @@ function OfTool({ name, path, given, issues, onChange, onRemove }: OfToolProps) 
             look="quiet"
             icon="close"
             label={`${text.remove} ${argument}`}
-            onClick={() => onChange(Object.fromEntries(Object.entries(given).filter(([other]) => other !== argument)))}
+            onClick={() => onChange(without(given, argument))}
           />
         </div>
       ))}
@@ -119,15 +113,20 @@ function OfTool({ name, path, given, issues, onChange, onRemove }: OfToolProps) 
   );
 }
 
+function without(members: Members, name: string): Members {
+  return Object.fromEntries(Object.entries(members).filter(([other]) => other !== name));
+}
+
 /** Where the tool or the argument is away, a value of any kind. */
 const AWAY: JsonSchema = { description: 'There is no such argument now.' };
 
-interface AddingProps {
-  readonly label: string;
-  readonly options: readonly string[];
-  readonly words?: (option: string) => string;
-  readonly onPick: (option: string) => void;
-}
+/** `words`: as people read an option. */
+type AddingProps = Readonly<{
+  label: string;
+  options: readonly string[];
+  words?: (option: string) => string;
+  onPick: (option: string) => void;
+}>;
 
 /** Picks one more of what is left. Nothing if nothing is. */
 function Adding({ label, options, words = (option) => option, onPick }: AddingProps) {

@@ -1,21 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
-import { CallError, call, counted, number } from '../../app.ts';
+import { CallError, call, counted, type ListedTool, number } from '../../app.ts';
 import type { Members } from '../../components/form/state.ts';
 import { EffectBadge } from '../../components/tool-catalog.tsx';
 import { ErrorBox, Mono, Skeleton } from '../../ui.ts';
 
+type MatchedTool = Readonly<{ name: string; served: boolean; rule: string }>;
+
 interface Preview {
-  readonly tools: readonly {
-    readonly name: string;
-    readonly title?: string;
-    readonly annotations?: { readonly readOnlyHint?: boolean; readonly destructiveHint?: boolean };
-  }[];
+  readonly tools: readonly Pick<ListedTool, 'name' | 'title' | 'annotations'>[];
   readonly estimatedTokens: number;
-  readonly entries: readonly {
-    readonly entry: string;
-    readonly list: string;
-    readonly tools: readonly { readonly name: string; readonly served: boolean; readonly rule: string }[];
-  }[];
+  readonly entries: readonly Readonly<{ entry: string; tools: readonly MatchedTool[] }>[];
   readonly warnings: readonly string[];
 }
 

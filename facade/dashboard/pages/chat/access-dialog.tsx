@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks';
+import type { z } from 'zod';
+import type { threadAccess } from '../../../../resources/thread.ts';
 import { act, text, useAnswer, useMay, wordOf } from '../../app.ts';
 import { Field } from '../../components/form/field.tsx';
 import { Picker } from '../../components/form/picker.tsx';
 import { optionsOf, Select } from '../../components/form/select.tsx';
 import { Button, Dialog, ErrorBox, Ref, Skeleton, useAction } from '../../ui.ts';
 
-type Entry = Readonly<{ principal: { readonly type: string; readonly id: string }; role: string }>;
-
-type Access = Readonly<{ visibility: 'workspace' | 'restricted'; entries: readonly Entry[]; revision: number }>;
+type Access = z.infer<typeof threadAccess>;
+type Entry = Readonly<{ principal: Readonly<{ type: string; id: string }>; role: string }>;
 
 const ROLES = optionsOf(['viewer', 'editor', 'owner']);
 const VISIBILITIES = [
@@ -20,8 +21,8 @@ const TYPES: Readonly<Record<string, string>> = {
   capsule: 'capsule',
   'api-key': 'key',
 };
+const KINDS = optionsOf(Object.keys(TYPES));
 
-/** Who sees a thread, and what each may do in it. */
 export function AccessDialog({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const { data } = useAnswer<Access>('get_thread_access', { id });
   const mayShare = useMay('add_thread_access');
@@ -31,9 +32,8 @@ export function AccessDialog({ id, onClose }: { readonly id: string; readonly on
   };
   return (
     <Dialog title="Who has access" onClose={onClose} size="m">
-      {!data ? (
-        <Skeleton lines={3} />
-      ) : (
+      {!data && <Skeleton lines={3} />}
+      {data && (
         <>
           <Field label="Visible to">
             {(tied) => (
@@ -48,12 +48,7 @@ export function AccessDialog({ id, onClose }: { readonly id: string; readonly on
           </Field>
           <ul class="entries">
             {data.entries.map((entry) => (
-              <EntryRow
-                key={`${entry.principal.type} ${entry.principal.id}`}
-                entry={entry}
-                mayShare={mayShare}
-                change={change}
-              />
+              <EntryRow key={`${entry.principal.type} ${entry.principal.id}`} {...{ entry, mayShare, change }} />
             ))}
           </ul>
           {mayShare && <AddEntry onAdd={(entry) => change('add_thread_access', { entries: [entry] })} />}
@@ -99,13 +94,7 @@ function AddEntry({ onAdd }: { readonly onAdd: (entry: Entry) => void }) {
   const tied = { id: 'entry-who', 'aria-describedby': undefined, 'aria-invalid': undefined, required: undefined };
   return (
     <div class="entry-add">
-      <Select
-        class="filter-choice"
-        aria-label="Kind"
-        value={type}
-        options={optionsOf(Object.keys(TYPES))}
-        onPick={setType}
-      />
+      <Select class="filter-choice" aria-label="Kind" value={type} options={KINDS} onPick={setType} />
       <label class="only-heard" for="entry-who">
         Who
       </label>

@@ -1,21 +1,15 @@
 import type { ComponentChildren } from 'preact';
+import type { Message } from '../../../../resources/message.ts';
 import { boot, go, number, useAnswer, useMay } from '../../app.ts';
 import { Prose } from '../../components/prose.tsx';
 import { Avatar, Badge, Icon, Json, Menu, type MenuItem, Mono, Time } from '../../ui.ts';
-import type { MessageRow } from './records.ts';
 import type { Running } from './run.ts';
 
-/** What was said, oldest first, with what agents did on the way folded between. */
-export function Messages({
-  messages,
-  onFork,
-}: {
-  readonly messages: readonly MessageRow[];
-  readonly onFork?: ((id: string) => void) | undefined;
-}) {
-  const results = new Map(
-    messages.filter(({ role }) => role === 'tool').map((message) => [message.toolCallId, message]),
-  );
+type OnFork = { onFork: ((id: string) => void) | undefined };
+
+export function Messages({ messages, onFork }: Readonly<{ messages: readonly Message[] } & OnFork>) {
+  const answers = messages.filter(({ role }) => role === 'tool');
+  const results = new Map(answers.map((message) => [message.toolCallId, message]));
   return (
     <ol class="messages">
       {messages
@@ -32,7 +26,7 @@ export function Messages({
   );
 }
 
-function Said({ message, onFork }: Readonly<{ message: MessageRow; onFork: ((id: string) => void) | undefined }>) {
+function Said({ message, onFork }: Readonly<{ message: Message } & OnFork>) {
   const { id, role, content, createdAt, usage, failed, runId } = message;
   const readsRuns = useMay('get_agent_run');
   const items: MenuItem[] = [
@@ -42,38 +36,30 @@ function Said({ message, onFork }: Readonly<{ message: MessageRow; onFork: ((id:
       : []),
     ...(onFork ? [{ label: 'Fork from here', icon: 'fork' as const, run: () => onFork(id) }] : []),
   ];
+  const more = (
+    <>
+      {failed && <Badge tone="alarm">Failed</Badge>}
+      {usage && (
+        <span class="faint" title="Tokens read and written">
+          {number(usage.inputTokens)} → {number(usage.outputTokens)}
+        </span>
+      )}
+      <span class="faint">
+        <Time at={createdAt} />
+      </span>
+      <Menu items={items} label="More of this message" />
+    </>
+  );
   return (
-    <Turn
-      by={role}
-      agentId={message.agentId}
-      more={
-        <>
-          {failed && <Badge tone="alarm">Failed</Badge>}
-          {usage && (
-            <span class="faint" title="Tokens read and written">
-              {number(usage.inputTokens)} → {number(usage.outputTokens)}
-            </span>
-          )}
-          <span class="faint">
-            <Time at={createdAt} />
-          </span>
-          <Menu items={items} label="More of this message" />
-        </>
-      }
-    >
+    <Turn by={role} agentId={message.agentId} more={more}>
       <Prose text={content} />
     </Turn>
   );
 }
 
-interface TurnProps {
-  readonly by: MessageRow['role'];
-  readonly agentId: string | undefined;
-  readonly more?: ComponentChildren;
-  readonly children: ComponentChildren;
-}
+type TurnProps = Readonly<{ by: Message['role']; agentId?: string | undefined; more?: ComponentChildren }>;
 
-function Turn({ by, agentId, more, children }: TurnProps) {
+function Turn({ by, agentId, more, children }: TurnProps & { readonly children: ComponentChildren }) {
   const name = useSpeaker(by, agentId);
   return (
     <article class={`turn ${by}`} aria-label={name}>
@@ -89,21 +75,16 @@ function Turn({ by, agentId, more, children }: TurnProps) {
   );
 }
 
-function useSpeaker(by: MessageRow['role'], agentId: string | undefined): string {
+function useSpeaker(by: Message['role'], agentId: string | undefined): string {
   const may = useMay('get_agent');
   const { data } = useAnswer<{ displayName: string }>(may && agentId ? 'get_agent' : undefined, { id: agentId });
   if (by === 'system') return 'System';
   return by === 'user' ? (boot.user.name ?? boot.user.email) : (data?.displayName ?? 'Assistant');
 }
 
-/** A tool call of the agent, folded: what it asked and what it got. */
-function Called({
-  toolCall,
-  result,
-}: {
-  readonly toolCall: NonNullable<MessageRow['toolCalls']>[number];
-  readonly result: MessageRow | undefined;
-}) {
+type CalledProps = Readonly<{ toolCall: NonNullable<Message['toolCalls']>[number]; result: Message | undefined }>;
+
+function Called({ toolCall, result }: CalledProps) {
   return (
     <details class="called">
       <summary>
@@ -126,11 +107,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The answer that is on its way. */
 export function Answering({ running, agentId }: { readonly running: Running; readonly agentId: string | undefined }) {
   return (
     <div class="messages">
-      <Turn by="user" agentId={undefined}>
+      <Turn by="user">
         <Prose text={running.said} />
       </Turn>
       <Turn by="assistant" agentId={agentId}>

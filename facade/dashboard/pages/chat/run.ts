@@ -4,30 +4,19 @@ import { act, call, invalidate } from '../../app.ts';
 /** An answer on its way: what was said so far, and the steps of the agent. */
 export type Running = Readonly<{ said: string; text: string; steps: readonly string[] }>;
 
-export interface Sent {
-  readonly message: string;
-  readonly threadId: string;
-  readonly agentId?: string | undefined;
-  readonly model?: string | undefined;
-}
+type Sent = Readonly<{ message: string; threadId: string; agentId?: string | undefined }>;
 
-export interface Run {
-  readonly running: Running | undefined;
-  readonly error: unknown;
-  /** Sends a message and listens to the answer. */
-  send(sent: Sent): Promise<void>;
-  /** Ends the answer; what was said so far is kept in the thread. */
-  stop(): void;
-}
+export type Run = ReturnType<typeof useRun>;
 
 const LONGEST_TITLE = 80;
 
-export function useRun(): Run {
+/** Sends a message and listens to the answer. Stopping ends the answer; what was said so far is kept in the thread. */
+export function useRun() {
   const [running, setRunning] = useState<Running>();
   const [error, setError] = useState<unknown>();
   const stopper = useRef<AbortController | undefined>(undefined);
 
-  async function send({ message, threadId, agentId, model }: Sent): Promise<void> {
+  async function send({ message, threadId, agentId }: Sent): Promise<void> {
     setError(undefined);
     const stop = new AbortController();
     stopper.current = stop;
@@ -38,7 +27,7 @@ export function useRun(): Run {
         setRunning(now);
       };
       tell({});
-      const input = { message, threadId, ...(agentId && { agentId }), ...(model && { model }) };
+      const input = { message, threadId, ...(agentId && { agentId }) };
       // Pieces of the answer are debug lines, the steps on the way are information.
       const onMessage = ({ level, data }: { readonly level: string; readonly data: string }) =>
         tell(level === 'debug' ? { text: now.text + data } : { steps: [...now.steps, data], text: '' });
@@ -57,19 +46,15 @@ export function useRun(): Run {
 export async function beginThread(message: string, agentId: string | undefined): Promise<string> {
   const line = message.trim().split('\n')[0] ?? '';
   const title = line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE - 1)}…` : line;
-  const made = await act<{ id: string }>('create_thread', {
-    title,
-    source: 'chat',
-    ...(agentId && { agentIds: [agentId] }),
-  });
-  return made.id;
+  const input = { title, source: 'chat', ...(agentId && { agentIds: [agentId] }) };
+  return (await act<{ id: string }>('create_thread', input)).id;
 }
 
 /** What was said in a new chat, until the page of its thread sends it. */
 const pending = new Map<string, Sent>();
 
-export function leave(threadId: string, sent: Sent): void {
-  pending.set(threadId, sent);
+export function leave(sent: Sent): void {
+  pending.set(sent.threadId, sent);
 }
 
 export function take(threadId: string): Sent | undefined {

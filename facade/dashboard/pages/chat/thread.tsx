@@ -1,29 +1,31 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { act, counted, go, text, useAnswer, useMay, useNames, usePagedList, useTitle } from '../../app.ts';
+import type { Message } from '../../../../resources/message.ts';
+import type { Thread as ThreadRecord } from '../../../../resources/thread.ts';
+import { act, counted, go, text, useAnswer, useMay, usePagedList, useTitle } from '../../app.ts';
 import { Form } from '../../components/form/form.tsx';
 import { useLive } from '../../live-updates.ts';
 import {
   Badge,
   Button,
   ConfirmDialog,
+  DetailBar,
   Dialog,
   Empty,
   ErrorBox,
   LinkButton,
   Menu,
+  type MenuItem,
   Ref,
   Skeleton,
   toast,
+  withToast,
 } from '../../ui.ts';
 import { AccessDialog } from './access-dialog.tsx';
-import { Composer } from './composer.tsx';
 import { Answering, Messages } from './messages.tsx';
-import type { MessageRow, ThreadRow } from './records.ts';
 import { type Run, take, useRun } from './run.ts';
 
-/** One conversation. */
 export function Thread({ id }: { readonly id: string }) {
-  const { data: thread, error } = useAnswer<ThreadRow>('get_thread', { id });
+  const { data: thread, error } = useAnswer<ThreadRecord>('get_thread', { id });
   useLive([`thread://${id}`]);
   useTitle(thread?.title);
   const run = useRun();
@@ -33,19 +35,15 @@ export function Thread({ id }: { readonly id: string }) {
     begun.current = true;
     if (sent) void run.send(sent);
   });
-  if (error && !thread) {
-    return (
-      <section class="detail-pane">
-        <Empty title="There is no such thread" action={<LinkButton text="All threads" to="/chat" />}>
-          It was deleted, or you have no access to it.
-        </Empty>
-      </section>
-    );
-  }
   if (!thread) {
+    const none = (
+      <Empty title="There is no such thread" action={<LinkButton text="All threads" to="/chat" />}>
+        It was deleted, or you have no access to it.
+      </Empty>
+    );
     return (
-      <section class="detail-pane" aria-busy="true">
-        <Skeleton lines={6} />
+      <section class="detail-pane" aria-busy={!error}>
+        {error ? none : <Skeleton lines={6} />}
       </section>
     );
   }
@@ -57,22 +55,23 @@ export function Thread({ id }: { readonly id: string }) {
   );
 }
 
-function Conversation({ thread, run }: { readonly thread: ThreadRow; readonly run: Run }) {
+function Conversation({ thread, run }: { readonly thread: ThreadRecord; readonly run: Run }) {
   const { id } = thread;
-  const { rows, more, loading } = usePagedList<MessageRow>('list_messages', { id, limit: 50 });
+  const { rows, more, loading } = usePagedList<Message>('list_messages', { id, limit: 50 });
   const mayFork = useMay('fork_thread');
   const maySend = useMay('send_chat_message');
-  const agentId = thread.agentIds?.[0];
   const messages = [...rows].reverse();
-  const end = useEnd(`${rows[0]?.id} ${run.running?.text.length} ${run.running?.steps.length}`);
-  const fork = async (messageId: string) => {
-    const made = await act<{ id: string }>('fork_thread', { id, messageId });
-    go(`/chat/${made.id}`);
-    toast('This is the fork; the thread it came from stays as it is.');
-  };
-  const onFork = mayFork
-    ? (messageId: string) => void fork(messageId).catch((problem) => toast(String(problem.message)))
-    : undefined;
+  const end = useRef<HTMLDivElement>(null);
+  // The end stays in view when something is added.
+  useEffect(
+    () => end.current?.scrollIntoView({ block: 'end' }),
+    [rows[0]?.id, run.running?.text.length, run.running?.steps.length],
+  );
+  const fork = (messageId: string) =>
+    void withToast(async () => {
+      go(`/chat/${(await act<{ id: string }>('fork_thread', { id, messageId })).id}`);
+      return 'This is the fork; the thread it came from stays as it is.';
+    });
   return (
     <>
       <div class="conversation-scroll">
@@ -82,8 +81,8 @@ function Conversation({ thread, run }: { readonly thread: ThreadRow; readonly ru
           </div>
         )}
         {messages.length === 0 && !run.running && !loading && <Empty title="Nothing was said yet" />}
-        <Messages messages={withoutSent(messages, run.running?.said)} onFork={onFork} />
-        {run.running && <Answering running={run.running} agentId={agentId} />}
+        <Messages messages={withoutSent(messages, run.running?.said)} onFork={mayFork ? fork : undefined} />
+        {run.running && <Answering running={run.running} agentId={thread.agentIds?.[0]} />}
         {run.error !== undefined && <ErrorBox error={run.error} />}
         <div ref={end} />
       </div>
@@ -95,46 +94,33 @@ function Conversation({ thread, run }: { readonly thread: ThreadRow; readonly ru
 }
 
 /** While an answer is on its way, what was said is shown with it, also once the thread has it. */
-function withoutSent(messages: readonly MessageRow[], said: string | undefined): readonly MessageRow[] {
+function withoutSent(messages: readonly Message[], said: string | undefined): readonly Message[] {
   if (said === undefined) return messages;
   const last = messages.findLastIndex(({ role }) => role === 'user');
   return messages[last]?.content === said ? messages.slice(0, last) : messages;
 }
 
-/** Keeps the end in view when something is added. */
-function useEnd(key: string) {
-  const end = useRef<HTMLDivElement>(null);
-  useEffect(() => end.current?.scrollIntoView({ block: 'end' }), [key]);
-  return end;
-}
-
 type Asks = 'rename' | 'delete' | 'access' | undefined;
 
-function ThreadBar({ thread }: { readonly thread: ThreadRow }) {
-  const names = useNames();
+function ThreadBar({ thread }: { readonly thread: ThreadRecord }) {
   const [asks, setAsks] = useState<Asks>();
   const { id, title, status, revision } = thread;
+  const isRestricted = thread.visibility === 'restricted';
   const update = (change: object) => act('update_thread', { id, ...change, expectedRevision: revision });
-  const setStatus = async (next: ThreadRow['status']) => {
+  const setStatus = async (next: ThreadRecord['status']) => {
     await update({ status: next });
     toast(next === 'archived' ? 'The thread is archived.' : 'The thread is active again.');
   };
-  const items = [
-    ...(names.has('update_thread')
-      ? [
-          { label: 'Rename', icon: 'edit' as const, run: () => setAsks('rename') },
-          status === 'active'
-            ? { label: 'Archive', icon: 'artifact' as const, run: () => void setStatus('archived') }
-            : { label: 'Make active again', icon: 'refresh' as const, run: () => void setStatus('active') },
-        ]
-      : []),
-    ...(names.has('delete_thread')
-      ? [{ label: text.delete, icon: 'trash' as const, alarm: true, run: () => setAsks('delete') }]
-      : []),
+  const needs = 'update_thread';
+  const items: MenuItem[] = [
+    { label: 'Rename', icon: 'edit', needs, run: () => setAsks('rename') },
+    status === 'active'
+      ? { label: 'Archive', icon: 'artifact', needs, run: () => void setStatus('archived') }
+      : { label: 'Make active again', icon: 'refresh', needs, run: () => void setStatus('active') },
+    { label: text.delete, icon: 'trash', alarm: true, needs: 'delete_thread', run: () => setAsks('delete') },
   ];
   return (
-    <header class="detail-bar">
-      <LinkButton look="quiet" icon="back" label="All threads" to="/chat" />
+    <DetailBar all="threads" to="/chat">
       <h1 class="thread-title">{title}</h1>
       {status === 'archived' && <Badge tone="plain">Archived</Badge>}
       <span class="thread-agents">
@@ -143,21 +129,20 @@ function ThreadBar({ thread }: { readonly thread: ThreadRow }) {
         ))}
       </span>
       <span class="page-actions">
-        {names.has('get_thread_access') && (
-          <Button
-            text={thread.visibility === 'restricted' ? 'Restricted' : 'Workspace'}
-            onClick={() => setAsks('access')}
-            icon={thread.visibility === 'restricted' ? 'shield' : 'users'}
-          />
-        )}
+        <Button
+          needs="get_thread_access"
+          text={isRestricted ? 'Restricted' : 'Workspace'}
+          onClick={() => setAsks('access')}
+          icon={isRestricted ? 'shield' : 'users'}
+        />
         <Menu items={items} />
       </span>
       <Questions asks={asks} thread={thread} onClose={() => setAsks(undefined)} />
-    </header>
+    </DetailBar>
   );
 }
 
-function Questions({ asks, thread, onClose }: Readonly<{ asks: Asks; thread: ThreadRow; onClose: () => void }>) {
+function Questions({ asks, thread, onClose }: Readonly<{ asks: Asks; thread: ThreadRecord; onClose: () => void }>) {
   const { id, title, messageCount, revision } = thread;
   if (asks === 'access') return <AccessDialog id={id} onClose={onClose} />;
   if (asks === 'rename') {
@@ -187,5 +172,47 @@ function Questions({ asks, thread, onClose }: Readonly<{ asks: Asks; thread: Thr
     <ConfirmDialog title={`Delete ${title}?`} action="Delete thread" typed={title} run={remove} onClose={onClose}>
       <p>{counted(messageCount, 'message')} and its access entries are deleted for good. Its forks stay.</p>
     </ConfirmDialog>
+  );
+}
+
+type ComposerProps = Readonly<{ onSend: (message: string) => unknown; onStop?: (() => void) | undefined }>;
+
+/** Where one writes. Enter sends, Shift and Enter begins a new line. `onStop` ends the answer that is on its way. */
+export function Composer({ onSend, onStop }: ComposerProps) {
+  const [message, setMessage] = useState('');
+  const box = useRef<HTMLTextAreaElement>(null);
+  const send = () => {
+    if (message.trim() === '' || onStop) return;
+    setMessage('');
+    onSend(message);
+    box.current?.focus();
+  };
+  return (
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <textarea
+        ref={box}
+        rows={Math.min(8, message.split('\n').length)}
+        aria-label="Message"
+        placeholder="Write a message"
+        value={message}
+        onInput={({ currentTarget }) => setMessage(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+          event.preventDefault();
+          send();
+        }}
+      />
+      {onStop ? (
+        <Button icon="stop" label="Stop" onClick={onStop} />
+      ) : (
+        <Button type="submit" look="primary" icon="send" label="Send" disabled={message.trim() === ''} />
+      )}
+    </form>
   );
 }

@@ -1,25 +1,12 @@
+import type { FlowDelivery } from '../../../../resources/flow-delivery.ts';
 import { exactTime, usePagedList } from '../../app.ts';
-import { Badge, Empty, Link, PagedTable, Time, type Tone } from '../../ui.ts';
+import { Badge, type Column, Empty, Link, PagedTable, Time, type Tone } from '../../ui.ts';
 import { useRenewed } from '../../use-renewed.ts';
 import { pathOfRuns } from './runs.tsx';
-import { schemeNamed } from './schemes.ts';
+import { schemeNamed } from './signature.tsx';
 
-/** As `list_flow_deliveries` answers it. */
-interface Delivery {
-  readonly id: string;
-  readonly at: string;
-  readonly scheme: string;
-  readonly event?: string;
-  readonly outcome: string;
-  readonly reason?: string;
-  readonly runId?: string;
-  readonly count: number;
-  readonly lastAt?: string;
-}
-
-/** What was sent to the webhook of a flow, and what became of it. */
 export function Deliveries({ flowId }: { readonly flowId: string }) {
-  const pages = usePagedList<Delivery>('list_flow_deliveries', { id: flowId, limit: 50 });
+  const pages = usePagedList<FlowDelivery>('list_flow_deliveries', { id: flowId, limit: 50 });
   useRenewed(true);
   return (
     <PagedTable
@@ -31,14 +18,10 @@ export function Deliveries({ flowId }: { readonly flowId: string }) {
   );
 }
 
-interface Outcome {
-  readonly words: string;
-  readonly tone: Tone;
-  /** Where the delivery itself gives no reason. */
-  readonly why?: string;
-}
+/** `why`: where the delivery itself gives no reason. */
+type Outcome = Readonly<{ words: string; tone: Tone; why?: string }>;
 
-const OUTCOMES: Readonly<Record<string, Outcome>> = {
+const OUTCOMES: Readonly<Record<FlowDelivery['outcome'], Outcome>> = {
   run: { words: 'Run begun', tone: 'good' },
   ping: { words: 'Ping answered', tone: 'plain' },
   challenge: { words: 'Challenge answered', tone: 'plain' },
@@ -51,35 +34,28 @@ const OUTCOMES: Readonly<Record<string, Outcome>> = {
   },
 };
 
-function outcomeOf({ outcome }: Delivery): Outcome {
-  return OUTCOMES[outcome] ?? { words: outcome, tone: 'plain' };
-}
-
-function columnsFor(flowId: string) {
+function columnsFor(flowId: string): readonly Column<FlowDelivery>[] {
   return [
-    { title: 'Received', cell: ({ at }: Delivery) => <Time at={at} /> },
-    { title: 'What', cell: ({ event, scheme }: Delivery) => event ?? schemeNamed(scheme).label, spare: 1 as const },
+    { title: 'Received', cell: ({ at }) => <Time at={at} /> },
+    { title: 'What', cell: ({ event, scheme }) => event ?? schemeNamed(scheme).label, spare: 1 },
     {
       title: 'Outcome',
-      cell: (delivery: Delivery) => {
-        const { words, tone } = outcomeOf(delivery);
-        return <Badge tone={tone}>{words}</Badge>;
-      },
+      cell: ({ outcome }) => <Badge tone={OUTCOMES[outcome].tone}>{OUTCOMES[outcome].words}</Badge>,
     },
     {
       title: 'Run',
-      cell: (delivery: Delivery) =>
-        delivery.runId === undefined ? (
-          <span class="delivery-reason">{delivery.reason ?? outcomeOf(delivery).why}</span>
+      cell: ({ runId, reason, outcome }) =>
+        runId === undefined ? (
+          <span class="delivery-reason">{reason ?? OUTCOMES[outcome].why}</span>
         ) : (
-          <Link to={`${pathOfRuns(flowId)}&run=${encodeURIComponent(delivery.runId)}`}>Open run</Link>
+          <Link to={`${pathOfRuns(flowId)}&run=${encodeURIComponent(runId)}`}>Open run</Link>
         ),
     },
     {
       title: 'Times',
-      cell: ({ count, lastAt }: Delivery) => <span title={lastAt && `Last ${exactTime(lastAt)}`}>{count}</span>,
+      cell: ({ count, lastAt }) => <span title={lastAt && `Last ${exactTime(lastAt)}`}>{count}</span>,
       end: true,
-      spare: 2 as const,
+      spare: 2,
       width: '5rem',
     },
   ];

@@ -1,10 +1,22 @@
-import { duration, usePagedList, usePlace } from '../../app.ts';
-import { Badge, type Column, Empty, PagedTable, Ref, Time } from '../../ui.ts';
+import type { FlowRun, FlowRunStep, FlowRunTrigger } from '../../../../resources/flow-run.ts';
+import { act, duration, go, labelOf, useAnswer, usePagedList, usePlace, useTools } from '../../app.ts';
+import {
+  AskButton,
+  Badge,
+  CancelRun,
+  type Column,
+  Empty,
+  ErrorBox,
+  Json,
+  LinkButton,
+  Mono,
+  PagedTable,
+  Ref,
+  Skeleton,
+  Time,
+} from '../../ui.ts';
 import { useRenewed } from '../../use-renewed.ts';
-import type { Run } from './run.ts';
-import { RunDetail } from './run-detail.tsx';
 
-/** The runs of a flow, or one of them with its steps. */
 export function Runs({ flowId }: { readonly flowId: string }) {
   const { query } = usePlace();
   const open = query.get('run');
@@ -23,7 +35,7 @@ export function pathOfRuns(flowId: string): string {
 export type RunsAsked = Readonly<{ id?: string | undefined; status?: string | undefined; limit?: number }>;
 
 export function RunList({ asked }: { readonly asked: RunsAsked }) {
-  const pages = usePagedList<Run>('list_flow_runs', asked);
+  const pages = usePagedList<FlowRun>('list_flow_runs', asked);
   useRenewed(pages.rows.some(({ status }) => status === 'running' || status === 'queued'));
   return (
     <PagedTable
@@ -36,12 +48,122 @@ export function RunList({ asked }: { readonly asked: RunsAsked }) {
   );
 }
 
-const FLOW = { title: 'Flow', cell: ({ flowId }: Run) => <Ref id={flowId} /> };
+const FLOW = { title: 'Flow', cell: ({ flowId }: FlowRun) => <Ref id={flowId} /> };
 
-const COLUMNS: readonly Column<Run>[] = [
+const COLUMNS: readonly Column<FlowRun>[] = [
   { title: 'Started', cell: ({ createdAt }) => <Time at={createdAt} /> },
   { title: 'Status', cell: ({ status }) => <Badge value={status} /> },
-  { title: 'By', cell: ({ trigger }) => trigger.by?.name ?? trigger.type ?? trigger.kind, spare: 2 },
+  { title: 'By', cell: ({ trigger }) => starterOf(trigger), spare: 2 },
   { title: 'Error', cell: ({ error }) => (error ? (error.message ?? error.code) : ''), spare: 2 },
   { title: 'Took', cell: ({ startedAt, finishedAt }) => duration(startedAt, finishedAt), end: true, spare: 1 },
 ];
+
+/** The caller, or the schedule or event. */
+function starterOf(trigger: FlowRunTrigger): string {
+  if ('by' in trigger) return trigger.by.name;
+  return trigger.kind === 'event' ? trigger.type : trigger.kind;
+}
+
+export function RunDetail({ id, back }: { readonly id: string; readonly back?: string | undefined }) {
+  const { data, error } = useAnswer<FlowRun>('get_flow_run', { id });
+  const underWay = data?.status === 'running' || data?.status === 'queued';
+  useRenewed(underWay);
+  if (error) return <ErrorBox error={error} />;
+  if (!data) return <Skeleton lines={6} />;
+  return (
+    <section class="overview" aria-label="Run">
+      <header class="section-head">
+        <span class="run-title">
+          {back !== undefined && <LinkButton look="quiet" icon="back" label="All runs" to={back} />}
+          <Badge value={data.status} />
+          <Time at={data.createdAt} />
+          <span class="quiet">{duration(data.startedAt, data.finishedAt)}</span>
+        </span>
+        {underWay ? (
+          <CancelRun tool="cancel_flow_run" id={id}>
+            A step under way finishes first. What finished steps did stays done; the steps after them do not run.
+          </CancelRun>
+        ) : (
+          <RetryButton run={data} />
+        )}
+      </header>
+      {data.error && <Failure {...data.error} />}
+      <p class="quiet">
+        Started by {starterOf(data.trigger)}, with the rights of {data.runAs.name}
+        {data.flowRevision !== undefined && `, revision ${data.flowRevision} of the flow`}.
+      </p>
+      {Object.keys(data.input ?? {}).length > 0 && (
+        <details>
+          <summary>Input</summary>
+          <Json value={data.input} label="Input" />
+        </details>
+      )}
+      <ol class="timeline">
+        {data.steps.map((step) => (
+          <StepOfRun key={step.id} step={step} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** Does the run again: from the step that failed, if there is one, or from the beginning. */
+function RetryButton({ run: { id, flowId, steps } }: { readonly run: FlowRun }) {
+  const failed = steps.find(({ status }) => status === 'failed');
+  const run = async () => {
+    const made = await act<FlowRun>('retry_flow_run', { id, ...(failed && { fromStep: failed.id }) });
+    go(`${pathOfRuns(flowId)}&run=${encodeURIComponent(made.id)}`);
+  };
+  const action = failed ? `From ${failed.id}` : 'All steps';
+  return (
+    <AskButton
+      needs="retry_flow_run"
+      text="Run again"
+      icon="refresh"
+      ask={{ title: 'Run this again?', look: 'primary', action, run }}
+    >
+      {failed ? (
+        <p>
+          It goes on from the step <Mono>{failed.id}</Mono>, with the same input and what the steps before gave.
+        </p>
+      ) : (
+        <p>All steps run again with the same input. What they did before stays done.</p>
+      )}
+    </AskButton>
+  );
+}
+
+function Failure({ code, message }: NonNullable<FlowRun['error']>) {
+  return (
+    <p class="note alarm" role="note">
+      {message ?? code} {message && <Mono>{code}</Mono>}
+    </p>
+  );
+}
+
+function StepOfRun({ step }: { readonly step: FlowRunStep }) {
+  const tools = useTools();
+  const { id, tool, status, attempts, error, retryAt, startedAt, finishedAt, input, output } = step;
+  return (
+    <li class={`step-${status}`}>
+      <details open={status === 'failed'}>
+        <summary>
+          <span class="timeline-title">{tools?.get(tool)?.title ?? labelOf(tool)}</span> <Mono>{id}</Mono>{' '}
+          <Badge value={status} />{' '}
+          <span class="faint">
+            {duration(startedAt, finishedAt)}
+            {attempts > 1 && `, ${attempts} tries`}
+          </span>
+        </summary>
+        {error && <Failure {...error} />}
+        {retryAt !== undefined && (
+          <p class="quiet">
+            The next try is due <Time at={retryAt} />.
+          </p>
+        )}
+        {input && <Json value={input} label={`Input of ${id}`} />}
+        {output && <Json value={output} label={`Output of ${id}`} />}
+      </details>
+    </li>
+  );
+}

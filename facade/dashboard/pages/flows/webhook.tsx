@@ -1,19 +1,29 @@
 import { useState } from 'preact/hooks';
-import { useMay } from '../../app.ts';
+import { act, text } from '../../app.ts';
+import { Frame } from '../../components/form/groups.tsx';
+import { Part } from '../../components/form/part.tsx';
+import { issueAt, issuesOf, type PartProps } from '../../components/form/state.ts';
 import type { Row } from '../../kind/spec.ts';
-import { Button, Time } from '../../ui.ts';
-import { Address, ConnectSteps } from './address.tsx';
-import { kindOf, type Signature, schemeNamed, signatureIn } from './schemes.ts';
-import { SecretDialog } from './secret-dialog.tsx';
+import type { JsonSchema } from '../../schema.ts';
+import { Button, Dialog, ErrorBox, Time, toast, useAction } from '../../ui.ts';
+import {
+  Address,
+  ConnectSteps,
+  kindOf,
+  SCHEMES,
+  SchemeField,
+  SecretField,
+  type Signature,
+  schemeNamed,
+  signatureIn,
+} from './signature.tsx';
 
-/** Of a flow with a webhook: the address to give to senders, and how they sign what they send. */
 export function Webhook({ row }: { readonly row: Row }) {
   return kindOf(row.trigger) === 'webhook' ? <WebhookOf row={row} signature={signatureIn(row.trigger)} /> : null;
 }
 
 function WebhookOf({ row, signature }: { readonly row: Row; readonly signature: Signature | undefined }) {
   const [asks, setAsks] = useState(false);
-  const may = useMay('update_flow');
   const scheme = signature && schemeNamed(signature.scheme);
   return (
     <section class="block stack" aria-label="Webhook">
@@ -22,15 +32,13 @@ function WebhookOf({ row, signature }: { readonly row: Row; readonly signature: 
       <Taken signature={signature} />
       {scheme && (
         <details>
-          <summary>{scheme.connect}</summary>
+          <summary>{`How to connect ${scheme.connects ?? scheme.who}`}</summary>
           <ConnectSteps scheme={scheme} />
         </details>
       )}
-      {may && (
-        <div class="actions">
-          <Button text={labelFor(signature)} onClick={() => setAsks(true)} />
-        </div>
-      )}
+      <div class="actions">
+        <Button needs="update_flow" text={labelFor(signature)} onClick={() => setAsks(true)} />
+      </div>
       {asks && <SecretDialog row={row} signature={signature} onClose={() => setAsks(false)} />}
     </section>
   );
@@ -41,7 +49,6 @@ function labelFor(signature: Signature | undefined): string {
   return signature.secret === undefined ? 'Give the secret' : 'Replace the secret';
 }
 
-/** What the address takes now. */
 function Taken({ signature }: { readonly signature: Signature | undefined }) {
   if (!signature) {
     return (
@@ -58,5 +65,103 @@ function Taken({ signature }: { readonly signature: Signature | undefined }) {
     <p class="quiet">
       Takes what {who} signs. The secret was given <Time at={signature.givenAt} />; it is not shown again.
     </p>
+  );
+}
+
+type SecretDialogProps = Readonly<{ row: Row; signature: Signature | undefined; onClose: () => void }>;
+
+const PATH = 'trigger.signature.secret';
+
+function SecretDialog({ row, signature, onClose }: SecretDialogProps) {
+  const [value, setValue] = useState(signature?.scheme ?? SCHEMES[0].value);
+  const [secret, setSecret] = useState('');
+  const { run, error, busy } = useAction();
+  const scheme = schemeNamed(value);
+  const choose = (next: string) => {
+    setValue(next);
+    setSecret('');
+  };
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (await run(() => save(row, { scheme: value, secret }))) onClose();
+  };
+  const issue = issueAt({ path: PATH, issues: issuesOf(error) });
+  return (
+    <Dialog title="Connect a sender" size="m" onClose={onClose}>
+      <form class="form" onSubmit={submit}>
+        <SchemeField value={value} onChange={choose} />
+        <Address id={String(row.id)} />
+        <ConnectSteps scheme={scheme} />
+        <SecretField key={value} scheme={scheme} value={secret} issue={issue} onChange={setSecret} />
+        <p class="quiet">Runs that the webhook starts have your rights from then on.</p>
+        {error !== undefined && <ErrorBox error={error} shownElsewhere={(path) => path === PATH} />}
+        <div class="actions form-actions">
+          <Button text={text.save} type="submit" look="primary" busy={busy} />
+          <Button text={text.cancel} onClick={onClose} />
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+async function save(row: Row, signature: Signature): Promise<void> {
+  await act('update_flow', { id: row.id, trigger: { kind: 'webhook', signature }, expectedRevision: row.revision });
+  toast('The secret is kept.');
+}
+
+/** What starts a flow; of a webhook, also who signs what is sent to it. */
+export function TriggerControl(props: PartProps) {
+  const { schema, value, path } = props;
+  const [before] = useState(signatureIn(value));
+  const isWebhook = kindOf(value) === 'webhook';
+  return (
+    <>
+      <Part {...props} schema={withoutSignature(schema)} />
+      {isWebhook && <SignatureFrame {...props} path={`${path}.signature`} before={before} />}
+    </>
+  );
+}
+
+function withoutSignature(schema: JsonSchema): JsonSchema {
+  const { anyOf = [] } = schema;
+  const options = anyOf.map(({ properties = {}, ...option }) => {
+    const { signature: _, ...rest } = properties;
+    return { ...option, properties: rest };
+  });
+  return { ...schema, anyOf: options };
+}
+
+const NOBODY = 'Nobody signs: callers use an API key';
+
+interface SignatureFrameProps extends PartProps {
+  /** As it is stored. What stands there in place of the secret keeps it. */
+  readonly before: Signature | undefined;
+}
+
+function SignatureFrame({ before, ...props }: SignatureFrameProps) {
+  const { value, path, issues, onChange } = props;
+  const signature = signatureIn(value);
+  const scheme = signature && schemeNamed(signature.scheme);
+  const give = (name: string, secret: string) =>
+    onChange({ kind: 'webhook', ...(name !== '' && { signature: { scheme: name, secret } }) });
+  const kept = (name: string) => (name === before?.scheme ? before.secret : undefined) ?? '';
+  const isKept = signature?.secret !== undefined && signature.secret !== '' && signature.secret === before?.secret;
+  // A restored flow has a sender whose secret was not given again; other members are changed without it.
+  const needed = scheme?.value !== before?.scheme || before?.secret !== undefined;
+  return (
+    <Frame {...props} name="signature" schema={{ title: 'Signature' }}>
+      <SchemeField value={signature?.scheme ?? ''} nobody={NOBODY} onChange={(name) => give(name, kept(name))} />
+      {scheme && (
+        <SecretField
+          key={scheme.value}
+          scheme={scheme}
+          value={signature?.secret ?? ''}
+          hint={isKept ? 'Stays as it was given, unless another one is written here.' : undefined}
+          needed={needed}
+          issue={issueAt({ path: `${path}.secret`, issues })}
+          onChange={(secret) => give(scheme.value, secret)}
+        />
+      )}
+    </Frame>
   );
 }

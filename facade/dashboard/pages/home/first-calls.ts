@@ -2,7 +2,6 @@ import { boot } from '../../boot.ts';
 
 export type Span = 'days' | 'months';
 
-/** The range that the address asks for. */
 export function spanIn(query: URLSearchParams): Span {
   return query.get('span') === 'days' ? 'days' : 'months';
 }

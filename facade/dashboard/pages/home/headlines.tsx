@@ -1,31 +1,11 @@
 import { useMemo } from 'preact/hooks';
-import { at, money, number, useMay } from '../../app.ts';
+import { at, money, number, partsOf, useAnswer, useMay } from '../../app.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Growth } from '../../components/growth.tsx';
 import { Sparkline } from '../../components/sparkline.tsx';
 import { Empty, LinkButton, Skeleton } from '../../ui.ts';
-import type { Span } from './first-calls.ts';
-import {
-  type Headline,
-  lastWhole,
-  type Mrr,
-  type Overview,
-  periodLabel,
-  standing,
-  useMetric,
-  type Visitors,
-} from './numbers.ts';
+import { metricInput, type Span } from './first-calls.ts';
 
-interface Shown extends Headline {
-  readonly title: string;
-  readonly text: string;
-  /** What the growth is compared with. */
-  readonly since: string;
-  readonly to: string;
-  readonly tone: 1 | 2 | 3 | 5;
-}
-
-/** The numbers above everything, each leading to the metric behind it. */
 export function Headlines({ span }: { readonly span: Span }) {
   const may = useMay('get_overview');
   const { data: overview } = useMetric<Overview>('get_overview', span);
@@ -58,50 +38,32 @@ export function Headlines({ span }: { readonly span: Span }) {
   );
 }
 
-function shown({ series, currency }: Overview, visitors: Visitors | undefined, span: Span): Shown[] {
-  const [unit, before] = span === 'months' ? ['month', 'vs last month'] : ['day', 'vs yesterday'];
+function shown({ series, currency }: Overview, visitors: Visitors | undefined, span: Span) {
+  const [unit, since] = span === 'months' ? ['month', 'vs last month'] : ['day', 'vs yesterday'];
+  const whole = `last full ${unit}`;
+  const tile = (title: string, metric: string, tone: 1 | 2 | 3 | 5, headline: Headline, since: string) => ({
+    ...headline,
+    title,
+    text: title === 'MRR' ? money(headline.value, currency) : number(headline.value),
+    since,
+    to: `/analytics?metric=${metric}`,
+    tone,
+  });
   const mrr = standing(series.map((one) => one.mrr));
   const paying = standing(series.map((one) => one.payingCustomers));
   const active = lastWhole(series, (one) => one.activeUsers);
   const visits = visitors && lastWhole(visitors.series, (one) => one.visitors);
-  const whole = `last full ${unit}`;
   return [
-    { ...mrr, title: 'MRR', text: money(mrr.value, currency), since: before, to: '/analytics?metric=get_mrr', tone: 1 },
-    {
-      ...paying,
-      title: 'Paying customers',
-      text: number(paying.value),
-      since: before,
-      to: '/analytics?metric=get_subscriptions',
-      tone: 2,
-    },
-    {
-      ...active,
-      title: 'Active users',
-      text: number(active.value),
-      since: whole,
-      to: '/analytics?metric=get_active_users',
-      tone: 5,
-    },
-    ...(visits
-      ? [
-          {
-            ...visits,
-            title: 'Visitors',
-            text: number(visits.value),
-            since: whole,
-            to: '/analytics?metric=get_traffic_visitors',
-            tone: 3 as const,
-          },
-        ]
-      : []),
+    tile('MRR', 'get_mrr', 1, mrr, since),
+    tile('Paying customers', 'get_subscriptions', 2, paying, since),
+    tile('Active users', 'get_active_users', 5, active, whole),
+    ...(visits ? [tile('Visitors', 'get_traffic_visitors', 3, visits, whole)] : []),
   ];
 }
 
-/** Revenue and what moved it. Says how to begin where there is nothing yet. */
 export function RevenueChart({ span }: { readonly span: Span }) {
   const may = useMay('get_mrr');
-  const mayImport = useMay('import_records');
+  const bring = <LinkButton needs="import_records" text="Import users and subscriptions" to="/import" />;
   const { data } = useMetric<Mrr>('get_mrr', span);
   const chart = useMemo(() => data && chartOf(data, span), [data, span]);
   if (!may) return null;
@@ -114,10 +76,7 @@ export function RevenueChart({ span }: { readonly span: Span }) {
   if (chart.series[0]?.values.every((value) => value === 0)) {
     return (
       <section class="card">
-        <Empty
-          title="No revenue yet"
-          action={mayImport && <LinkButton text="Import users and subscriptions" to="/import" />}
-        >
+        <Empty title="No revenue yet" action={bring}>
           Import the users and subscriptions of your product to see its numbers here.
         </Empty>
       </section>
@@ -140,4 +99,48 @@ function chartOf({ series, currency }: Mrr, span: Span) {
       { label: 'Churn', values: series.map(({ churn }) => Math.abs(churn)), tone: 4 as const },
     ],
   };
+}
+
+type Period = Readonly<{ from: string; complete: boolean }>;
+
+export interface Overview {
+  readonly currency: string;
+  readonly totalUsers: number;
+  readonly series: readonly (Period & Readonly<Record<'mrr' | 'payingCustomers' | 'activeUsers', number>>)[];
+}
+
+type Visitors = Readonly<{ series: readonly (Period & { readonly visitors: number })[] }>;
+
+type Mrr = Readonly<{ currency: string; series: readonly (Period & Record<'mrr' | 'new' | 'churn', number>)[] }>;
+
+/** The answer of a metric; nothing is asked where the person may not. */
+export function useMetric<Output>(tool: string, span: Span) {
+  const may = useMay(tool);
+  return useAnswer<Output>(may ? tool : undefined, metricInput(span));
+}
+
+interface Headline {
+  readonly value: number;
+  /** By how much it grew, as a part of one. Undefined if there is nothing to compare with. */
+  readonly growth: number | undefined;
+  readonly course: readonly number[];
+}
+
+/** A number at a moment: the latest one, compared with the period before. */
+function standing(values: readonly number[]): Headline {
+  return { value: values.at(-1) ?? 0, growth: growthOf(values.at(-2), values.at(-1)), course: values };
+}
+
+/** A number of a whole period: that of the last one that is over. */
+function lastWhole<One extends Period>(series: readonly One[], of: (one: One) => number): Headline {
+  return standing(series.filter(({ complete }) => complete).map(of));
+}
+
+function growthOf(before: number | undefined, now: number | undefined): number | undefined {
+  return before === undefined || now === undefined || before === 0 ? undefined : (now - before) / before;
+}
+
+function periodLabel(from: string, span: Span): string {
+  const { day, month } = partsOf(from);
+  return span === 'months' ? month : `${month} ${day}`;
 }

@@ -1,22 +1,29 @@
 import { useMemo, useState } from 'preact/hooks';
 import { presets } from '../../../import/presets.ts';
-import { counted, useTool } from '../../app.ts';
+import { counted, number, useTool } from '../../app.ts';
 import { Field } from '../../components/form/field.tsx';
 import { optionsOf, Select } from '../../components/form/select.tsx';
-import { Button, ErrorBox } from '../../ui.ts';
-import { Columns } from './columns.tsx';
-import { columnsOf, guessed, type Mapping, mappedRows, membersOf } from './mapping.ts';
-import { Outcome } from './outcome.tsx';
-import { fittingPresets, lacksOf, type PresetRows, presetRows } from './preset-rows.ts';
-import type { FileRow } from './rows.ts';
-import { importRows, type Progress } from './run.ts';
+import { csvOf, download } from '../../csv.ts';
+import { Badge, Button, type Column, ErrorBox, Mono, Table } from '../../ui.ts';
+import {
+  columnsOf,
+  type FileRow,
+  fittingPresets,
+  guessed,
+  lacksOf,
+  type Mapping,
+  type Member,
+  mappedRows,
+  membersOf,
+  type PresetRows,
+  presetRows,
+} from './rows.ts';
+import { importRows, type Progress, type Refused } from './run.ts';
 
-/** A file whose rows are in the browser. */
 export type ReadFile = Readonly<{ name: string; rows: readonly FileRow[] }>;
 
 type FileImportProps = Readonly<{ file: ReadFile; onBusy: (busy: boolean) => void }>;
 
-/** What the rows of a file are, what its columns become, and how far their import is. */
 export function FileImport({ file, onBusy }: FileImportProps) {
   const schema = useTool('import_records')?.inputSchema.properties;
   const types = (schema?.type?.enum ?? []).map(String);
@@ -29,7 +36,9 @@ export function FileImport({ file, onBusy }: FileImportProps) {
   const [chosen, setChosen] = useState<Mapping>();
   const mapping = useMemo(() => chosen ?? guessed(columns.keys(), members), [chosen, columns, members]);
   const { run, stop, forgetCheck, progress, error } = useImport(onBusy);
-  const lacks = made === undefined ? [] : lacksOf(made, file.rows);
+  const count = made !== undefined && lacksOf(made, file.rows).length > 0 ? 0 : file.rows.length;
+  const isNothing = count === 0;
+  const importText = `Import ${counted(count, 'row')}`;
   const begin = (dryRun: boolean) => {
     const byColumns = () => ({ rows: mappedRows(file.rows, mapping), leftOut: new Map<string, number>() });
     void run(type, preset ? presetRows(preset, file.rows) : byColumns(), dryRun);
@@ -46,7 +55,13 @@ export function FileImport({ file, onBusy }: FileImportProps) {
   return (
     <>
       <MadeBy rows={file.rows} value={made} onChange={pickPreset} />
-      {!preset && <TypeField types={types} value={type} onChange={(next) => pick(next, undefined)} />}
+      {!preset && (
+        <Field label="Rows are">
+          {(tied) => (
+            <Select {...tied} value={type} options={optionsOf(types)} onPick={(next) => pick(next, undefined)} />
+          )}
+        </Field>
+      )}
       {file.rows.length === 0 && <p class="note warn">{`There are no rows in ${file.name}.`}</p>}
       {!stop && !preset && columns.size > 0 && (
         <Columns columns={columns} members={members} mapping={mapping} onChange={(its) => pick(type, its)} />
@@ -55,29 +70,14 @@ export function FileImport({ file, onBusy }: FileImportProps) {
         {stop ? (
           <Button text="Stop" icon="stop" onClick={stop} />
         ) : (
-          <ImportButtons count={lacks.length > 0 ? 0 : file.rows.length} onRun={begin} />
+          <>
+            <Button text={importText} look="primary" icon="import" disabled={isNothing} onClick={() => begin(false)} />
+            <Button text="Check first" disabled={isNothing} onClick={() => begin(true)} />
+          </>
         )}
       </div>
       {error !== undefined && <ErrorBox error={error} />}
       {progress && <Outcome progress={progress} running={stop !== undefined} />}
-    </>
-  );
-}
-
-type ImportButtonsProps = Readonly<{ count: number; onRun: (dryRun: boolean) => void }>;
-
-function ImportButtons({ count, onRun }: ImportButtonsProps) {
-  const disabled = count === 0;
-  return (
-    <>
-      <Button
-        text={`Import ${counted(count, 'row')}`}
-        look="primary"
-        icon="import"
-        disabled={disabled}
-        onClick={() => onRun(false)}
-      />
-      <Button text="Check first" disabled={disabled} onClick={() => onRun(true)} />
     </>
   );
 }
@@ -101,16 +101,6 @@ function useImport(onBusy: (busy: boolean) => void) {
   return { run, forgetCheck, stop: control && (() => control.abort()), progress, error };
 }
 
-type TypeFieldProps = Readonly<{ types: readonly string[]; value: string; onChange: (type: string) => void }>;
-
-function TypeField({ types, value, onChange }: TypeFieldProps) {
-  return (
-    <Field label="Rows are">
-      {(tied) => <Select {...tied} value={value} options={optionsOf(types)} onPick={onChange} />}
-    </Field>
-  );
-}
-
 interface MadeByProps {
   readonly rows: readonly FileRow[];
   /** The name of a preset; undefined: columns are chosen one by one. */
@@ -119,7 +109,7 @@ interface MadeByProps {
 }
 
 /** Whose export the file is, where its columns need no choosing. */
-export function MadeBy({ rows, value, onChange }: MadeByProps) {
+function MadeBy({ rows, value, onChange }: MadeByProps) {
   const { fitting, others } = fittingPresets(rows);
   const lacks = value === undefined ? [] : lacksOf(value, rows);
   const about = value === undefined ? undefined : presets[value]?.about;
@@ -141,3 +131,109 @@ export function MadeBy({ rows, value, onChange }: MadeByProps) {
     </Field>
   );
 }
+
+interface ColumnsProps {
+  /** The columns of the file, with some of their values. */
+  readonly columns: ReadonlyMap<string, readonly string[]>;
+  readonly members: readonly Member[];
+  readonly mapping: Mapping;
+  readonly onChange: (mapping: Mapping) => void;
+}
+
+function Columns({ columns, members, mapping, onChange }: ColumnsProps) {
+  const given = [...mapping.values()];
+  const missing = members.filter(({ name, needed }) => needed && !given.includes(name)).map(({ name }) => name);
+  const give = (column: string, member: string) => {
+    const others = [...mapping].filter(([other, taken]) => other !== column && taken !== member);
+    onChange(new Map(member === '' ? others : [...others, [column, member]]));
+  };
+  const options = members.map(({ name, needed }) => ({ value: name, label: needed ? `${name} (required)` : name }));
+  const shown: readonly Column<FileColumn>[] = [
+    { title: 'In the file', cell: ([column]) => <Mono>{column}</Mono> },
+    {
+      title: 'Such as',
+      cell: ([, values]) => <span class="quiet">{values.join(', ').slice(0, MOST_CHARACTERS)}</span>,
+      spare: 1,
+    },
+    {
+      title: 'Becomes',
+      cell: ([column]) => (
+        <Select
+          aria-label={`${column} becomes`}
+          value={mapping.get(column) ?? ''}
+          none="Not imported"
+          options={options}
+          onPick={(member) => give(column, member)}
+        />
+      ),
+      width: '15rem',
+    },
+  ];
+  return (
+    <section aria-labelledby="columns" class="import-columns">
+      <h2 id="columns">Columns</h2>
+      <Table label="Columns" columns={shown} rows={[...columns]} keyOf={([column]) => column} />
+      {missing.length > 0 && (
+        <p class="note warn">
+          <Badge tone="warn">Needed</Badge> No column becomes {missing.join(', ')}. Rows without are refused.
+        </p>
+      )}
+    </section>
+  );
+}
+
+type FileColumn = readonly [string, readonly string[]];
+const MOST_CHARACTERS = 80;
+
+function Outcome({ progress, running }: { readonly progress: Progress; readonly running: boolean }) {
+  const { dryRun, done, of, created, updated, unchanged, refused, leftOut, waitSeconds } = progress;
+  const others = [...(leftOut ?? [])].map(([reason, rows]) => `, ${number(rows)} left out (${reason})`).join('');
+  return (
+    <section class="import-outcome" aria-label={dryRun ? 'Check' : 'Import'}>
+      <progress class="import-progress" value={done} max={Math.max(1, of)} aria-label="Progress" />
+      <p role="status">
+        <strong>
+          {running
+            ? `${number(done)} of ${counted(of, 'row')}`
+            : `${counted(done, 'row')} ${dryRun ? 'checked' : 'read'}`}
+        </strong>
+        <span class="quiet">
+          {`: ${number(created)} new, ${number(updated)} changed, ${number(unchanged)} unchanged, ${number(refused.length)} refused${others}`}
+          {dryRun && '. This is a check: nothing is imported.'}
+        </span>
+      </p>
+      {running && waitSeconds !== undefined && (
+        <p class="note" role="status">
+          The server takes more in {counted(waitSeconds, 'second')}; it goes on by itself.
+        </p>
+      )}
+      {refused.length > 0 && <RefusedRows refused={refused} />}
+    </section>
+  );
+}
+
+const MOST_REFUSED = 100;
+
+function RefusedRows({ refused }: { readonly refused: readonly Refused[] }) {
+  const hand = () =>
+    download('refused-rows.csv', csvOf(refused.map(({ line, problem, row }) => ({ line, problem, ...row }))));
+  return (
+    <>
+      <header class="section-head">
+        <h2>{`${counted(refused.length, 'row')} refused`}</h2>
+        <Button text="Refused rows" icon="download" onClick={hand} />
+      </header>
+      <Table
+        label="Refused rows"
+        columns={COLUMNS}
+        rows={refused.slice(0, MOST_REFUSED)}
+        keyOf={({ line, problem }) => `${line} ${problem}`}
+      />
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Refused>[] = [
+  { title: 'Line', cell: ({ line }) => number(line), width: '5rem' },
+  { title: 'Why', cell: ({ problem }) => problem },
+];

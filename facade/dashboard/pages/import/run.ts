@@ -4,22 +4,19 @@ import type { FileRow, ImportedRow } from './rows.ts';
 /** A line of the file that was not imported, and why. */
 export type Refused = Readonly<{ line: number; problem: string; row: ImportedRow | undefined }>;
 
-export interface Progress {
+type Imported = Readonly<Record<'created' | 'updated' | 'unchanged', number>>;
+
+export interface Progress extends Imported {
   /** Nothing is imported: these are the counts of what an import would do. */
   readonly dryRun: boolean;
   readonly done: number;
   readonly of: number;
-  readonly created: number;
-  readonly updated: number;
-  readonly unchanged: number;
   readonly refused: readonly Refused[];
   /** How many rows of the file are none of ours, by the reason. */
   readonly leftOut?: ReadonlyMap<string, number>;
   /** The server takes no more calls for so long. */
   readonly waitSeconds?: number | undefined;
 }
-
-type Imported = Readonly<{ created: number; updated: number; unchanged: number }>;
 
 type Good = Extract<FileRow, { row: ImportedRow }>;
 
@@ -41,11 +38,7 @@ function partsOf(rows: readonly Good[]): readonly (readonly Good[])[] {
   return parts;
 }
 
-export interface ImportOptions {
-  readonly dryRun: boolean;
-  readonly signal: AbortSignal;
-  readonly onProgress: (progress: Progress) => void;
-}
+type ImportOptions = Readonly<{ dryRun: boolean; signal: AbortSignal; onProgress: (progress: Progress) => void }>;
 
 /**
  * Imports the rows in as few calls as may be, or with `dryRun` only asks what that would do, and waits where the server asks to. A call
@@ -122,13 +115,10 @@ function waitIn(error: unknown): number | undefined {
 }
 
 /** Waits so long, or until it is stopped. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+function pause(ms: number, signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
+    setTimeout(resolve, ms);
+    signal.addEventListener('abort', resolve);
   });
 }
 

@@ -1,4 +1,6 @@
 import { useMemo } from 'preact/hooks';
+import type { z } from 'zod';
+import type { renderedReport } from '../../../../resources/report.ts';
 import { labelOf, number, useAnswer, useTool } from '../../app.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Shown } from '../../components/tool-runner.tsx';
@@ -7,17 +9,11 @@ import { ErrorBox, Json, Link, Mono, Skeleton, Time } from '../../ui.ts';
 import { METRICS, type Metric, type MetricAnswer } from '../analytics/metrics.ts';
 import { Charts, Rows, Totals } from '../analytics/shown.tsx';
 
-interface Report {
-  readonly query: { readonly tool: string; readonly arguments: Row };
-  readonly visualization: string;
-  readonly result?: Row;
-  readonly asOf?: string;
-}
+type RenderedReport = z.infer<typeof renderedReport>;
 
-/** What the question of a report answers now, under the rights of whoever looks. */
 export function Rendered({ row }: { readonly row: Row }) {
-  const { data, error } = useAnswer<Report>('get_report', { id: row.id, render: true });
-  const { tool, arguments: args } = row.query as Report['query']; // as the schema of a report says
+  const { data, error } = useAnswer<RenderedReport>('get_report', { id: row.id, render: true });
+  const { tool, arguments: args } = row.query as RenderedReport['query']; // as the schema of a report says
   return (
     <section class="overview" aria-label="Result">
       {error && <ErrorBox error={error} />}
@@ -105,10 +101,8 @@ function AsChart({ rows, bars, title }: Readonly<{ rows: readonly Row[]; bars: b
 /** The first number of the totals, or of the answer itself. */
 function OneNumber({ answer, title }: { readonly answer: Row; readonly title: string }) {
   const totals = typeof answer.totals === 'object' && answer.totals !== null ? (answer.totals as Row) : answer;
-  const [name, value] = Object.entries(totals).find(([, one]) => typeof one === 'number') ?? [
-    '',
-    rowsIn(answer).length,
-  ];
+  const found = Object.entries(totals).find(([, one]) => typeof one === 'number');
+  const [name, value] = found ?? ['', rowsIn(answer).length];
   return (
     <div class="headlines">
       <div class="headline">

@@ -1,6 +1,9 @@
-import { duration, number, useMay, usePagedList } from '../../app.ts';
-import { Badge, type Column, Empty, LinkButton, PagedTable, Ref, Skeleton, Time } from '../../ui.ts';
-import type { RunRow } from './run.ts';
+import type { z } from 'zod';
+import type { agentRun } from '../../../../resources/agent-run.ts';
+import { duration, number, usePagedList } from '../../app.ts';
+import { Badge, type Column, Empty, FilteredRows, LinkButton, Ref, Time } from '../../ui.ts';
+
+type RunSummary = z.infer<typeof agentRun>;
 
 interface RunListProps {
   /** The input of `list_agent_runs`. Undefined while nobody knows whether the person may call it. */
@@ -12,19 +15,12 @@ interface RunListProps {
 }
 
 export function RunList({ asked, to, picked, isNarrowed = false }: RunListProps) {
-  const pages = usePagedList<RunRow>(asked && 'list_agent_runs', asked);
-  if (pages.rows.length === 0 && (pages.loading || !asked)) {
-    return (
-      <div class="pad">
-        <Skeleton lines={6} />
-      </div>
-    );
-  }
+  const pages = usePagedList<RunSummary>(asked && 'list_agent_runs', asked);
   return (
-    <PagedTable
+    <FilteredRows
       label="Runs"
       columns={asked && 'agentId' in asked ? COLUMNS.filter(({ title }) => title !== 'Agent') : COLUMNS}
-      pages={pages}
+      pages={asked ? pages : { ...pages, loading: true }}
       to={({ id }) => to(id)}
       picked={picked}
       none={isNarrowed ? <Empty title="No runs match">Change or clear the filters.</Empty> : <NoRuns />}
@@ -33,8 +29,7 @@ export function RunList({ asked, to, picked, isNarrowed = false }: RunListProps)
 }
 
 function NoRuns() {
-  const may = useMay('send_chat_message');
-  const action = may && <LinkButton text="New chat" icon="chat" to="/chat/new" />;
+  const action = <LinkButton needs="send_chat_message" text="New chat" icon="chat" to="/chat/new" />;
   return (
     <Empty title="No runs" action={action}>
       A run is one message to an agent, or one piece of work for it.
@@ -42,13 +37,12 @@ function NoRuns() {
   );
 }
 
-/** The runs of one agent. */
 export function AgentRuns({ agentId }: { readonly agentId: string }) {
   const to = (id: string) => `/runs/${encodeURIComponent(id)}?agentId=${encodeURIComponent(agentId)}`;
   return <RunList asked={{ agentId, limit: 50 }} to={to} />;
 }
 
-const COLUMNS: readonly Column<RunRow>[] = [
+const COLUMNS: readonly Column<RunSummary>[] = [
   { title: 'Started', cell: ({ createdAt }) => <Time at={createdAt} /> },
   { title: 'Agent', cell: ({ agentId }) => (agentId === undefined ? 'Assistant' : <Ref id={agentId} />) },
   { title: 'Status', cell: ({ status }) => <Badge value={status} />, width: '8rem' },

@@ -8,7 +8,6 @@ import { Button } from '../../ui.ts';
 /** As the schema of the settings says. A rate that is not typed yet has none. */
 type Rate = Readonly<{ month: string; currency: string; rate?: number | undefined }>;
 
-/** The exchange rates by currency, each folded, newest month first. */
 export function RatesControl(props: PartProps) {
   const rates: readonly Rate[] = Array.isArray(props.value) ? props.value : [];
   const own = String(props.beside?.currency ?? '');
@@ -105,12 +104,8 @@ function RatesOf({ currency, own, rates, issues, begins, onChange }: RatesOfProp
   );
 }
 
-interface AddMonthProps {
-  readonly currency: string;
-  /** Newest first. */
-  readonly taken: readonly string[];
-  readonly onAdd: (month: string) => void;
-}
+/** `taken`: newest first. */
+type AddMonthProps = Readonly<{ currency: string; taken: readonly string[]; onAdd: (month: string) => void }>;
 
 function AddMonth({ currency, taken, onAdd }: AddMonthProps) {
   const [given, setGiven] = useState<string>();
@@ -142,18 +137,15 @@ function AddCurrency({ taken, onAdd }: { readonly taken: readonly string[]; read
     const code = typed.trim().toUpperCase();
     return /^[A-Z]{3}$/.test(code) && !taken.includes(code) ? code : undefined;
   };
+  const names = new Intl.DisplayNames('en', { type: 'currency' });
   const options = Intl.supportedValuesOf('currency')
     .filter((one) => !taken.includes(one))
-    .map((value) => ({ value, label: currencyName(value) }));
+    .map((value) => ({ value, label: names.of(value) ?? value }));
   return (
     <AddTyped label="Another currency" placeholder="USD, GBP, …" options={options} read={read} onAdd={onAdd}>
       {(add, isNothing) => <Button text="Add currency" icon="plus" disabled={isNothing} onClick={add} />}
     </AddTyped>
   );
-}
-
-function currencyName(code: string): string {
-  return new Intl.DisplayNames('en', { type: 'currency' }).of(code) ?? code;
 }
 
 function thisMonth(): string {

@@ -1,25 +1,17 @@
-import { money, number } from '../../format.ts';
+import { money, number } from '../../app.ts';
 
 /** The figures of a row, a period, or all. */
-export interface Numbers {
-  readonly calls: number;
-  readonly errors: number;
-  readonly p50Ms: number | null;
-  readonly p95Ms: number | null;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cost: number | null;
-}
+export type Numbers = Readonly<
+  Record<'calls' | 'errors' | 'inputTokens' | 'outputTokens', number> &
+    Record<'p50Ms' | 'p95Ms' | 'cost', number | null>
+>;
 
-export interface UsageRow extends Numbers {
-  readonly key: string;
-  readonly name?: string;
-}
+export type UsageRow = Numbers & Readonly<{ key: string; name?: string }>;
 
 export interface UsageAnswer {
   readonly by: string;
   readonly interval: 'hour' | 'day' | 'week' | 'month';
-  readonly range: { readonly from: string; readonly to: string; readonly timezone: string };
+  readonly range: { readonly timezone: string };
   readonly currency: string;
   readonly rows: readonly UsageRow[];
   readonly nextCursor: string | null;
@@ -53,7 +45,6 @@ const PARTS: Readonly<Record<UsageAnswer['interval'], Intl.DateTimeFormatOptions
   month: { month: 'short', year: '2-digit' },
 };
 
-/** What stands below a period in a chart: the day in the zone of the workspace, or the hour. */
 export function periodOf(from: string, { interval, range }: Pick<UsageAnswer, 'interval' | 'range'>): string {
   return new Date(from).toLocaleString('en-US', { ...PARTS[interval], timeZone: range.timezone });
 }

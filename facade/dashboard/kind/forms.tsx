@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import { act, CallError, call, go, type ListAnswer, useNames } from '../app.ts';
+import { act, CallError, call, go, type ListAnswer, text, useNames, usePlace, useTitle, useTool } from '../app.ts';
 import { ConflictDialog } from '../components/conflict.tsx';
 import { Form } from '../components/form/form.tsx';
-import { LinkButton, toast } from '../ui.ts';
+import { DetailBar, LinkButton, toast } from '../ui.ts';
 import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';
 
 /** Changes a record. Who changed it meanwhile is not overwritten unseen: both states are shown. */
@@ -66,9 +66,42 @@ function withoutNaming(spec: KindSpec, id: string, input: Row): Row {
   return Object.fromEntries(Object.entries(input).filter(([name]) => !(name in named)));
 }
 
-/** The record by its get tool; kinds without one are found in their list. */
 async function readNow(spec: KindSpec, id: string, names: ReadonlySet<string>): Promise<Row | undefined> {
   if (names.has(`get_${spec.one}`)) return call<Row>(`get_${spec.one}`, naming(spec, id));
   const { data } = await call<ListAnswer<Row>>(`list_${spec.many}`, { limit: 100, ...spec.input });
   return data.find((row) => idOf(spec, row) === id);
+}
+
+export function CreatePane({ spec }: { readonly spec: KindSpec }) {
+  const tool = useTool(`create_${spec.one}`);
+  const { draft: Draft, start = {} } = spec;
+  const intro = tool?.description?.replaceAll('`', '').replace(/ Returns [^.]*\./g, ''); // answers are for programs
+  const { query } = usePlace();
+  useTitle(`New ${spec.words.one}`);
+  const create = async (input: Row) => {
+    const made = await act<Row>(`create_${spec.one}`, input);
+    go(pathOf(spec, made));
+    toast(`${titleOf(spec, made)} was created.`);
+    spec.onCreated?.(made);
+  };
+  return (
+    <section class="detail-pane" aria-label={`New ${spec.words.one}`}>
+      <div class="form-pane">
+        <DetailBar all={spec.words.many} to={spec.path}>
+          <h1>New {spec.words.one}</h1>
+        </DetailBar>
+        {intro && <p class="quiet form-intro">{intro}</p>}
+        <Form
+          tool={`create_${spec.one}`}
+          start={typeof start === 'function' ? start(query) : start}
+          own={spec.controls ?? {}}
+          below={(value) => Draft && <Draft value={value} />}
+          begins
+          action={`${text.create} ${spec.words.one}`}
+          run={create}
+          onCancel={() => go(spec.path)}
+        />
+      </div>
+    </section>
+  );
 }

@@ -1,4 +1,9 @@
-/** How deliveries are signed, as the schema of a flow says. */
+import { useState } from 'preact/hooks';
+import { boot } from '../../app.ts';
+import { Field } from '../../components/form/field.tsx';
+import { Select } from '../../components/form/select.tsx';
+import { Button, CopyButton } from '../../ui.ts';
+
 export type Signature = Readonly<{ scheme: string; secret?: string; givenAt?: string }>;
 
 /** `webhook` and others. */
@@ -10,13 +15,12 @@ export function signatureIn(trigger: unknown): Signature | undefined {
   return ((trigger ?? {}) as { readonly signature?: Signature }).signature; // as the schema of a flow says
 }
 
-export interface Scheme {
+interface Scheme {
   readonly value: string;
-  /** As a choice, and in a sentence. */
+  /** As a choice, in a sentence, and in "How to connect", where that is called otherwise. */
   readonly label: string;
   readonly who: string;
-  /** Above the steps. */
-  readonly connect: string;
+  readonly connects?: string;
   /** Where the secret comes from. */
   readonly hint: string;
   /** The prefix of a secret that is made here. Undefined: the sender makes it. */
@@ -30,7 +34,6 @@ export const SCHEMES: readonly [Scheme, ...Scheme[]] = [
     value: 'github',
     label: 'GitHub',
     who: 'GitHub',
-    connect: 'How to connect GitHub',
     hint: 'Any text of 16 characters or more; give GitHub the same.',
     makes: '',
     steps: [
@@ -43,7 +46,6 @@ export const SCHEMES: readonly [Scheme, ...Scheme[]] = [
     value: 'stripe',
     label: 'Stripe',
     who: 'Stripe',
-    connect: 'How to connect Stripe',
     hint: 'The signing secret of the endpoint: whsec_…',
     steps: [
       'In Stripe: Developers, Webhooks, Add endpoint, with this address.',
@@ -55,7 +57,6 @@ export const SCHEMES: readonly [Scheme, ...Scheme[]] = [
     value: 'slack',
     label: 'Slack',
     who: 'Slack',
-    connect: 'How to connect Slack',
     hint: 'The Signing Secret of the app, under Basic Information.',
     steps: [
       'At api.slack.com/apps: the app, Basic Information, Signing Secret. Give it here and save.',
@@ -67,7 +68,7 @@ export const SCHEMES: readonly [Scheme, ...Scheme[]] = [
     value: 'standard',
     label: 'Standard Webhooks',
     who: 'a sender of Standard Webhooks',
-    connect: 'How to connect the sender',
+    connects: 'the sender',
     hint: 'whsec_ and the key in base64, as the sender shows it.',
     makes: 'whsec_',
     steps: [
@@ -79,7 +80,6 @@ export const SCHEMES: readonly [Scheme, ...Scheme[]] = [
     value: 'hmac',
     label: 'Any other (HMAC)',
     who: 'the sender',
-    connect: 'How to connect the sender',
     hint: 'Any text of 16 characters or more; give the sender the same.',
     makes: '',
     steps: [
@@ -95,7 +95,81 @@ export function schemeNamed(value: string): Scheme {
 }
 
 /** 32 random bytes. */
-export function newSecret(prefix: string): string {
+function newSecret(prefix: string): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   return `${prefix}${btoa(String.fromCharCode(...bytes))}`;
+}
+
+/** `value` is empty where nobody signs; `nobody` says so, where that may be chosen. */
+type SchemeFieldProps = Readonly<{ value: string; nobody?: string; onChange: (value: string) => void }>;
+
+export function SchemeField({ value, nobody, onChange }: SchemeFieldProps) {
+  return (
+    <Field label="Sender">
+      {(tied) => <Select {...tied} value={value} none={nobody} options={SCHEMES} onPick={onChange} />}
+    </Field>
+  );
+}
+
+interface SecretFieldProps {
+  readonly scheme: Scheme;
+  readonly value: string;
+  readonly hint?: string | undefined;
+  readonly needed?: boolean;
+  readonly issue?: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+/** The secret, typed unseen, or made here and shown to be copied as long as the field is there. */
+export function SecretField({ scheme, value, hint = scheme.hint, needed = true, issue, onChange }: SecretFieldProps) {
+  const [made, setMade] = useState<string>();
+  const isMade = made !== undefined && value === made;
+  const make = (prefix: string) => {
+    const secret = newSecret(prefix);
+    setMade(secret);
+    onChange(secret);
+  };
+  return (
+    <>
+      <Field label="Secret" needed={needed} hint={isMade ? undefined : hint} issue={issue}>
+        {(tied) => (
+          <input
+            class={isMade ? 'input code-input' : 'input'}
+            {...tied}
+            type={(isMade ? 'text' : 'password') as 'text' /* Preact has a type for each kind of input */}
+            autocomplete="new-password"
+            value={value}
+            onInput={({ currentTarget }) => onChange(currentTarget.value)}
+          />
+        )}
+      </Field>
+      {isMade && <p class="note">Copy it for the sender now. It is not shown again.</p>}
+      {scheme.makes !== undefined && (
+        <div class="actions">
+          <Button text={isMade ? 'Make another' : 'Make one'} onClick={() => make(scheme.makes ?? '')} />
+          {isMade && <CopyButton value={value} words />}
+        </div>
+      )}
+    </>
+  );
+}
+
+export function Address({ id }: { readonly id: string }) {
+  const url = `${location.origin}${boot.base}/api/v1/agents/flows/${encodeURIComponent(id)}/trigger`;
+  return (
+    <div class="secret">
+      <code class="mono">{url}</code>
+      <CopyButton value={url} label="Copy address" words />
+    </div>
+  );
+}
+
+export function ConnectSteps({ scheme }: { readonly scheme: Scheme }) {
+  return (
+    <ol class="connect-steps">
+      {scheme.steps.map((step) => (
+        <li key={step}>{step}</li>
+      ))}
+    </ol>
+  );
 }
