@@ -9,7 +9,6 @@ import { sessionRecord } from '../resources/session.ts';
 import { signInLinkRecord, usedTokenRecord } from '../resources/sign-in.ts';
 import { define } from './collection-definition.ts';
 
-/** Who may come in, and by what: people, keys, capsules, sessions, connected apps. */
 export const accessCollections = {
   apiKeys: define({
     schema: apiKeyRecord,

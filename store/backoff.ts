@@ -8,5 +8,4 @@ export function backoffMs(failures: number, { firstMs, longestMs }: Backoff): nu
   return Math.min(firstMs * 2 ** Math.min(failures, MOST_DOUBLINGS), longestMs);
 }
 
-/** Keeps the product finite. */
 const MOST_DOUBLINGS = 50;

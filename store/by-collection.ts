@@ -1,9 +1,6 @@
 import { type CollectionName, collections } from './collections.ts';
 
-/**
- * Has a member for each collection, made when it is first asked for. A call uses two or three of thirty collections, and making all the
- * members took a quarter of the time of a write.
- */
+/** A member for each collection, made when first asked for: making all of them took a quarter of the time of a write. */
 export abstract class ByCollection<Member> {
   readonly #made = new Map<CollectionName, Member>();
 

@@ -13,10 +13,7 @@ export interface CollectionDefinition<Schema extends z.ZodObject = z.ZodObject> 
   readonly indexes: readonly (readonly Field<z.infer<Schema>>[])[];
   /** Members that queries look into (`part`): they have columns, so that the records themselves are not read. */
   readonly parts?: readonly Field<z.infer<Schema>>[];
-  /**
-   * Counts that take the same time however many records there are: of all records, by equality filters on these indexed fields, and with
-   * `quarters` of records created between two quarters of an hour. With `bytes` also how much they take (`sizes` of the port).
-   */
+  /** Counts in constant time: by equality filters on `by`, with `quarters` by quarters of an hour, with `bytes` also sizes. */
   readonly counts?: {
     readonly by: readonly Field<z.infer<Schema>>[];
     readonly quarters?: true;
@@ -28,9 +25,7 @@ export interface CollectionDefinition<Schema extends z.ZodObject = z.ZodObject> 
   readonly search?: SearchDefinition<z.infer<Schema>>;
 }
 
-/** The members of a record that text search looks at. It looks at no others. */
 export interface SearchDefinition<Record> {
-  /** The kind of record, as answers name it. */
   readonly type: string;
   /** Words in these members weigh more than in `text`. The first of them that a record has is shown as its title. */
   readonly title: readonly Field<Record>[];
@@ -43,15 +38,12 @@ export interface SearchDefinition<Record> {
 
 export interface UniqueRule<Record> {
   readonly fields: readonly Field<Record>[];
-  /** Texts are compared in lower case (`toLowerCase`). */
   readonly ignoreCase?: true;
-  /** The rule skips records that have this value in the field. */
   readonly except?: { readonly field: Field<Record>; readonly value: string | boolean };
 }
 
 type Field<Record> = keyof Record & string;
 
-/** Has the compiler check the names of fields against the schema. */
 export function define<Schema extends z.ZodObject>(
   definition: CollectionDefinition<Schema>,
 ): CollectionDefinition<Schema> {

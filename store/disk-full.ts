@@ -3,7 +3,6 @@ import { OperatorError, StoreBusy, StoreDamaged, StoreUnavailable } from './erro
 /** The disk, a quota or the largest size of a file: codes of the system, and the words of an engine that passes them on. */
 const FULL = /\b(ENOSPC|EDQUOT|EFBIG)\b|no space left on device|disk quota exceeded|file too large/i;
 
-/** There is no room for a change. The message names the place and the remedy, and may be shown. */
 export class DiskFull extends StoreBusy {}
 
 /** Why the store did not keep a change at the place: it is damaged, has no room, or what is said of it else. */
@@ -16,7 +15,6 @@ export function refusalOf(cause: unknown, place: string, otherwise: string): Sto
   });
 }
 
-/** The error shown to the operator who starts the server. */
 export function startErrorOf(error: unknown, folder: string): unknown {
   if (error instanceof OperatorError || !isDiskFull(error)) return error;
   const what = `There is no room in the data folder ${folder} (${reasonOf(error)}).`;

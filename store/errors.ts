@@ -1,4 +1,3 @@
-/** No record has this id. */
 export class NotFound extends Error {
   readonly collection: string;
   readonly id: string;
@@ -9,7 +8,6 @@ export class NotFound extends Error {
   }
 }
 
-/** The record has changed since the caller read it. */
 export class StaleRevision extends Error {
   readonly currentRevision: number;
   constructor(currentRevision: number) {
@@ -18,7 +16,6 @@ export class StaleRevision extends Error {
   }
 }
 
-/** Another record already has a value that must be unique. */
 export class UniqueTaken extends Error {
   readonly collection: string;
   readonly fields: readonly string[];

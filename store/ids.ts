@@ -23,7 +23,6 @@ export function newId(prefix: string): string {
   return `${prefix}_${text.toString('latin1')}`;
 }
 
-/** One array for all ids, because every call makes an id for its audit entry. */
 const bytes = new Uint8Array(16);
 const text = Buffer.alloc(26);
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 
 const AT_ONCE = 1000;
 
-/** What the work makes of each item, one after the other. Other work runs in between where there are many. */
+/** Does the work for one item after the other, and lets other work run in between. */
 export async function mapInSeries<Item, Made>(
   items: readonly Item[],
   work: (item: Item) => Promise<Made>,

@@ -2,7 +2,6 @@
 export class Mutex {
   #last: Promise<void> = Promise.resolve();
 
-  /** Resolves when it is the caller's turn. The caller ends its turn with the function it gets. */
   async take(): Promise<() => void> {
     const before = this.#last;
     let end = () => {};

@@ -1,14 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Who opens a store hears what it does, and can have it stop. */
 export interface OpenProgress {
   /** Called with what is done from now on, in a few words for the operator, also where it only went on. */
   step(text: string): void;
-  /** Ends the opening, also where it waits for others. */
   readonly signal: AbortSignal;
 }
 
-/** For who opens a store and waits. */
 export const noProgress: OpenProgress = { step() {}, signal: new AbortController().signal };
 
 const LONGEST_MS = 50;
@@ -27,12 +24,10 @@ export class ReadProgress {
     this.#bytes = bytes;
   }
 
-  /** Whether `pause` is due. */
   get isLong(): boolean {
     return performance.now() - this.#since > LONGEST_MS;
   }
 
-  /** `read`: how many bytes were read. */
   async pause(read: number): Promise<void> {
     this.#opening.step(`${this.#what}, ${megabytes(read)} of ${megabytes(this.#bytes)} MB`);
     await setImmediate();

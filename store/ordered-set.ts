@@ -55,7 +55,6 @@ export class OrderedSet<Entry extends Position = Position> {
     if (chunk.length === 0) this.#chunks.splice(at, 1);
   }
 
-  /** The number of entries before the position. */
   rank(position: Position): number {
     const at = this.#chunkOf(position);
     const chunk = this.#chunks[at];
@@ -64,7 +63,6 @@ export class OrderedSet<Entry extends Position = Position> {
     return rank;
   }
 
-  /** The number of entries before or at the position. */
   rankAfter(position: Position): number {
     return this.rank({ createdAt: position.createdAt, id: `${position.id}\u0000` });
   }
@@ -83,7 +81,6 @@ export class OrderedSet<Entry extends Position = Position> {
     }
   }
 
-  /** The entries with ranks in [low, high), from `high` downwards. */
   *descending(low: number, high: number): Generator<Entry, void> {
     let first = this.#size;
     for (let of = this.#chunks.length - 1; of >= 0; of -= 1) {
@@ -100,26 +97,23 @@ export class OrderedSet<Entry extends Position = Position> {
 
   /** The first chunk whose last entry is at or after the position. Without one, the number of chunks. */
   #chunkOf(position: Position): number {
-    let low = 0;
-    let high = this.#chunks.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const last = this.#chunks[middle]?.at(-1);
-      if (last && comparePositions(last, position) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return lowerBound(this.#chunks, position, (chunk) => chunk.at(-1));
   }
 }
 
-/** The index of the first entry at or after the position. */
 function placeIn(chunk: readonly Position[], position: Position): number {
+  return lowerBound(chunk, position, (entry) => entry);
+}
+
+/** The first index in the sorted list whose position is at or after this one. */
+function lowerBound<Item>(list: readonly Item[], position: Position, of: (item: Item) => Position | undefined): number {
   let low = 0;
-  let high = chunk.length;
+  let high = list.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const entry = chunk[middle];
-    if (entry && comparePositions(entry, position) < 0) low = middle + 1;
+    const item = list[middle];
+    const found = item === undefined ? undefined : of(item);
+    if (found && comparePositions(found, position) < 0) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -1,7 +1,6 @@
 import type { Jobs } from './jobs-port.ts';
 
 export interface PeriodicTask {
-  /** Stops once the work under way has ended. */
   close(): Promise<void>;
 }
 
@@ -26,7 +25,6 @@ export function startPeriodicTask(
   };
 }
 
-/** How soon another process notices that the work is its own now. */
 const LEAD_MS = 60_000;
 
 /** The same for work that one process does for all that share the store: now, and in regular intervals. */
@@ -44,4 +42,55 @@ export function startLeaderTask(
     await work();
   };
   return startPeriodicTask(workIfDue, onFailure, Math.min(everyMs, LEAD_MS));
+}
+
+/** Does work some time after it was asked for, once for all who asked until then, and again after a failure. */
+export class DelayedTask {
+  readonly #work: () => Promise<void>;
+  readonly #delayMs: number;
+  readonly #retryMs: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #running: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  /** Why the latest work failed. */
+  error: Error | undefined;
+
+  constructor(
+    work: () => Promise<void>,
+    { delayMs, retryMs }: { readonly delayMs: number; readonly retryMs?: number },
+  ) {
+    this.#work = work;
+    this.#delayMs = delayMs;
+    this.#retryMs = retryMs;
+  }
+
+  soon(delayMs = this.#delayMs): void {
+    const at = performance.now() + delayMs;
+    if (this.#isClosed || at >= this.#dueAt) return;
+    clearTimeout(this.#timer);
+    this.#dueAt = at;
+    this.#timer = setTimeout(() => {
+      this.#dueAt = Number.POSITIVE_INFINITY;
+      this.#running = this.#running.then(() => this.#run());
+    }, delayMs).unref();
+  }
+
+  /** Resolves when the work under way has ended. */
+  close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    return this.#running;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#work();
+      this.error = undefined;
+    } catch (cause) {
+      if (this.#isClosed) return;
+      this.error = cause instanceof Error ? cause : new Error(String(cause));
+      if (this.#retryMs !== undefined) this.soon(this.#retryMs);
+    }
+  }
 }

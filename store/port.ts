@@ -6,51 +6,37 @@ import type { RowStore, StagedRows } from './rows-port.ts';
 import type { Size } from './sizes.ts';
 
 /**
- * Where records are kept. All stores behave the same: the tests in test/store run on each of them.
- *
- * Reads outside a transaction see committed changes. A committed change may be visible before it is durable, by the time of one flush.
- * Records never change: a store never hands out an object that it or a caller changes later.
+ * Where records are kept. Reads outside a transaction see committed changes, by the time of one flush before they are durable. A store
+ * never hands out an object that it or a caller changes later.
  */
 export interface Store extends Readers, TextSearch {
-  /** Imported rows, and questions about them. */
   readonly rows: RowStore;
-  /** Work that no caller waits for. */
   readonly jobs: Jobs;
   readonly kind: string;
   /** Absent if no other process can have the store open. */
   readonly cluster?: Cluster;
   /**
-   * Records from memory where nothing has changed since they were read, for questions that each call asks. What another process has
-   * changed shows after a second at the latest, also where this process hears nothing of the others; changes of this process show at once.
-   * Changes of bookkeeping members (`touch`) may not show. Absent if all records are read from memory.
+   * Records from memory for questions of each call. Changes of other processes show after a second at most, own ones at once, those of
+   * `touch` perhaps never. Absent if all records are read from memory.
    */
   readonly credentials?: Readers;
   /**
-   * Runs `work` as the only writer, on a view that contains its own changes. Commits all of them at once, or none if `work` throws.
-   * Resolves when the changes are durable. A store may run `work` again, so `work` must change nothing but `tx`, and must not use the store
-   * itself.
-   * @throws StoreUnavailable when the changes could not be made durable. Nothing of them remains then.
-   *
-   * `origin` says to listeners who or what makes the changes.
+   * Runs `work` as the only writer, and commits all of its changes or, if it throws, none. Resolves when they are durable. `work` may run
+   * again, so it must change nothing but `tx`, and must not use the store. `origin` is given to listeners. @throws StoreUnavailable:
+   * nothing was kept
    */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result>;
   /**
-   * Calls the listener after each durable commit that changed records, of these collections where some are given, until the returned
-   * function is called. A listener that throws shows in the status and affects nobody else. Commits of other processes come within a second,
-   * several at once, with records as they are then.
+   * Calls the listener after each durable commit that changed records (of these collections), until the returned function is called.
+   * Commits of other processes come within a second, several at once, with records as they are then.
    */
   onCommit(listener: (commit: Commit) => void, collections?: readonly CollectionName[]): () => void;
-  /**
-   * Calls `add` in each transaction that changed records, with what it changed, when its work is done, until the returned function is
-   * called. What `add` writes commits with those changes or not at all; where it throws, nothing commits. A transaction whose work changed
-   * nothing does not call it, and no other process does.
-   */
+  /** Calls `add` at the end of each transaction that changed records. Both commit or neither does. */
   beforeCommit(add: AddToCommit): () => void;
   readonly audit: AuditLog;
   /** How much the committed records take of a collection that declares `counts.bytes`, for each combination of the values it counts by. */
   sizes(collection: CollectionName): Promise<readonly Size[]>;
   status(): StoreStatus;
-  /** Completes what was accepted, makes it durable and closes the store. */
   close(): Promise<void>;
 }
 
@@ -58,22 +44,17 @@ export type Readers = { readonly [Name in CollectionName]: Reader<RecordOf<Name>
 export type Writers = { readonly [Name in CollectionName]: Writer<RecordOf<Name>> };
 
 export type Transaction = Writers & {
-  /** Entries are kept if and only if the transaction commits. */
   readonly audit: { append(entry: AuditEntry): void };
   readonly rows: RowWriter;
   /**
-   * The records with these ids were deleted in this transaction or before. If the transaction commits, the store removes their content
-   * everywhere else: from files of earlier states, and from the arguments of audit entries about them (`withoutContent`), also of calls
-   * that end later, but not of this transaction. The removal begins at once, continues after the commit, and is completed after a restart.
+   * Once the transaction commits, removes the content of these deleted records everywhere else: from earlier files, and from the arguments
+   * of audit entries about them, also of calls that end later, but not of this transaction. A restart completes it.
    */
   erase(ids: readonly string[]): void;
 };
 
 export interface RowWriter {
-  /**
-   * The rows count if and only if the transaction commits. A transaction that is refused for lack of disk (`StoreUnavailable`) may have
-   * kept them; the audit entries of the transaction are kept then too.
-   */
+  /** The rows count if and only if the transaction commits; one refused for lack of disk may have kept them, and its audit entries. */
   commit(staged: StagedRows): void;
   /** Removes all that was imported about the user. Where the transaction commits, nothing of it is on the disk soon after. */
   erase(uid: string): void;
@@ -92,14 +73,12 @@ export type RecordChange = {
   readonly [Name in CollectionName]: {
     readonly kind: 'created' | 'updated' | 'deleted';
     readonly collection: Name;
-    /** The record as it is now, or as it was before its deletion. */
     readonly record: RecordOf<Name> & Readonly<Record<string, unknown>>;
   };
 }[CollectionName];
 
 export interface StoreStatus {
   readonly writable: boolean;
-  /** How long the last flush took, in milliseconds. */
   readonly flushMs?: number;
   readonly lastError?: string;
   /** What is damaged and how to recover. Everything else works. */
@@ -110,7 +89,6 @@ export interface StoreStatus {
 
 export interface Reader<Record> {
   get(id: string): Promise<Record | undefined>;
-  /** The record. @throws NotFound */
   read(id: string): Promise<Record>;
   find(query: Query<Record>): Promise<Page<Record>>;
   first(query: Omit<Query<Record>, 'limit'>): Promise<Record | undefined>;
@@ -119,25 +97,18 @@ export interface Reader<Record> {
 }
 
 export interface Writer<Record> extends Reader<Record> {
-  /**
-   * Adds a record. Fills in `id`, `createdAt`, `updatedAt` and `revision` (1) where they are not given.
-   * @throws UniqueTaken
-   */
+  /** Fills in `id`, `createdAt`, `updatedAt` and `revision` (1) where they are not given. @throws UniqueTaken */
   insert(record: NewRecord<Record>): Promise<Record>;
   /** Like `insert` of one after the other, in few steps. @throws UniqueTaken */
   insertAll(records: readonly NewRecord<Record>[]): Promise<readonly Record[]>;
   /**
-   * Replaces the given members, removes those given as null, sets `updatedAt` and adds one to `revision`. A change without effect returns
-   * the record as it is. `id`, `createdAt`, `updatedAt` and `revision` in the change are ignored.
-   * @throws NotFound, StaleRevision, UniqueTaken
+   * Replaces members, removes those given as null, sets `updatedAt` and adds one to `revision`. A change without effect returns the record
+   * as it is. `id`, `createdAt`, `updatedAt` and `revision` are ignored. @throws NotFound, StaleRevision, UniqueTaken
    */
   update(id: string, change: Change<Record>, options?: Guard): Promise<Record>;
   /** Like `update`, for bookkeeping members: `updatedAt` and `revision` stay as they are. */
   touch(id: string, change: Change<Record>): Promise<Record>;
-  /**
-   * Removes the record and returns it.
-   * @throws NotFound, StaleRevision
-   */
+  /** Returns the record. @throws NotFound, StaleRevision */
   delete(id: string, options?: Guard): Promise<Record>;
   /** Like `delete` of one after the other, in few steps. @throws NotFound */
   deleteAll(ids: readonly string[]): Promise<readonly Record[]>;
@@ -157,7 +128,6 @@ export type Where<Record> = { readonly [Member in keyof Record]?: Scalar | reado
 
 export interface Filter<Record> {
   readonly where?: Where<Record> | undefined;
-  /** At least one of these must match too. An empty list matches nothing. */
   readonly any?: readonly Where<Record>[] | undefined;
 }
 
@@ -169,18 +139,14 @@ export interface Part<Member extends string = string> {
 
 export interface Query<Record> extends Filter<Record> {
   readonly part?: Part<keyof Record & string> | undefined;
-  /** Records with `createdAt` in [from, to), ISO 8601. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** Sorted by `createdAt`, equal times by id. */
   readonly order?: 'newest' | 'oldest' | undefined;
   readonly limit: number;
-  /** Starts after this position, whether or not a record is still there. */
   readonly after?: Position | undefined;
 }
 
 export interface CountQuery<Record> extends Omit<Query<Record>, 'limit' | 'after' | 'order'> {
-  /** A filter on the record's owner, where the collection declares one. A record whose owner is gone does not match it. */
   readonly owner?: Filter<object> | undefined;
 }
 
@@ -191,15 +157,13 @@ export interface Position {
 
 export interface Page<Record> {
   readonly records: readonly Record[];
-  /** Position of the last record of the page. Null when no record follows. */
   readonly next: Position | null;
 }
 
 export interface TextSearch {
   /**
-   * Finds committed records of a collection that declares `search`, best first. First come those whose id or title equals the text, then
-   * those that have all its words or words beginning with them, then those that have enough of the words by weight. Case and accents do not
-   * count. A word that no record has is replaced by words of similar spelling.
+   * Finds committed records, best first: whose id or title equals the text; with all its words or words beginning with them; with enough
+   * words by weight. Case and accents do not count. A word of no record is replaced by words of similar spelling.
    */
   search<Name extends CollectionName>(
     collection: Name,
@@ -209,13 +173,11 @@ export interface TextSearch {
 
 export interface TextQuery<Record> extends Filter<Record> {
   readonly text: string;
-  /** A filter on the record's owner, where the collection declares one. */
   readonly owner?: Filter<object> | undefined;
   readonly limit: number;
   readonly after?: Rank | undefined;
 }
 
-/** A place in a ranked list: sorted by score, equal scores by id, newest first. */
 export interface Rank {
   readonly score: number;
   readonly id: string;
@@ -223,7 +185,6 @@ export interface Rank {
 
 export interface TextPage<Record> {
   readonly hits: readonly TextHit<Record>[];
-  /** Place of the last hit of the page. Null when no hit follows. */
   readonly next: Rank | null;
   /** How many records match, on all pages. A store may look at part of the records of a common word alone (10,000 at least). */
   readonly count: number;
@@ -245,26 +206,20 @@ export interface AuditLog {
   count(filter: AuditFilter, upTo?: number): Promise<number>;
   /** Adds up calls where the entries are. Absent if reading them all is as quick. */
   tally?(query: TallyQuery): Promise<readonly Tally[]>;
-  /** Makes every appended entry durable and visible to `find`. */
   flush(): Promise<void>;
-  /** Removes entries older than this time (ISO 8601), rounded to whole days. Returns how many. */
   prune(before: string): Promise<number>;
 }
 
 export interface AuditFilter {
   readonly id?: string | undefined;
-  /** Id of the principal. */
   readonly principal?: string | undefined;
   readonly tool?: string | undefined;
-  /** Calls of these tools are left out. */
   readonly withoutTools?: readonly string[] | undefined;
   readonly outcome?: AuditEntry['outcome'] | undefined;
   readonly door?: AuditEntry['door'] | undefined;
   readonly requestId?: string | undefined;
   readonly sessionId?: string | undefined;
-  /** A record that the call made or was about: one of `recordsOf`. */
   readonly recordId?: string | undefined;
-  /** Entries with `at` in [from, to), ISO 8601. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
@@ -272,9 +227,7 @@ export interface AuditFilter {
 export interface TallyQuery {
   /** Calls of each are added up by themselves: `at` in [from, to), ISO 8601. */
   readonly spans: readonly { readonly from: string; readonly to: string }[];
-  /** What calls of one tally have in common. */
   readonly by: readonly TallyKey[];
-  /** Only calls with these are added up. */
   readonly where?: Readonly<Partial<Record<TallyKey, string>>>;
   /** Where given, durations come as numbers of buckets: 0 below `smallest`, then each ends `growth` times later than the one before. */
   readonly buckets?: { readonly smallest: number; readonly growth: number } | undefined;
@@ -284,7 +237,6 @@ export type TallyKey = 'tool' | CallerType;
 
 /** Calls that are alike in the keys of the query. */
 export interface Tally {
-  /** The place of their span. */
   readonly span: number;
   readonly callers: Callers;
   readonly tool?: string;

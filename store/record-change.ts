@@ -4,7 +4,7 @@ import type { CollectionDefinition, UniqueRule } from './collection-definition.t
 import { collections } from './collections.ts';
 import { NotFound, StaleRevision } from './errors.ts';
 import { newId } from './ids.ts';
-import type { Change, Guard, RecordChange } from './port.ts';
+import type { Change, Guard, Query, Reader, RecordChange } from './port.ts';
 import { frozenCopy, type Row } from './row.ts';
 
 /** Members that only the store writes. A change ignores them. */
@@ -15,25 +15,21 @@ interface Named {
   readonly definition: CollectionDefinition;
 }
 
-/** The record to insert, with the members that were not given. */
 export function newRecord({ name, definition }: Named, record: Partial<Row>, now: string): Row {
   const given = Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
   const kept = definition.appendOnly ? {} : { updatedAt: now, revision: 1 };
   return parse({ name, definition }, { id: newId(definition.idPrefix), createdAt: now, ...kept, ...given });
 }
 
-/** The record after an update. Without effect it is the same record. */
 export function updatedRecord(collection: Named, current: Row, change: Change<Row>, now: string): Row {
   const revision = typeof current.revision === 'number' ? current.revision + 1 : 1;
   return changed(collection, current, change, { updatedAt: now, revision });
 }
 
-/** The record after a change of bookkeeping members. Without effect it is the same record. */
 export function touchedRecord(collection: Named, current: Row, change: Change<Row>): Row {
   return changed(collection, current, change, {});
 }
 
-/** The record. @throws NotFound, StaleRevision */
 export function expectedRecord({ name }: Named, id: string, row: Row | undefined, options?: Guard): Row {
   if (!row) throw new NotFound(name, id);
   const expected = options?.expectedRevision;
@@ -89,4 +85,12 @@ function parse({ name, definition }: Named, record: Record<string, unknown>): Ro
   if (!parsed.success) throw new Error(`a record does not fit the schema of ${name}: ${parsed.error.message}`);
   // Every collection's schema has `id` and `createdAt`.
   return frozenCopy(parsed.data) as Row;
+}
+
+/** The first record that `find` would return. For readers that have nothing quicker. */
+export async function firstOf<Record>(
+  reader: Pick<Reader<Record>, 'find'>,
+  query: Omit<Query<Record>, 'limit'>,
+): Promise<Record | undefined> {
+  return (await reader.find({ ...query, limit: 1 })).records[0];
 }

@@ -10,8 +10,21 @@ export class ResourcePool<Thing> {
     this.#idle = [...things];
   }
 
-  /** @throws the reason of the signal when it is aborted while the caller waits */
-  take(signal?: AbortSignal): Promise<Thing> {
+  /** Callers come in turn. @throws the reason of the signal when it is aborted, also where the work then fails otherwise */
+  async use<Result>(work: (thing: Thing) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    signal?.throwIfAborted();
+    const thing = await this.#take(signal);
+    try {
+      return await work(thing);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      this.#giveBack(thing);
+    }
+  }
+
+  #take(signal?: AbortSignal): Promise<Thing> {
     const idle = this.#idle.pop();
     if (idle !== undefined) return Promise.resolve(idle);
     return new Promise((resolve, reject) => {
@@ -28,14 +41,13 @@ export class ResourcePool<Thing> {
     });
   }
 
-  giveBack(thing: Thing): void {
+  #giveBack(thing: Thing): void {
     const next = this.#waiting.shift();
     if (next) next(thing);
     else this.#idle.push(thing);
     if (this.#idle.length === this.#all.length) this.#allBack?.();
   }
 
-  /** Resolves once nobody has any of them. */
   async allBack(): Promise<readonly Thing[]> {
     if (this.#idle.length < this.#all.length) {
       await new Promise<void>((resolve) => {

@@ -2,37 +2,29 @@ import type { RowType } from '../resources/imported-rows.ts';
 import type { ImportedRow, TableRow } from './rows/records.ts';
 import type { RawTable } from './sql/raw-tables.ts';
 
-/**
- * Where imported rows are kept, and where questions about them are answered. All engines behave the same: the suite in
- * test/store/conformance-rows.ts runs on each of them.
- */
+/** Imported rows and questions about them. The suite in test/store/conformance-rows.ts runs on each engine. */
 export interface RowStore {
-  /**
-   * Grows with every committed change of rows or exchange rates. What was computed from the rows is valid while it stays. Valid after
-   * `ready`.
-   */
+  /** Grows with every change of rows or exchange rates; what was computed is valid while it stays. Valid after `ready`. */
   readonly version: number;
   /** Opens the rows if there are any, so that the first question does not wait for it. @throws StoreDamaged */
   wake(): Promise<void>;
   /** Opens the rows, if that was not done yet. The first question does it too. @throws StoreDamaged */
   ready(): Promise<void>;
-  /** Amounts are converted by these rates from now on. Takes its time when the rates are others than before. */
   useRates(rates: readonly ExchangeRate[]): Promise<void>;
   /**
-   * Writes rows by their natural key, all of them or none: a row replaces the one with its key, a statement about a time is added to
-   * those of its key. Others can write when the rows were committed or discarded. @throws StoreUnavailable
+   * Writes rows by their natural key, all or none: they replace those with their key; statements about a time are added. Other writes wait
+   * until they are committed or discarded. @throws StoreUnavailable
    */
   stage(batch: RowBatch): Promise<StagedRows>;
   /**
-   * Writes rows as a table of another store holds them, for moving over to this one. They replace those that are there under their keys.
-   * Derived tables are wrong until `rebuild` has made them anew. @throws StoreUnavailable
+   * Writes rows as a table of another store holds them, in place of those under their keys. Derived tables are wrong until `rebuild`.
+   * @throws StoreUnavailable
    */
   restore(rows: RawRows): Promise<StagedRows>;
   /** Answers one quick query. It waits only for other quick queries. */
   query<Row>(query: NamedQuery, parameters?: readonly Parameter[], options?: ReadOptions): Promise<readonly Row[]>;
   /** Makes the derived tables anew, or those that are named, and says whether they were right before. */
   rebuild(tables?: readonly string[]): Promise<readonly Rebuilt[]>;
-  /** Reads every row. @throws StoreDamaged */
   check(): Promise<void>;
   /** Several queries on one state of the rows. Nothing may be asked of the store itself during this. */
   read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result>;
@@ -40,6 +32,16 @@ export interface RowStore {
 
 export interface RowSnapshot {
   query<Row>(query: NamedQuery, parameters?: readonly Parameter[]): Promise<readonly Row[]>;
+}
+
+/** The connection as questions use it: after the signal has aborted, it runs no further query. */
+export function snapshotOf(connection: SqlConnection, signal: AbortSignal | undefined): RowSnapshot {
+  return {
+    query(query, parameters) {
+      signal?.throwIfAborted();
+      return connection.query(query, parameters);
+    },
+  };
 }
 
 /** A query in the SQL that all engines understand, with the parameters $1, $2 and so on. All of them must be used. */
@@ -60,9 +62,7 @@ export interface ExchangeRate {
 }
 
 export interface ReadOptions {
-  /** The rates by which amounts must be converted. */
   readonly rates?: readonly ExchangeRate[] | undefined;
-  /** Ends the query when aborted; the reason is thrown. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -74,10 +74,7 @@ export interface RowBatch {
   readonly at: string | readonly string[];
 }
 
-/**
- * Rows of a table, without the columns that follow from others (`rows/kept-rows.ts`). In a table of statements, either all rows of a record
- * or none.
- */
+/** Rows without the columns that follow from others; of statements, all rows of a record or none. */
 export interface RawRows {
   readonly table: RawTable;
   readonly rows: readonly TableRow[];
@@ -85,7 +82,6 @@ export interface RawRows {
 
 /** Rows that are written but do not count yet. See `Transaction.rows.commit`. */
 export interface StagedRows {
-  /** Rows with a key that was not known. */
   readonly created: number;
   /** Rows that changed what was known under their key. */
   readonly updated: number;
@@ -97,6 +93,12 @@ export interface StagedRows {
 export interface Rebuilt {
   readonly table: string;
   readonly rows: number;
-  /** The rows are those that were there before. */
   readonly equal: boolean;
+}
+
+export interface SqlConnection {
+  run(sql: string, parameters?: readonly Parameter[]): Promise<number>;
+  query<Row>(query: NamedQuery, parameters?: readonly Parameter[]): Promise<readonly Row[]>;
+  /** Called when a temporary table was filled that later statements read, where the engine wants to know how much it holds. */
+  filled?(table: string, rows: number): Promise<void>;
 }

@@ -1,10 +1,6 @@
-/**
- * Says what a word is, for every place that compares text with a search. Words have no case, accents or ligatures, and scripts without
- * spaces are split into words.
- */
+/** Says what a word is. Words have no case, accents or ligatures, and scripts without spaces are split into words. */
 interface Word {
   readonly term: string;
-  /** Where the word starts in the original text. */
   readonly start: number;
   readonly end: number;
 }

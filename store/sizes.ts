@@ -11,7 +11,6 @@ export interface Size {
 
 type Counts = NonNullable<CollectionDefinition['counts']>;
 
-/** The sizes of the records of a collection in memory. */
 export class SizeCache {
   readonly #by: Counts['by'];
   readonly #bytes: NonNullable<Counts['bytes']>;
@@ -46,7 +45,6 @@ export class SizeCache {
   }
 }
 
-/** Length of the JSON of the value, in UTF-8. */
 export function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value) ?? '');
 }

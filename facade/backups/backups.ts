@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Backup } from '../../resources/backup.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import { StoreBusy } from '../../store/errors.ts';
-import { listBackups, makeBackup, pruneBackups } from '../../store/lowdb/retained-backups.ts';
+import { listBackups, makeBackup, pruneBackups } from '../../store/lowdb/backup.ts';
 import { type PeriodicTask, startPeriodicTask } from '../../store/periodic-task.ts';
 import type { BackupState, Backups } from '../../tools/backups.ts';
 import type { Dependency } from '../../tools/core/registry/context.ts';

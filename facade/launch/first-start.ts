@@ -1,6 +1,6 @@
 import { OperatorError } from '../../store/errors.ts';
-import { firstOf } from '../../store/first.ts';
 import type { Store } from '../../store/port.ts';
+import { firstOf } from '../../store/record-change.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
 import { filteredReader } from '../../tools/core/registry/paging.ts';
 import type { Config } from '../config/config.ts';

@@ -1,11 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBValue } from '@duckdb/node-api';
 import { StoreDamaged } from '../errors.ts';
-import type { NamedQuery, Parameter } from '../rows-port.ts';
-import type { SqlConnection } from '../sql/connection.ts';
-import { rowsOf } from './values.ts';
+import type { NamedQuery, Parameter, SqlConnection } from '../rows-port.ts';
 
-/** One connection. Its statements run one after the other. */
 export class Connection implements SqlConnection {
   readonly #raw: DuckDBConnection;
 
@@ -21,7 +18,6 @@ export class Connection implements SqlConnection {
     return result.rowsChanged;
   }
 
-  /** Runs what the engine takes for several statements. */
   async runOnce(sql: string): Promise<void> {
     await this.#raw.run(sql);
   }
@@ -55,12 +51,10 @@ export class Connection implements SqlConnection {
     }
   }
 
-  /** Ends the statement that runs. The connection can be used further. */
   interrupt(): void {
     this.#raw.interrupt();
   }
 
-  /** Runs the work in a transaction. */
   async transaction<Result>(work: () => Promise<Result>, kind: 'read only' | '' = ''): Promise<Result> {
     await this.run(`begin transaction ${kind}`);
     try {
@@ -84,10 +78,8 @@ export class Connection implements SqlConnection {
   }
 }
 
-/** Rows of a chunk after whose conversion other work runs. */
 const LARGE = 1000;
 
-/** Whole numbers are integers to the engine. */
 function bound(value: Parameter) {
   return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value;
 }
@@ -109,4 +101,36 @@ function damageIn(what: string, cause: unknown): StoreDamaged | undefined {
   if (!CORRUPT.test(reason)) return undefined;
   const message = `The imported rows are damaged, as ${what} found: ${reason}`;
   return new StoreDamaged(`${message}. Stop the server and restore a backup made with \`npm run backup\`.`, { cause });
+}
+
+/** The rows of a chunk as objects, with numbers for the engine's integers. */
+function rowsOf<Row>(chunk: DuckDBDataChunk, names: readonly string[]): Row[] {
+  const columns = names.map((name, at) => plainColumn(chunk.getColumnValues(at), name));
+  const rows: Row[] = [];
+  for (let at = 0; at < chunk.rowCount; at += 1) {
+    const row: Record<string, Plain> = {};
+    for (const [index, name] of names.entries()) row[name] = columns[index]?.[at] ?? null;
+    rows.push(row as Row); // the query says which columns it gives
+  }
+  return rows;
+}
+
+type Plain = string | number | boolean | null;
+
+function plainColumn(values: readonly DuckDBValue[], name: string): Plain[] {
+  return values.map((value) => plain(value, name));
+}
+
+function plain(value: DuckDBValue, name: string): Plain {
+  if (typeof value === 'bigint') {
+    const number = Number(value);
+    if (!Number.isSafeInteger(number)) throw new Error(`The column ${name} holds ${value}, which no number can.`);
+    return number;
+  }
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new Error(`The column ${name} holds ${value}.`);
+    return value;
+  }
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  throw new Error(`The column ${name} holds a value of another kind; cast it in the query.`);
 }

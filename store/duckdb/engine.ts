@@ -1,11 +1,11 @@
 import { dirname } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
+import { ResourcePool } from '../resource-pool.ts';
+import { type ReadOptions, type RowSnapshot, snapshotOf } from '../rows-port.ts';
 import { Connection } from './connection.ts';
 
-export interface EngineOptions {
-  /** One engine at a time may have the file open. Absent: in memory. */
+interface EngineOptions {
   readonly path: string | undefined;
-  /** For what does not fit into memory. */
   readonly temporary: string | undefined;
   readonly memoryMb: number;
 }
@@ -50,7 +50,31 @@ export class Engine {
   }
 }
 
-/** The text as SQL writes it. */
 export function text(value: string): string {
   return `'${value.replaceAll("'", "''")}'`;
+}
+
+export class Readers {
+  readonly #connections: ResourcePool<Connection>;
+
+  constructor(connections: readonly Connection[]) {
+    this.#connections = new ResourcePool(connections);
+  }
+
+  /** Runs the work on one state of the rows. @throws the reason of the signal when it is aborted */
+  async read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, { signal }: ReadOptions = {}): Promise<Result> {
+    return this.#connections.use(async (connection) => {
+      const interrupt = () => connection.interrupt();
+      signal?.addEventListener('abort', interrupt);
+      try {
+        return await connection.transaction(() => work(snapshotOf(connection, signal)), 'read only');
+      } finally {
+        signal?.removeEventListener('abort', interrupt);
+      }
+    }, signal);
+  }
+
+  async close(): Promise<void> {
+    for (const connection of await this.#connections.allBack()) connection.close();
+  }
 }

@@ -3,6 +3,7 @@ import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { refusalOf } from '../disk-full.ts';
 import type { StoreDamaged } from '../errors.ts';
 import { Mutex } from '../mutex.ts';
+import { DelayedTask } from '../periodic-task.ts';
 import { nextSeqAfter } from '../rows/table-rows.ts';
 import type {
   ExchangeRate,
@@ -16,40 +17,34 @@ import type {
   RowStore,
   StagedRows,
 } from '../rows-port.ts';
-import { derivedTables } from '../sql/derived-tables.ts';
-import { digestOf, replaceRates, usesRates } from '../sql/exchange-rates.ts';
-import { rawTables } from '../sql/raw-tables.ts';
-import { rebuildTable } from '../sql/rebuild.ts';
-import { eraseUsers } from '../sql/writing/erase-users.ts';
+import { allTables, digestOfTable, rebuildTables } from '../sql/derived-tables.ts';
+import { applyRates, digestOf, readByRates } from '../sql/exchange-rates.ts';
+import type { Counts } from '../sql/writing/batch.ts';
 import { type LoadedPart, loadRows } from '../sql/writing/load.ts';
-import { putRows } from '../sql/writing/put.ts';
-import { restoreRows } from '../sql/writing/restore.ts';
-import { TouchedTables } from '../sql/writing/touched.ts';
-import { DelayedRewrite } from './delayed-rewrite.ts';
-import { digestOfTable } from './derived.ts';
-import { currentRowsFile, rowsFile } from './files.ts';
-import { closeRows, type OpenedRows, type RowsOptions } from './open-rows.ts';
-import { copyTables, removeFile } from './rewrite.ts';
-import { isFatal, RowsFile } from './rows-file.ts';
+import { eraseUsers, importRows, restoreRows } from '../sql/writing/put.ts';
+import { copyTables, currentRowsFile, removeFile, rowsFile } from './files.ts';
+import { closeRows, isFatal, type OpenedRows, RowsFile, type RowsOptions } from './rows-file.ts';
 import { writeFact } from './schema.ts';
 import { WriteTurn } from './write-turn.ts';
 
+/** The sum of the hashes of the rows of a table `t`. */
+const HASHES = 'sum(cast(hash(t) as hugeint))';
+/** Soon enough for people, late enough that several removals share one copy. */
+const REWRITE_MS = 1000;
+const REWRITE_RETRY_MS = 10 * 60 * 1000;
 const LONG_LOG = 16 * 1024 * 1024;
 
-/** Staged rows of this store. */
 export interface StagedWrite extends StagedRows {
-  /** What the version is once they count. */
   readonly version: number;
   commit(entries: readonly AuditEntry[]): Promise<void>;
 }
 
-/** Imported rows in DuckDB, in one file. It is opened at the first need. */
 export class DuckRowStore implements RowStore {
   version = 0;
   readonly #options: RowsOptions;
   readonly #rows: RowsFile;
   readonly #turns = new Mutex();
-  readonly #rewriting = new DelayedRewrite(() => this.#rewrite());
+  readonly #rewriting = new DelayedTask(() => this.#rewrite(), { delayMs: REWRITE_MS, retryMs: REWRITE_RETRY_MS });
   #nextSeq = 0;
   /** Audit entries of the rows that may not be in the audit log yet. */
   #unconfirmed = 0;
@@ -77,52 +72,28 @@ export class DuckRowStore implements RowStore {
 
   async stage(batch: RowBatch): Promise<StagedWrite> {
     const turn = await this.#write();
-    const counts = await turn.work(async (writer) => {
-      const touched = new TouchedTables(writer);
-      const counts = await putRows(writer, batch, { touched, nextSeq: () => this.#nextSeq++ });
-      await touched.renew();
-      return counts;
-    });
-    const { created, updated, unchanged } = counts;
-    const isChange = created + updated > 0;
-    return {
-      created,
-      updated,
-      unchanged,
-      version: isChange ? turn.version : turn.version - 1,
-      // Rows that change nothing need not be written, nor their audit entry be kept beside them.
-      commit: (entries) => (isChange ? turn.commit(entries) : turn.discard()),
-      discard: () => turn.discard(),
-    };
+    const counts = await turn.work((writer) => importRows(writer, batch, () => this.#nextSeq++));
+    // Rows that change nothing need not be written, nor their audit entry be kept beside them.
+    return stagedWrite(turn, counts, counts.created + counts.updated > 0);
   }
 
   async restore(kept: RawRows): Promise<StagedWrite> {
     const turn = await this.#write();
     const counts = await turn.work((writer) => restoreRows(writer, kept));
-    // Rows that are imported later come after these.
     this.#nextSeq = Math.max(this.#nextSeq, nextSeqAfter(kept));
-    return {
-      ...counts,
-      version: turn.version,
-      commit: (entries) => turn.commit(entries),
-      discard: () => turn.discard(),
-    };
+    return stagedWrite(turn, counts, true);
   }
 
-  /** Replaces all rows by these, in one transaction. */
   async load(parts: Iterable<LoadedPart> | AsyncIterable<LoadedPart>): Promise<void> {
     const turn = await this.#write();
     await turn.work((writer) => loadRows(writer, parts, () => this.#nextSeq++));
     await turn.commit();
   }
 
-  /** Removes all that was imported about the users. */
   async erase(uids: readonly string[], entries: readonly AuditEntry[] = []): Promise<void> {
     const turn = await this.#write();
     await turn.work(async (writer) => {
-      const touched = new TouchedTables(writer);
-      await eraseUsers(writer, uids, touched);
-      await touched.renew();
+      await eraseUsers(writer, uids);
       await writeFact(writer, 'rewrite', 'due');
     });
     await turn.commit(entries);
@@ -143,36 +114,21 @@ export class DuckRowStore implements RowStore {
     const digest = digestOf(rates);
     if (digest === this.#rates) return;
     const turn = await this.#write();
-    const isChange = await turn.work(async (writer) => {
-      if (await usesRates(writer, digest)) return false;
-      await replaceRates(writer, rates, digest);
-      return true;
-    });
+    const isChange = await turn.work((writer) => applyRates(writer, rates));
     await (isChange ? turn.commit() : turn.discard());
     this.#rates = digest;
   }
 
   async rebuild(names?: readonly string[]): Promise<readonly Rebuilt[]> {
     const turn = await this.#write();
-    const wanted = derivedTables.filter(({ name }) => names?.includes(name) ?? true);
-    const rebuilt = await turn.work(async (writer) => {
-      const found: Rebuilt[] = [];
-      for (const table of wanted) {
-        const before = await digestOfTable(writer, table.name);
-        await rebuildTable(writer, table);
-        const { rows, digest } = await digestOfTable(writer, table.name);
-        found.push({ table: table.name, rows, equal: digest === before.digest });
-      }
-      return found;
-    });
+    const rebuilt = await turn.work((writer) => rebuildTables(writer, HASHES, names));
     await turn.commit();
     return rebuilt;
   }
 
   async check(): Promise<void> {
-    const tables = [...Object.keys(rawTables), ...derivedTables.map(({ name }) => name)];
     await this.#rows.use(async ({ writer }) => {
-      for (const table of tables) await digestOfTable(writer, table);
+      for (const table of allTables) await digestOfTable(writer, HASHES, table);
     });
   }
 
@@ -181,20 +137,15 @@ export class DuckRowStore implements RowStore {
   }
 
   async read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result> {
-    const rates = options?.rates;
-    if (!rates) return this.#rows.use(({ readers }) => readers.read(work, options));
-    const digest = digestOf(rates);
-    const workByRates = async (snapshot: RowSnapshot) =>
-      (await usesRates(snapshot, digest)) ? { result: await work(snapshot) } : undefined;
-    for (;;) {
-      const read = await this.#rows.use(({ readers }) => readers.read(workByRates, options));
-      if (read) return read.result;
+    const read: RowStore['read'] = (work) => this.#rows.use(({ readers }) => readers.read(work, options));
+    if (!options?.rates) return read(work);
+    const useRates = (rates: readonly ExchangeRate[]) => {
       this.#rates = undefined;
-      await this.useRates(rates);
-    }
+      return this.useRates(rates);
+    };
+    return readByRates({ read, useRates }, options.rates, work);
   }
 
-  /** What went wrong in the background. */
   get error(): Error | undefined {
     return this.#rewriting.error;
   }
@@ -204,9 +155,8 @@ export class DuckRowStore implements RowStore {
     return this.#rows.damage;
   }
 
-  /** Lets running questions and writes end, and closes the file. */
   async close(): Promise<void> {
-    this.#rewriting.stop();
+    await this.#rewriting.close();
     const endTurn = await this.#turns.take();
     try {
       await this.#rows.close();
@@ -227,12 +177,14 @@ export class DuckRowStore implements RowStore {
       await this.#rows.replaceBy(file);
       await closeRows(old);
       await removeFile(rowsFile(folder, old.file));
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(`removed rows could not be taken out of the file: ${reason}`, { cause });
     } finally {
       endTurn();
     }
   }
 
-  /** Waits for the turn to write, and begins. */
   async #write(): Promise<WriteTurn> {
     await this.#rows.get();
     const endTurn = await this.#turns.take();
@@ -283,4 +235,13 @@ export class DuckRowStore implements RowStore {
     const log = folder && statSync(`${rowsFile(folder, file)}.wal`, { throwIfNoEntry: false });
     return log ? log.size > LONG_LOG : false;
   }
+}
+
+function stagedWrite(turn: WriteTurn, { created, updated, unchanged }: Counts, isChange: boolean): StagedWrite {
+  return {
+    ...{ created, updated, unchanged },
+    version: isChange ? turn.version : turn.version - 1,
+    commit: (entries) => (isChange ? turn.commit(entries) : turn.discard()),
+    discard: () => turn.discard(),
+  };
 }

@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
+import { rebuildTable } from '../sql/derived-table.ts';
 import { derivedTables } from '../sql/derived-tables.ts';
 import { createTable, exchangeRates, ratesInUse, rawTables } from '../sql/raw-tables.ts';
-import { rebuildTable } from '../sql/rebuild.ts';
 import { createBatchTables } from '../sql/writing/plain-rows.ts';
 import { createTouchedTables } from '../sql/writing/touched.ts';
 import type { Connection } from './connection.ts';
 
-/** What is known of the file, by name: its version, the rates it was converted by, and so on. */
 const facts = { name: 'text', value: 'text' } as const;
 /** Audit entries of writes that are in. The audit log may lack them after a crash. */
 const unconfirmed = { id: 'text', at_ms: 'bigint', entry: 'text' } as const;

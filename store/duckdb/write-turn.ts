@@ -8,13 +8,9 @@ const KEPT_MS = 60 * 60 * 1000;
 
 interface WriteTurnOptions {
   readonly writer: Connection;
-  /** Where the rows are. */
   readonly place: string;
-  /** The version once the transaction is committed. */
   readonly version: number;
-  /** Whether audit entries of earlier writes are still needed. */
   readonly keepsUnconfirmed: boolean;
-  /** Called when the version counts. */
   readonly onCommit: () => void;
 }
 
@@ -23,9 +19,7 @@ export class WriteTurn {
   readonly version: number;
   readonly writer: Connection;
   readonly #options: WriteTurnOptions;
-  /** Resolves when the write is committed or given up. */
   readonly ended: Promise<void>;
-  /** Why the engine gave it up. */
   failure: unknown;
   #isOver = false;
   #end = () => {};
@@ -73,7 +67,6 @@ export class WriteTurn {
   async discard(): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
-    // An engine that failed may have ended the transaction by itself.
     await this.writer.run('rollback').catch((error) => {
       this.failure = error;
     });

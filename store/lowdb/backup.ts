@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import { constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { chmod, copyFile, open, rm, stat } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import type { Backup } from '../../resources/backup.ts';
 import { type CollectionName, collections } from '../collections.ts';
-import { currentRowsFile, isRowsFile, rowsFile } from '../duckdb/files.ts';
-import { removeFile } from '../duckdb/rewrite.ts';
+import { currentRowsFile, isRowsFile, removeFile, rowsFile } from '../duckdb/files.ts';
 import { OperatorError, StoreDamaged } from '../errors.ts';
 import { realFiles } from './files/files.ts';
 import {
@@ -20,26 +21,24 @@ import {
   SNAPSHOT,
   SNAPSHOT_DRAFT,
 } from './files/folder.ts';
+import { holderOf } from './files/lock.ts';
 import { readSnapshotHeader } from './journal/snapshot.ts';
 import { openLowdbStore } from './open.ts';
 
 const ATTEMPTS = 5;
 const ROWS_ATTEMPTS = 20;
 
-/** What a backup says about itself in a file of its own. */
-export const backupFacts = z.object({
-  /** The data folder that it is a copy of. */
+const backupFacts = z.object({
   source: z.string(),
   bytes: z.int().min(0),
   records: z.int().min(0),
   auditEntries: z.int().min(0),
 });
-export type BackupFacts = z.infer<typeof backupFacts>;
+type BackupFacts = z.infer<typeof backupFacts>;
 
 /**
- * Copies a data folder, also while a server writes to it. The copy holds every transaction that was answered before, and only whole ones.
- * When this resolves, the copy is durable and was opened once as a test.
- * @throws StoreDamaged when the source cannot be opened either
+ * Copies a data folder during writes. It holds every transaction answered before; it is durable and was opened as a test. @throws
+ * StoreDamaged
  */
 export async function copySnapshot(sourceFolder: string, targetFolder: string): Promise<void> {
   if (!existsSync(join(sourceFolder, SNAPSHOT)))
@@ -61,10 +60,7 @@ export async function copySnapshot(sourceFolder: string, targetFolder: string): 
   }
 }
 
-/**
- * The order matters. The manifest may be older than the rest, but not newer. The journals from the snapshot's generation on hold everything after it. Entries of older journals were in the audit
- * segments before the snapshot appeared. Everything in the segments is also in the journals, which are copied last.
- */
+/** The order matters: the manifest must not be newer than the rest, and the journals, copied last, hold what the segments hold. */
 async function copyOnce(source: string, target: string): Promise<void> {
   if (existsSync(join(source, MANIFEST))) await copyDurably(join(source, MANIFEST), join(target, MANIFEST));
   await copyDurably(join(source, SNAPSHOT), join(target, SNAPSHOT));
@@ -85,10 +81,7 @@ async function copyOnce(source: string, target: string): Promise<void> {
   await realFiles.syncFolder(target);
 }
 
-/**
- * Copies the file of imported rows with its log of later writes. If the engine changed the file during the copy, it is copied again. It is
- * copied after the journals: rows without their transaction bring its audit entries with them.
- */
+/** Copied again if the engine changed it meanwhile, and after the journals: rows bring the audit entries of their transaction. */
 async function copyRows(source: string, target: string): Promise<void> {
   for (let attempt = 1; attempt <= ROWS_ATTEMPTS; attempt += 1) {
     const number = currentRowsFile(source);
@@ -104,7 +97,6 @@ async function copyRows(source: string, target: string): Promise<void> {
   throw new OperatorError(`The imported rows in ${source} changed all the time; try again when fewer are imported.`);
 }
 
-/** Opens the copy, reads all of it and counts. @throws StoreDamaged */
 async function verify(folder: string): Promise<Pick<BackupFacts, 'records' | 'auditEntries'>> {
   const store = await openLowdbStore({ folder });
   try {
@@ -128,8 +120,7 @@ async function writeFacts(folder: string, facts: BackupFacts): Promise<void> {
   await realFiles.syncFolder(folder);
 }
 
-/** The size of a backup, without what it says about itself. */
-export async function bytesOf(folder: string): Promise<number> {
+async function bytesOf(folder: string): Promise<number> {
   const files = [folder, join(folder, AUDIT)].flatMap((place) => plainFiles(place).map((name) => join(place, name)));
   const sizes = files
     .filter((path) => path !== join(folder, BACKUP_FACTS))
@@ -157,4 +148,108 @@ function plainFiles(folder: string): string[] {
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/** A backup is named by its time: `2026-11-22T03-00-00-000Z`. */
+const NAME = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3}Z)$/;
+
+interface BackupFolder {
+  readonly folder: string;
+  readonly source: string;
+}
+
+export async function listBackups(folder: string): Promise<(Backup & { readonly source: string | undefined })[]> {
+  const names = readFolder(folder).filter((name) => NAME.test(name));
+  return Promise.all(
+    names
+      .sort()
+      .reverse()
+      .map(async (name) => describe(join(folder, name), name)),
+  );
+}
+
+async function describe(path: string, name: string): Promise<Backup & { readonly source: string | undefined }> {
+  const [facts, bytes] = await Promise.all([factsOf(path), bytesOf(path)]);
+  return {
+    name,
+    at: name.replace(NAME, '$1:$2:$3.$4'),
+    bytes,
+    records: facts?.records ?? 0,
+    auditEntries: facts?.auditEntries ?? 0,
+    verified: facts?.bytes === bytes,
+    source: facts?.source,
+  };
+}
+
+/** Makes a backup, which gets its name once it is complete. `copy` fills an empty folder and writes the facts there. */
+export async function makeBackup(
+  { folder, source }: BackupFolder,
+  at: Date,
+  copy: (target: string) => Promise<unknown>,
+): Promise<Backup> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await removeUnfinished(folder, source);
+  const name = freeName(folder, at);
+  const draft = join(folder, `${unfinishedOf(source)}${name}`);
+  try {
+    await copy(draft);
+    await rename(draft, join(folder, name));
+    await realFiles.syncFolder(folder);
+  } catch (error) {
+    await remove(draft);
+    throw error;
+  }
+  const { source: _, ...made } = await describe(join(folder, name), name);
+  return made;
+}
+
+/** Removes the backups of the data folder that are older than the newest `keep` verified ones. One that a server runs on stays. */
+export async function pruneBackups({ folder, source }: BackupFolder, keep: number): Promise<void> {
+  const own = (await listBackups(folder)).filter((backup) => backup.source === resolve(source));
+  const oldestKept = own.filter(({ verified }) => verified)[keep - 1];
+  if (!oldestKept) return;
+  for (const { name } of own) {
+    if (name >= oldestKept.name || holderOf(join(folder, name))) continue;
+    const removed = join(folder, `${unfinishedOf(source)}${name}`);
+    await rename(join(folder, name), removed);
+    await remove(removed);
+  }
+}
+
+function freeName(folder: string, at: Date): string {
+  const name = at.toISOString().replaceAll(/[:.]/g, '-');
+  return existsSync(join(folder, name)) ? freeName(folder, new Date(at.getTime() + 1)) : name;
+}
+
+async function removeUnfinished(folder: string, source: string): Promise<void> {
+  for (const name of readFolder(folder)) if (name.startsWith(unfinishedOf(source))) await remove(join(folder, name));
+}
+
+/** What is not complete, or half removed, has a name that begins like this, for each data folder another. */
+function unfinishedOf(source: string): string {
+  return `.unfinished-${createHash('sha256').update(resolve(source)).digest('hex').slice(0, 8)}-`;
+}
+
+function remove(path: string): Promise<void> {
+  // A process killed while writing there may take a moment to end.
+  return rm(path, { recursive: true, force: true, maxRetries: 3 });
+}
+
+function readFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function factsOf(path: string): Promise<BackupFacts | undefined> {
+  try {
+    return backupFacts.parse(JSON.parse(await readFile(join(path, BACKUP_FACTS), 'utf8')));
+  } catch {
+    return undefined;
+  }
 }

@@ -40,7 +40,6 @@ export class OwnJobs implements Jobs {
     };
   }
 
-  /** Called when the store closes. */
   close(): void {
     this.#served.clear();
     for (const timer of this.#waiting.values()) clearTimeout(timer);

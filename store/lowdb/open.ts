@@ -17,32 +17,25 @@ import { emptySnapshot, type Snapshot, SnapshotAdapter } from './journal/snapsho
 import { UndoLog } from './journal/undo-log.ts';
 import { Collection } from './records/collection.ts';
 import { allCollections } from './records/own-collections.ts';
-import { RowCommits } from './rows/row-commits.ts';
+import { RowCommits } from './rows.ts';
 import { LowdbStore } from './store.ts';
 
 export interface LowdbOptions {
   /** The data folder. It is made where it does not exist. Only one process at a time can use it. */
   readonly folder: string;
   readonly now?: () => Date;
-  /** Shorter journals are not merged into the snapshot. */
   readonly compactBytes?: number;
-  /** How long to wait after a failed compaction before the next try. */
   readonly compactRetryMs?: number;
-  /** How often to test whether the disk accepts writes again. */
   readonly probeMs?: number;
   /** The largest number of audit entries of reads that wait in memory while the disk refuses them. */
   readonly auditBufferLimit?: number;
-  /** Memory of the engine that keeps imported rows, in MB. */
   readonly metricsMemoryMb?: number;
   readonly format?: Format;
   readonly files?: Files;
   readonly opening?: OpenProgress | undefined;
 }
 
-/**
- * Opens the embedded store: everything in memory, durable in a folder.
- * @throws StoreLocked, StoreDamaged, OperatorError if there is no room
- */
+/** @throws StoreLocked, StoreDamaged, OperatorError if there is no room */
 export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
   const { folder, opening } = options;
   const lock = await FolderLock.take(folder, opening).catch((error) => {
@@ -114,7 +107,6 @@ interface RecoverOptions {
   readonly opening: OpenProgress;
 }
 
-/** Loads the records as they were when the last write was answered. */
 async function recover({ folder, collections, low, format, manifest, opening }: RecoverOptions): Promise<Recovered> {
   rmSync(join(folder, SNAPSHOT_DRAFT), { force: true });
   await low.read();

@@ -1,6 +1,5 @@
 import { type CollectionName, collections, type RecordOf } from '../collections.ts';
-import { CommitAdditions } from '../commit-additions.ts';
-import { CommitListeners } from '../commit-listeners.ts';
+import { CommitAdditions, CommitListeners } from '../commit-listeners.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { Mutex } from '../mutex.ts';
 import type {
@@ -28,9 +27,9 @@ import type { Journal } from './journal/journal.ts';
 import type { StoredChange, UndoLog } from './journal/undo-log.ts';
 import type { Collection } from './records/collection.ts';
 import { count, find, type RowQuery, withOwners } from './records/query.ts';
-import { StagedTransaction } from './records/transaction.ts';
-import type { RowCommits } from './rows/row-commits.ts';
+import type { RowCommits } from './rows.ts';
 import { search } from './text/text-search.ts';
+import { StagedTransaction } from './transaction.ts';
 
 interface StoreParts {
   readonly collections: ReadonlyMap<string, Collection>;
@@ -41,12 +40,10 @@ interface StoreParts {
   readonly imports: RowCommits;
   readonly lock: FolderLock;
   readonly manifest: Manifest;
-  /** What this start cut off the journals. */
   readonly dropped: readonly string[];
   readonly now: () => Date;
 }
 
-/** The store without the readers of the collections, which are added by name. */
 type StoreCore = Omit<Store, keyof Readers>;
 
 export class LowdbStore implements StoreCore {
@@ -108,7 +105,6 @@ export class LowdbStore implements StoreCore {
     return result;
   }
 
-  /** Runs the work when it is its turn. Resolves when its changes are durable. */
   async #commitDurably<Result>(staged: StagedTransaction, work: (tx: Transaction) => Promise<Result>) {
     const endTurn = await this.#turns.take();
     let result: Result;
@@ -189,14 +185,12 @@ export class LowdbStore implements StoreCore {
     return found;
   }
 
-  /** The collection without expired records. */
   #current(collection: Collection): Collection {
     this.#assertOpen();
     collection.expire(() => this.#parts.now().toISOString());
     return collection;
   }
 
-  /** The store's own change of its bookkeeping. Listeners are not called. */
   async #transactOwn(work: (staged: StagedTransaction) => void): Promise<void> {
     const endTurn = await this.#turns.take();
     let durable: Promise<void>;
@@ -267,7 +261,6 @@ export class LowdbStore implements StoreCore {
   }
 }
 
-/** The changes of a transaction to collections of the port, read before they are applied. */
 function recordChanges(changes: readonly StoredChange[], kept: ReadonlyMap<string, Collection>): RecordChange[] {
   return changes.flatMap(({ collection, id, row }) => changeOf(collection, kept.get(collection)?.get(id), row) ?? []);
 }

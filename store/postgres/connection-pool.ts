@@ -1,10 +1,10 @@
 import pg from 'pg';
-import { isConnectionLost } from './failures.ts';
+import { asStoreError, isConnectionLost } from './failures.ts';
+import type { ClientSession, Statement } from './session.ts';
 
 const IDLE_MS = 30_000;
 /** A connection that was idle for longer is asked for an answer before it is used: a proxy may have forgotten it without a word. */
 const CHECK_AFTER_MS = 1000;
-/** How long the database has to answer a question that costs it nothing. */
 export const QUICK_ANSWER_MS = 1500;
 
 interface Connection {
@@ -25,7 +25,6 @@ export class ConnectionPool {
     });
   }
 
-  /** Callers wait in turn for a free one. */
   async connect(): Promise<pg.PoolClient> {
     for (;;) {
       const client = await this.#pool.connect();
@@ -40,7 +39,6 @@ export class ConnectionPool {
     client.release(isLost || !this.#isCurrent(client));
   }
 
-  /** Has every connection replaced before it is used again. */
   renew(): void {
     this.#generation += 1;
   }
@@ -74,9 +72,8 @@ export const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
 };
 
 /**
- * What every connection is told first. Compiling statements (`jit`) takes longer than it saves. The server ends the statement of a connection that
- * was closed without waiting for its answer, for example because its process was killed; else it keeps its locks until it ends by itself, 30 s at
- * most, and a start waits for them.
+ * Compiling (`jit`) takes longer than it saves. The check ends statements of connections whose process was killed: they hold locks that a
+ * start waits for.
  */
 export async function prepareConnection(client: pg.ClientBase): Promise<void> {
   // Each by itself: the server may be on a system that cannot.
@@ -84,7 +81,6 @@ export async function prepareConnection(client: pg.ClientBase): Promise<void> {
     await client.query({ ...QUESTION, text: `set ${setting}` }).catch(() => {});
 }
 
-/** A pool whose lost connections never end the process. */
 export function createPool(config: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
   const pool = new pg.Pool({
     ...config,
@@ -98,3 +94,45 @@ export function createPool(config: pg.PoolConfig, onError: (error: Error) => voi
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
+
+const asTexts: pg.CustomTypesConfig = { getTypeParser: () => (value: string) => value };
+
+export class ClientStatements implements ClientSession {
+  readonly #client: pg.ClientBase;
+  readonly #onFailure: (cause: unknown) => void;
+  isLost = false;
+
+  constructor(client: pg.ClientBase, onFailure: (cause: unknown) => void) {
+    this.#client = client;
+    this.#onFailure = onFailure;
+  }
+
+  async query<Row extends object = Record<string, unknown>>(statement: Statement) {
+    const result = await this.#guarded(() => this.#client.query<Row>(configOf(statement)));
+    // A text of several statements has one result for each.
+    return Array.isArray(result) ? (result.at(-1)?.rows ?? []) : result.rows;
+  }
+
+  answer(statement: Statement) {
+    const config = { ...configOf(statement), rowMode: 'array' as const, types: asTexts };
+    return this.#guarded(() => this.#client.query<(string | null)[]>(config));
+  }
+
+  async #guarded<Result>(run: () => Promise<Result>): Promise<Result> {
+    try {
+      return await run();
+    } catch (cause) {
+      if (isConnectionLost(cause)) this.isLost = true;
+      this.#onFailure(cause);
+      throw asStoreError(cause, 'the database did not answer');
+    }
+  }
+}
+
+const configOf = ({ name, text, values, isQuick }: Statement) => ({
+  text,
+  ...(name && { name }),
+  ...(values && { values: [...values] }),
+  // `pg` reads it, which its types do not know.
+  ...(isQuick && { query_timeout: QUICK_ANSWER_MS }),
+});

@@ -1,8 +1,13 @@
 import pg from 'pg';
 import { StoreUnavailable } from '../errors.ts';
-import { withRetries } from './attempts.ts';
-import { ClientStatements } from './client-statements.ts';
-import { ConnectionPool, createPool, prepareConnection, QUESTION, QUICK_ANSWER_MS } from './connection-pool.ts';
+import {
+  ClientStatements,
+  ConnectionPool,
+  createPool,
+  prepareConnection,
+  QUESTION,
+  QUICK_ANSWER_MS,
+} from './connection-pool.ts';
 import {
   asStoreError,
   isAnswerLate,
@@ -11,21 +16,19 @@ import {
   isReadOnlyFailure,
   isSerializationFailure,
   StoreReadOnly,
+  withRetries,
 } from './failures.ts';
 import type { ClientSession, Session, Statement } from './session.ts';
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` with the options of libpq that `pg` knows. */
   readonly url: string;
-  /** The most connections of this process. Callers wait in turn for a free one. */
   readonly poolSize?: number | undefined;
-  /** Longer statements are ended by the server. */
   readonly statementTimeoutMs?: number | undefined;
 }
 
 const APPLICATION = 'agent-admin';
 const CONNECT_TIMEOUT_MS = 5000;
-/** How much longer than the server a connection waits for an answer, before it counts as lost. */
 const ANSWER_MARGIN_MS = 5000;
 /** TCP asks a silent far end whether it is there, also so that a NAT between does not forget the connection. */
 const KEEP_ALIVE_MS = 10_000;
@@ -36,7 +39,6 @@ const QUICK_MS = 3500;
 const QUICK_LOCK = `set local lock_timeout = '500ms'`;
 const PATIENT_LOCK = 'set local lock_timeout to default';
 
-/** Statements that begin a transaction, and one that takes a lock, which others may have for long. */
 interface Begin {
   readonly begin: string;
   readonly lock: string;
@@ -46,7 +48,6 @@ interface Begin {
 export class Database implements Session {
   readonly #pool: ConnectionPool;
   readonly #config: pg.PoolConfig;
-  /** The failure of the latest connection, until one succeeds. */
   #error: Error | undefined;
   #isReadOnly = false;
   readonly #doubters = new Set<() => void>();
@@ -73,7 +74,6 @@ export class Database implements Session {
     return this.#isReadOnly ? new StoreReadOnly() : this.#error;
   }
 
-  /** The database takes no writes: it is a replica, or was set so. */
   get isReadOnly(): boolean {
     return this.#isReadOnly;
   }
@@ -90,10 +90,7 @@ export class Database implements Session {
     this.#doubters.add(listener);
   }
 
-  /**
-   * Runs one statement, a transaction of its own, on any connection. Where the connection was lost, it runs on another: use it for what may
-   * run twice.
-   */
+  /** Runs one statement, a transaction of its own, again if the connection was lost: use it for what may run twice. */
   query<Row extends object = Record<string, unknown>>(statement: Statement): Promise<readonly Row[]> {
     const answer = withRetries(() => this.#evenIfLost<Row>(statement), isSerializationFailure);
     return statement.isQuick ? within(answer, QUICK_MS) : answer;
@@ -112,10 +109,7 @@ export class Database implements Session {
     return this.use((session) => session.query<Row>(statement));
   }
 
-  /**
-   * Gives the work a connection on which a transaction has begun and has the lock. A connection that was lost before is replaced by another,
-   * once: nothing was done on it.
-   */
+  /** Gives the work a connection with a transaction begun and the lock taken; once another one if the connection was lost before. */
   async useBegun<Result>({ begin, lock }: Begin, work: (session: ClientSession) => Promise<Result>): Promise<Result> {
     const first = await this.use(async (session) => {
       const isBegun = await this.#begin(session, { begin, lock });
@@ -158,7 +152,6 @@ export class Database implements Session {
     return false;
   }
 
-  /** Whether a connection made now is answered. Those who ask at the same time share one. */
   #answersAnew(): Promise<boolean> {
     this.#asking ??= this.#askAnew().finally(() => {
       this.#asking = undefined;
@@ -215,10 +208,7 @@ export class Database implements Session {
     return createPool({ ...this.#config, max: size }, () => {});
   }
 
-  /**
-   * Gives the work a connection of its own whose statements may take as long as they need. Work that another transaction was in the way of
-   * runs again, on another connection. The connection is closed where the signal aborts.
-   */
+  /** Gives the work its own connection without time limits, closed when the signal aborts. Conflicts run the work again. */
   patiently<Result>(work: (session: ClientSession) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     return withRetries(() => this.#onOwnConnection(work, signal));
   }
@@ -265,7 +255,6 @@ export class Database implements Session {
   }
 }
 
-/** What the answer tells, or false where it comes too late. */
 function orLate(answer: Promise<boolean>, ms: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), ms);

@@ -1,27 +1,22 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../backoff.ts';
 import { OperatorError, StoreBusy, StoreUnavailable } from '../errors.ts';
 
 /** Classes and codes of PostgreSQL's errors (appendix A of its manual) after which the same call can succeed later. */
 const UNAVAILABLE = /^(08|53|55P03|57P|57014|25P03|58)/;
-/** After these the connection is of no use. */
 const LOST = /^(08|57P0[1235]|25P03)/;
-/** A write in a database that takes none. */
 const READ_ONLY = '25006';
 /** What a hot standby refuses beside writes: serializable transactions, locks, tables that are not logged. */
 const REFUSED_BY_STANDBY = /^(0A000|55000)$/;
-/** What `pg` says where no answer came in time. */
 const ANSWER_LATE = 'Query read timeout';
-/** `lock_not_available`: not within the time that was set for it. */
 const LOCK_LATE = '55P03';
-/** Another transaction was faster: `serialization_failure`, `deadlock_detected`. */
 const SERIALIZATION_FAILURE = /^(40001|40P01)$/;
 const UNIQUE = '23505';
 /** The only check that tables have is that of partitions: there is none for the row. */
 const PARTITION_MISSING = '23514';
 
-/** Another transaction was faster, as a statement showed that PostgreSQL itself let pass. */
 export class Conflict extends Error {}
 
-/** The database takes no writes, because it is a replica or was set so. */
 export class StoreReadOnly extends StoreBusy {
   constructor(options?: ErrorOptions) {
     super(
@@ -31,12 +26,10 @@ export class StoreReadOnly extends StoreBusy {
   }
 }
 
-/** The code of an error of PostgreSQL or of the system. */
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** The error as callers of the store know it: what the database cannot do now is StoreUnavailable, other errors stay. */
 export function asStoreError(cause: unknown, what: string): Error {
   if (cause instanceof StoreUnavailable) return cause;
   if (isReadOnlyFailure(cause)) return new StoreReadOnly({ cause });
@@ -66,17 +59,14 @@ export function isReadOnlyFailure(error: unknown): boolean {
   return code === READ_ONLY || (REFUSED_BY_STANDBY.test(code) && /hot standby|recovery/.test(messageOf(error)));
 }
 
-/** The connection was silent for too long. */
 export function isAnswerLate(error: unknown): boolean {
   return error instanceof Error && error.message === ANSWER_LATE;
 }
 
-/** Others had the lock for longer than was to be waited. */
 export function isLockLate(error: unknown): boolean {
   return codeOf(error) === LOCK_LATE;
 }
 
-/** The transaction had no effect and succeeds when it runs again. */
 export function isConflict(error: unknown): boolean {
   return (
     error instanceof Conflict || isSerializationFailure(error) || isUniqueTaken(error) || isPartitionMissing(error)
@@ -88,7 +78,6 @@ export function isSerializationFailure(error: unknown): boolean {
   return SERIALIZATION_FAILURE.test(codeOf(error));
 }
 
-/** Another record has the value of a unique column. */
 export function isUniqueTaken(error: unknown): boolean {
   return codeOf(error) === UNIQUE;
 }
@@ -101,4 +90,24 @@ export function isPartitionMissing(error: unknown): boolean {
 function messageOf(cause: unknown): string {
   if (cause instanceof AggregateError && cause.message === '') return messageOf(cause.errors[0]);
   return cause instanceof Error ? cause.message : String(cause);
+}
+
+const ATTEMPTS = 8;
+const BACKOFF = { firstMs: 10, longestMs: 80 };
+
+/** Runs a transaction again where another one was in its way. @throws StoreUnavailable after 8 attempts */
+export async function withRetries<Result>(
+  transaction: (attempt: number) => Promise<Result>,
+  isRetried: (error: unknown) => boolean = isConflict,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await transaction(attempt);
+    } catch (cause) {
+      if (!isRetried(cause)) throw cause;
+      if (attempt === ATTEMPTS) throw new StoreUnavailable('others kept changing the same records', { cause });
+    }
+    // Random, so that those that met each other do not meet again.
+    await sleep(Math.random() * backoffMs(attempt - 1, BACKOFF));
+  }
 }

@@ -1,14 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Logger, runMigrations } from 'graphile-worker';
 import { OperatorError } from '../errors.ts';
 import { noProgress, type OpenProgress } from '../open-progress.ts';
 import type { Database } from './database.ts';
-import { migrateJobs } from './jobs/migrate-jobs.ts';
 import type { ClientSession, Session } from './session.ts';
 
 const FOLDER = fileURLToPath(new URL('migrations', import.meta.url));
-/** `pg_advisory_lock` of the one process that changes tables. */
 export const MIGRATION_LOCK = 7_307_001;
 
 interface Migration {
@@ -20,10 +19,8 @@ interface Migration {
 export type Finish = (session: ClientSession, opening: OpenProgress) => Promise<void>;
 
 /**
- * Runs the migrations that this database has not had, in the order of their names, each once whatever the number of processes that start
- * together, and again where statements of processes that serve were in the way. A migration only adds, so that processes of the version
- * before continue; what they no longer need is removed one version later.
- * @throws OperatorError when the database has a migration that this version does not know.
+ * Runs missing migrations in the order of their names, once whatever the number of processes. They only add, so that the version before
+ * continues. @throws OperatorError when the database has a migration that this version does not know
  */
 export async function migrate(
   database: Database,
@@ -32,7 +29,6 @@ export async function migrate(
 ): Promise<void> {
   await database.patiently(async (session) => {
     opening.step('waiting for another process that changes the tables');
-    // Ends with the connection.
     await session.query({ text: `select pg_advisory_lock(${MIGRATION_LOCK})` });
     opening.step('bringing the tables up to date');
     await session.query({ text: 'begin' });
@@ -67,4 +63,14 @@ async function runMissing(session: Session): Promise<void> {
 function migrations(): readonly Migration[] {
   const files = readdirSync(FOLDER).filter((file) => file.endsWith('.sql'));
   return files.sort().map((file) => ({ name: file.slice(0, -4), sql: readFileSync(join(FOLDER, file), 'utf8') }));
+}
+
+/** Makes or renews the tables of graphile-worker, in a schema of its own. Called by one process at a time. */
+async function migrateJobs(database: Database): Promise<void> {
+  const pgPool = database.pool(2);
+  try {
+    await runMigrations({ pgPool, logger: new Logger(() => () => {}) });
+  } finally {
+    await pgPool.end();
+  }
 }

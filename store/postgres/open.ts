@@ -4,24 +4,18 @@ import type { Store } from '../port.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { asOpeningError } from './failures.ts';
 import { type Finish, migrate } from './migrate.ts';
-import { fillColumns } from './records/fill-columns.ts';
-import { makeTables } from './records/make-tables.ts';
+import { fillColumns, makeTables } from './records/make-tables.ts';
 import { PostgresRowStore } from './rows/row-store.ts';
 import { prepareRows } from './rows/state.ts';
-import { createShared, type Shared } from './shared.ts';
-import { PostgresStore } from './store.ts';
+import { createShared, PostgresStore, type Shared } from './store.ts';
 
 export interface PostgresOptions extends DatabaseOptions {
   readonly now?: (() => Date) | undefined;
-  /** Milliseconds of a clock that never goes back. Default: the machine's. */
   readonly clock?: (() => number) | undefined;
   readonly opening?: OpenProgress | undefined;
 }
 
-/**
- * Opens the store in a PostgreSQL database, which any number of processes share, and brings its tables to the state of this version.
- * @throws OperatorError, StoreUnavailable
- */
+/** Brings the tables to the state of this version. @throws OperatorError, StoreUnavailable */
 export async function openPostgresStore({
   now = () => new Date(),
   clock,

@@ -1,10 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { ByCollection } from '../by-collection.ts';
 import type { Cluster } from '../cluster-port.ts';
 import type { CollectionName, RecordOf } from '../collections.ts';
-import { CommitAdditions } from '../commit-additions.ts';
+import { CommitAdditions } from '../commit-listeners.ts';
 import { StoreUnavailable } from '../errors.ts';
-import { firstOf } from '../first.ts';
 import type { Jobs } from '../jobs-port.ts';
+import type { PeriodicTask } from '../periodic-task.ts';
 import type {
   AddToCommit,
   AuditLog,
@@ -17,33 +18,32 @@ import type {
   TextQuery,
   Transaction,
 } from '../port.ts';
-import { expectedRecord } from '../record-change.ts';
+import { expectedRecord, firstOf } from '../record-change.ts';
 import type { Row } from '../row.ts';
 import type { RowStore } from '../rows-port.ts';
 import type { Size } from '../sizes.ts';
 import { Erasures } from './audit/erasures.ts';
 import { PostgresAudit } from './audit/log.ts';
-import { decidesAboutCallers } from './changes/changes.ts';
-import { materializedCount, materializedSizes } from './counts/materialized-counts.ts';
+import { Changes, decidesAboutCallers } from './changes/changes.ts';
+import { PostgresCluster, TOLD } from './cluster/cluster.ts';
+import { maintainCounts, materializedCount, materializedSizes } from './counts.ts';
 import type { Database } from './database.ts';
-import type { AnyCount, AnyQuery } from './records/filters.ts';
-import { countRecords, type Reading, readOne, readPage } from './records/read-records.ts';
+import { PostgresJobs } from './jobs.ts';
+import { type AnyCount, type AnyQuery, countRecords, type Reading, readOne, readPage } from './records/query.ts';
 import { type Table, tableNamed } from './records/tables.ts';
-import type { PostgresRows } from './rows-hook.ts';
-import type { Shared } from './shared.ts';
+import type { PostgresRowStore } from './rows/row-store.ts';
 import type { AnyTextQuery } from './text/search.ts';
 import { Searches } from './text/searches.ts';
 import { Vocabulary } from './text/vocabulary.ts';
-import { Transactions } from './transactions.ts';
+import { Transactions } from './transaction.ts';
 
 interface StoreParts {
   readonly database: Database;
-  readonly rows: PostgresRows;
+  readonly rows: PostgresRowStore;
   readonly shared: Shared;
   readonly now: () => Date;
 }
 
-/** Records in PostgreSQL. It has a reader for each collection, as the port asks for. */
 export class PostgresStore extends ByCollection<Reader<Row>> {
   readonly kind = 'postgres';
   readonly audit: AuditLog;
@@ -86,7 +86,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
 
   async start(): Promise<void> {
     await this.#audit.partitions.ensure([], this.#parts.now());
-    this.#erasures.sweepLater();
+    this.#erasures.sweeping.soon();
     await this.#parts.shared.start();
   }
 
@@ -118,7 +118,11 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   status(): StoreStatus {
     const { database, shared } = this.#parts;
     const error =
-      database.error ?? this.#audit.error ?? this.#erasures.error ?? shared.error ?? shared.changes.listeners.error;
+      database.error ??
+      this.#audit.error ??
+      this.#erasures.sweeping.error ??
+      shared.error ??
+      shared.changes.listeners.error;
     return { writable: !database.error && !this.#closing, ...(error && { lastError: error.message }) };
   }
 
@@ -153,11 +157,68 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   async #close(): Promise<void> {
     const { database, shared, rows } = this.#parts;
     await this.#transactions.settled();
-    this.#erasures.close();
     // Each, also where the database is away: what is left open would ask for it for ever.
-    const closings = [() => this.#audit.close(), () => rows.close(), () => shared.close(), () => database.close()];
+    const closings = [
+      () => this.#erasures.sweeping.close(),
+      () => this.#audit.close(),
+      () => rows.close(),
+      () => shared.close(),
+      () => database.close(),
+    ];
     const failures: unknown[] = [];
     for (const close of closings) await close().catch((error) => failures.push(error));
     if (failures.length > 0) throw failures[0];
   }
+}
+
+const SHOWN_MS = 60_000;
+
+interface SharedOptions {
+  readonly database: Database;
+  readers(): Readers;
+  readonly clock?: (() => number) | undefined;
+  now(): Date;
+}
+
+export type Shared = ReturnType<typeof createShared>;
+
+export function createShared(options: SharedOptions) {
+  const process = randomUUID();
+  let failure: { readonly error: Error; readonly at: number } | undefined;
+  const noted = (what: string) => (cause: unknown) => {
+    const message = `${what} failed: ${cause instanceof Error ? cause.message : String(cause)}`;
+    failure = { error: new Error(message, { cause }), at: performance.now() };
+  };
+  const onFailure = noted('hearing of other processes');
+  const changes: Changes = new Changes({
+    ...options,
+    process,
+    onFailure,
+    channels: [TOLD],
+    onNotification: (_, text) => cluster.heard(text),
+  });
+  const cluster: PostgresCluster = new PostgresCluster({ ...options, process, changes, onFailure });
+  const jobs = new PostgresJobs({ ...options, process, onFailure: noted('work that one process does') });
+  let counts: PeriodicTask | undefined;
+  return {
+    changes,
+    cluster,
+    jobs,
+    /** What failed in the last minute. */
+    get error(): Error | undefined {
+      return failure && performance.now() - failure.at < SHOWN_MS ? failure.error : undefined;
+    },
+    async start() {
+      await changes.start();
+      await cluster.start();
+      await jobs.start();
+      counts = maintainCounts(options.database, jobs, noted('adding up counts'));
+    },
+    async close() {
+      await counts?.close();
+      await jobs.close();
+      await cluster.close();
+      await changes.close();
+    },
+  };
 }

@@ -1,31 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
-import { ByCollection } from '../by-collection.ts';
 import type { CollectionName } from '../collections.ts';
+import type { CommitAdditions } from '../commit-listeners.ts';
+import { StoreUnavailable, StoreUncertain } from '../errors.ts';
 import type { RecordChange, Transaction } from '../port.ts';
 import { changeOf } from '../record-change.ts';
 import type { StagedRows } from '../rows-port.ts';
-import { frozenEntry } from './audit/log.ts';
-import type { BatchedStatement } from './batched-writes.ts';
-import { isStorable } from './records/filters.ts';
+import { type CollectedWork, TransactionView } from '../transaction-view.ts';
+
+import type { Erasures } from './audit/erasures.ts';
+import type { PostgresAudit } from './audit/log.ts';
+import type { Changes } from './changes/changes.ts';
+import type { Database } from './database.ts';
+import { isConnectionLost, StoreReadOnly, withRetries } from './failures.ts';
+import { isStorable } from './records/query.ts';
 import { tableNamed } from './records/tables.ts';
 import { TableWriter, type WriterDeps } from './records/writer.ts';
-import type { Session, Statement } from './session.ts';
+import type { PostgresRowStore } from './rows/row-store.ts';
+import type { BatchedStatement, ClientSession, Session, Statement } from './session.ts';
+import type { Vocabulary } from './text/vocabulary.ts';
 
-/** What a transaction reads and writes on its connection. */
-export class OpenTransaction implements WriterDeps {
+class OpenTransaction implements WriterDeps, CollectedWork {
   readonly session: Session;
   readonly now: () => Date;
   readonly writesLate: boolean;
   readonly audit: AuditEntry[] = [];
   readonly erased: string[] = [];
   readonly erasedUsers: string[] = [];
-  /** Imported rows that count with this transaction. */
   batch: StagedRows | undefined;
-  /** Words of the records that were written, by collection. */
   readonly words = new Map<CollectionName, Set<string>>();
-  /** Called after the COMMIT. */
   rowsCommitted: (() => Promise<void>) | undefined;
-  /** The number of the transaction, once it has written. */
   xid: string | undefined;
   readonly #writers = new Map<CollectionName, TableWriter>();
   #last: Promise<unknown> = Promise.resolve();
@@ -51,7 +55,7 @@ export class OpenTransaction implements WriterDeps {
   async run<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     try {
       // A writer checks each record by its collection's schema, so it is a writer of that collection's records.
-      const result = await work(new TransactionView(this) as unknown as Transaction);
+      const result = await work(new TransactionView(this, (name) => this.#writer(name)) as unknown as Transaction);
       await this.#last;
       // A statement that failed undid the transaction, even if the work took no notice.
       if (this.#failure) throw this.#failure;
@@ -82,13 +86,12 @@ export class OpenTransaction implements WriterDeps {
     this.words.set(collection, known);
   }
 
-  writer(name: CollectionName): TableWriter {
+  #writer(name: CollectionName): TableWriter {
     const writer = new TableWriter(tableNamed(name), this);
     this.#writers.set(name, writer);
     return writer;
   }
 
-  /** What writes the records that wait for the last statement. */
   get additions(): BatchedStatement[] {
     return [...this.#writers.values()].flatMap(({ additions }) => additions);
   }
@@ -109,44 +112,124 @@ function ofTransactions({ name, isQuick: _, ...statement }: Statement): Statemen
   return name === undefined ? statement : { ...statement, name: `tx ${name}` };
 }
 
-/** What the work of a transaction gets to read and write. */
-class TransactionView extends ByCollection<TableWriter> {
-  readonly #open: OpenTransaction;
+interface TransactionsParts {
+  readonly database: Database;
+  readonly audit: PostgresAudit;
+  readonly erasures: Erasures;
+  readonly rows: PostgresRowStore;
+  readonly hook: Pick<Changes, 'note' | 'committed'>;
+  readonly vocabulary: Vocabulary;
+  readonly additions: CommitAdditions;
+  readonly now: () => Date;
+}
 
-  constructor(open: OpenTransaction) {
-    super();
-    this.#open = open;
+interface Completed {
+  readonly changes: readonly RecordChange[];
+  enterWords(): void;
+}
+
+/** Attempts beside others. The ones after that run while no other transaction does. */
+const ATTEMPTS_BESIDE_OTHERS = 3;
+const OUTCOME_MS = 5000;
+
+/** A sequential scan conflicts with every change of its table, and small tables would be read by one. */
+const BEGIN = 'begin isolation level serializable; set local enable_seqscan = off';
+
+/** Runs transactions serializable, and again where another one changed what was read: a record, a count, or an absence. */
+export class Transactions {
+  readonly #parts: TransactionsParts;
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(parts: TransactionsParts) {
+    this.#parts = parts;
   }
 
-  get audit(): Transaction['audit'] {
-    return {
-      append: (entry) => {
-        this.#open.assertLive();
-        this.#open.audit.push(frozenEntry(entry));
-      },
-    };
+  async run<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result> {
+    const running = withRetries((attempt) => this.#once(work, origin, attempt));
+    const settled = running.catch(() => {}).finally(() => this.#running.delete(settled));
+    this.#running.add(settled);
+    return running;
   }
 
-  get rows(): Transaction['rows'] {
-    return {
-      commit: (rows) => {
-        this.#open.assertLive();
-        if (this.#open.batch) throw new Error('a transaction commits one batch of rows');
-        this.#open.batch = rows;
-      },
-      erase: (uid) => {
-        this.#open.assertLive();
-        this.#open.erasedUsers.push(uid);
-      },
-    };
+  async settled(): Promise<void> {
+    await Promise.all(this.#running);
   }
 
-  erase(ids: readonly string[]): void {
-    this.#open.assertLive();
-    this.#open.erased.push(...ids.filter(isStorable));
+  async #once<Result>(work: (tx: Transaction) => Promise<Result>, origin: object | undefined, attempt: number) {
+    const { database, now, hook, erasures, audit, additions } = this.#parts;
+    if (database.isReadOnly) throw new StoreReadOnly();
+    let hasErased = false;
+    // The lock comes before the view of the data, which begins with the first question.
+    const lock = `lock table write_gate in ${attempt > ATTEMPTS_BESIDE_OTHERS ? 'exclusive' : 'row share'} mode`;
+    const result = await database.useBegun({ begin: BEGIN, lock }, async (session) => {
+      // If another record conflicted with one of the batch, the next attempt says which.
+      const open = new OpenTransaction(session, now, { writesLate: attempt === 1 });
+      let result: Result;
+      let completed: Completed;
+      try {
+        result = await open.run(additions.after(work, () => open.changes()));
+        completed = await this.#complete(open, session);
+      } catch (error) {
+        await session.query({ text: 'rollback' }).catch(() => {});
+        throw error;
+      }
+      await this.#commit(session, open.xid);
+      completed.enterWords();
+      await this.#after(open);
+      hook.committed(completed.changes, origin);
+      hasErased = open.erased.length > 0;
+      return result;
+    });
+    // Entries that this process had not written yet. What fails here is done by the sweep.
+    if (hasErased)
+      await audit
+        .flush()
+        .then(() => erasures.clear())
+        .catch(() => {});
+    return result;
   }
 
-  protected make(collection: CollectionName): TableWriter {
-    return this.#open.writer(collection);
+  async #complete(open: OpenTransaction, session: ClientSession): Promise<Completed> {
+    const { audit, erasures, rows, hook, vocabulary } = this.#parts;
+    const { batch: staged, erasedUsers: erased } = open;
+    if (staged || erased.length > 0) open.rowsCommitted = await rows.write(session, { staged, erased });
+    await erasures.erase(
+      session,
+      open.erased.filter(isStorable),
+      open.audit.map(({ id }) => id),
+    );
+    const { additions, enter } = vocabulary.toAdd(open.words);
+    const changes = open.changes();
+    const others = [...open.additions, ...additions, ...(changes.length > 0 ? [hook.note(changes)] : [])];
+    open.xid =
+      (await audit.appendIn(session, open.audit, { justErased: open.erased.filter(isStorable), others })) ?? open.xid;
+    return { changes, enterWords: enter };
+  }
+
+  /** Where the answer to COMMIT got lost, the database is asked whether it was done. */
+  async #commit(session: Session, xid: string | undefined): Promise<void> {
+    try {
+      await session.query({ text: 'commit' });
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || !isConnectionLost(error.cause)) throw error;
+      if (xid === undefined) throw new StoreUncertain(error.message, { cause: error.cause });
+      if (!(await this.#isCommitted(xid, error))) throw error;
+    }
+  }
+
+  async #isCommitted(xid: string, lost: StoreUnavailable): Promise<boolean> {
+    const { database } = this.#parts;
+    for (const end = Date.now() + OUTCOME_MS; Date.now() < end; await sleep(50)) {
+      const text = 'select pg_xact_status($1::xid8) as status';
+      const [found] = await database.query<{ status: string | null }>({ text, values: [xid] }).catch(() => []);
+      if (found && found.status !== 'in progress') return found.status === 'committed';
+    }
+    throw new StoreUncertain(lost.message, { cause: lost.cause });
+  }
+
+  async #after(open: OpenTransaction): Promise<void> {
+    const { erasures } = this.#parts;
+    if (open.erased.length > 0) erasures.sweeping.soon();
+    await open.rowsCommitted?.();
   }
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   importedRows,
   type RowType,
@@ -7,7 +8,6 @@ import {
 } from '../../resources/imported-rows.ts';
 import { partForm } from '../search-text.ts';
 import { channelOf } from './channel.ts';
-import { hashOf } from './hash.ts';
 
 /** An imported row, checked by the schema of its type, with its times in UTC. */
 export type ImportedRow = Readonly<Record<string, unknown>>;
@@ -46,7 +46,6 @@ function columnOf(name: string): string {
   return TIME_MEMBERS.has(name) ? `${snake(name.replace(/At$/, ''))}_ms` : snake(name);
 }
 
-/** The row as its table holds it, without `seq` and what a table of statements says of the statement itself. */
 export function recordOf(type: RowType, row: ImportedRow): TableRow {
   const record: Record<string, string | number | boolean | undefined> = {};
   for (const { name, column, isTime } of members[type]) {
@@ -66,7 +65,6 @@ export function recordOf(type: RowType, row: ImportedRow): TableRow {
   return record;
 }
 
-/** The row that the record was made of. */
 export function rowOf<Row extends object = ImportedRow>(type: RowType, record: TableRow): Row {
   const row: Record<string, unknown> = {};
   for (const { name, column, isTime } of members[type]) {
@@ -89,4 +87,9 @@ export function countsFrom(type: StatedType, row: ImportedRow, importedMs: numbe
   if (state === 'published' && publishedAt !== undefined) return Date.parse(publishedAt);
   const known = isFirst && (state === 'draft' || state === 'published') && publishedAt === undefined;
   return known ? Date.parse(createdAt) : importedMs;
+}
+
+/** 63 bits of a hash as an integer that SQL can hold. No two texts in a store are expected to share it. */
+export function hashOf(text: string): string {
+  return (BigInt(`0x${hash('sha256', text).slice(0, 16)}`) >> 1n).toString();
 }

@@ -3,7 +3,6 @@ import type { RawRows } from '../rows-port.ts';
 import { quoted, type RawTable, rawTables } from '../sql/raw-tables.ts';
 import { plainTypes, recordOf, rowOf, statedTables, type TableRow } from './records.ts';
 
-/** Columns that follow from others of their row. */
 const DERIVED = ['person', 'visitor', 'searched'];
 
 const stated = Object.entries(statedTables) as [RowType, RawTable][]; // its own members
@@ -13,7 +12,6 @@ function turned([type, table]: [RowType, RawTable]): [RawTable, RowType] {
   return [table, type];
 }
 
-/** The type whose rows the table holds. */
 export function typeOf(table: RawTable): RowType {
   const type = types.get(table);
   if (!type) throw new Error(`${table} is not a table of imported rows`);
@@ -23,12 +21,10 @@ export function typeOf(table: RawTable): RowType {
 /** The column that names the record of a row: its key, or in a table of statements that of the record they are about. */
 export const keyOf = (table: RawTable): string => importedRows[typeOf(table)].key;
 
-/** The columns that are moved to another store. */
 export function storedColumns(table: RawTable): string[] {
   return Object.keys(rawTables[table]).filter((column) => !DERIVED.includes(column));
 }
 
-/** The rows as the table holds them, with the columns that follow from others. */
 export function withDerivedColumns({ table, rows }: RawRows): TableRow[] {
   const type = typeOf(table);
   return rows.map((row) => ({ ...recordOf(type, rowOf(type, row)), ...row }));
@@ -39,10 +35,7 @@ export function nextSeqAfter({ rows }: RawRows): number {
   return rows.reduce((next, { seq }) => Math.max(next, Number(seq ?? -1) + 1), 0);
 }
 
-/**
- * Selects the rows of a table part by part, in the order of `orderOf`: those after the place in $1 (and $2, for statements), as many as the
- * last parameter says. `isFirst`: from the beginning, without a place.
- */
+/** Selects a page in the order of `orderOf`, after the place in $1 (and $2, for statements). The last parameter is the limit. */
 export function selectPage(table: RawTable, isFirst: boolean): string {
   const columns = storedColumns(table).map(quoted).join(', ');
   const order = orderOf(table);

@@ -1,6 +1,6 @@
 /**
- * Lists are given to SQL as one text, since both engines take that apart faster than a list of their own. Items are separated by chr(31).
- * Where an item holds that character, chr(30) and a letter stand for it. An absent item is empty.
+ * One text, which both engines take apart faster than a list: items separated by chr(31); chr(30) and a letter escape. An absent item is
+ * empty.
  */
 export function listOf(items: Iterable<string | number | boolean | undefined>): string {
   const texts: string[] = [];
@@ -18,12 +18,10 @@ const SPECIAL = /[\x1e\x1f]/;
 
 export type ColumnType = 'text' | 'bigint' | 'integer' | 'double precision' | 'boolean';
 
-/** The items of the list in the parameter, as the column `item`, in a select of its own. */
 export function itemsOf(parameter: string, type: ColumnType = 'text'): string {
   return `(select ${decoded('item', type)} as item from (select unnest(string_to_array(nullif(${parameter}, ''), chr(31))) as item) as encoded)`;
 }
 
-/** The value of an item that `unnest` gave. */
 export function decoded(item: string, type: ColumnType): string {
   if (type !== 'text') return `cast(nullif(${item}, '') as ${type})`;
   return `replace(replace(replace(nullif(${item}, ''), chr(30) || 'e', ''), chr(30) || '1', chr(31)), chr(30) || '0', chr(30))`;

@@ -9,17 +9,13 @@ const statement = {
   place: 'integer',
   /** It counts from this time on. */
   from_ms: 'bigint',
-  /** The import gave that time itself. */
   explicit: 'boolean',
   /** Of the statements that gave no time, the one that came last. */
   said_last: 'boolean',
   imported_ms: 'bigint',
 } as const;
 
-/**
- * The tables of imported rows. Keys are texts as they were imported, times are epoch milliseconds, amounts are minor units, what is absent
- * is null. `person` and `visitor` are 63-bit hashes of `uid` and `visitor_id`: integers are counted faster.
- */
+/** Imported rows. Times are epoch milliseconds, amounts minor units. `person` and `visitor` are 63-bit hashes, which are counted faster. */
 export const rawTables = {
   users: {
     uid: 'text',
@@ -35,7 +31,6 @@ export const rawTables = {
     searched: 'text',
     plan: 'text',
   },
-  /** What imports said about subscriptions. */
   subscription_terms: {
     ...statement,
     plan: 'text',
@@ -71,7 +66,6 @@ export const rawTables = {
     person: 'bigint',
     name: 'text',
     at_ms: 'bigint',
-    /** JSON. */
     properties: 'text',
     /** Order of arrival. */
     seq: 'bigint',
@@ -92,10 +86,8 @@ export const rawTables = {
     device: 'text',
     browser: 'text',
     os: 'text',
-    /** Order of arrival. */
     seq: 'bigint',
   },
-  /** What imports said about websites. */
   website_states: {
     ...statement,
     url: 'text',
@@ -115,7 +107,6 @@ export const exchangeRates = {
   to_ms: 'bigint',
   factor: 'double precision',
 } as const satisfies Columns;
-/** One row: what names the rates by which amounts in derived tables are converted. */
 export const ratesInUse = { digest: 'text' } as const satisfies Columns;
 
 /** `interval` is a word of SQL. */

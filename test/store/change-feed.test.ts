@@ -41,7 +41,7 @@ describe('the feed of changes', { skip: withoutPostgres }, () => {
       onNotification: () => {},
       channels: [],
       onLost: () => {},
-      onDatabase: () => {
+      onReadOnly: () => {
         watched.answers += 1;
       },
       wallClock: () => Date.now(),

@@ -5,7 +5,7 @@ import type { Jobs } from '../../store/jobs-port.ts';
 import { OwnJobs } from '../../store/lowdb/jobs.ts';
 import { Membership } from '../../store/postgres/cluster/membership.ts';
 import { Database } from '../../store/postgres/database.ts';
-import { PostgresJobs } from '../../store/postgres/jobs/jobs.ts';
+import { PostgresJobs } from '../../store/postgres/jobs.ts';
 import { closedAtEnd } from '../support/at-end.ts';
 import { deferred } from '../support/deferred.ts';
 import { rounds } from '../support/full.ts';

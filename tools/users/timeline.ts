@@ -4,8 +4,7 @@ import type { EventRow, InvoiceRow, SubscriptionRow, UserRow } from '../../resou
 import { majorUnits } from '../../resources/minor-units.ts';
 import { type TimelineEntry, timelineEntry } from '../../resources/product-user.ts';
 import type { Position } from '../../store/port.ts';
-import { hashOf } from '../../store/rows/hash.ts';
-import { rowOf, type TableRow } from '../../store/rows/records.ts';
+import { hashOf, rowOf, type TableRow } from '../../store/rows/records.ts';
 import type { RowStore } from '../../store/rows-port.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { countFitting, openCursor, pageBody } from '../core/registry/paging.ts';

@@ -1,7 +1,6 @@
 import type { InvoiceRow, RowType, SubscriptionRow, UserRow, WebsiteRow } from '../../resources/imported-rows.ts';
 import type { Page, Position } from '../../store/port.ts';
-import { hashOf } from '../../store/rows/hash.ts';
-import { rowOf, type TableRow } from '../../store/rows/records.ts';
+import { hashOf, rowOf, type TableRow } from '../../store/rows/records.ts';
 import type { RowStore } from '../../store/rows-port.ts';
 import { partForm } from '../../store/search-text.ts';
 import { listOf } from '../../store/sql/lists.ts';

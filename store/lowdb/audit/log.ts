@@ -4,13 +4,13 @@ import { performance } from 'node:perf_hooks';
 import { type AuditEntry, recordsOf, withoutContent } from '../../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import { noProgress, type OpenProgress } from '../../open-progress.ts';
-import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
+import { comparePositions } from '../../ordered-set.ts';
+import type { AuditFilter, AuditQuery, Page, Position } from '../../port.ts';
 import type { Files } from '../files/files.ts';
 import { AUDIT, damaged, MANIFEST } from '../files/folder.ts';
 import { acceptLoss, type Manifest } from '../files/manifest.ts';
 import type { Erasure, Recovered } from '../journal/recovery.ts';
-import { indexFilter, isMeant, needsLook } from './filter.ts';
-import { AuditIndex, type EntryPosition } from './index.ts';
+import { AuditIndex, type EntryPosition, isByMark, matchesMarked } from './index.ts';
 import { AuditSegment, READ, segmentDays } from './segment.ts';
 
 interface AuditOptions {
@@ -24,7 +24,6 @@ interface AuditOptions {
 type JournaledAudit = Pick<Recovered, 'auditEntries' | 'firstSequence' | 'prunedBefore' | 'erasures'>;
 
 const FLUSH_MS = 250;
-/** Entries that a count reads at a time. */
 const LOOK = 500;
 
 /** The audit log: one file of entries for each UTC day. Memory holds an index of them and the entries that are not written yet. */
@@ -44,7 +43,6 @@ export class SegmentedAudit {
   readonly #erased = new Map<string, number[]>();
   #last: Promise<unknown> = Promise.resolve();
   #error: Error | undefined;
-  /** The torn last lines that the start cut off. */
   readonly dropped: string[] = [];
 
   constructor(options: AuditOptions) {
@@ -118,7 +116,6 @@ export class SegmentedAudit {
     const line = segment.add(this.#withoutErased(entry, origin), origin);
     this.#index.add(line, number);
     this.#dirty.add(segment);
-    // A new day has begun. The next flush closes the segment of the day before.
     if (latest && latest !== this.#segments.at(-1)) this.#dirty.add(latest);
     this.#timer ??= setTimeout(() => this.#flushLater(), FLUSH_MS).unref();
   }
@@ -154,37 +151,32 @@ export class SegmentedAudit {
     const to = query.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(query.to) - 1;
     const { after, limit } = query;
     const tiesAt = after && Date.parse(after.createdAt);
-    const filter = indexFilter(query);
     let entries: AuditEntry[] = [];
     for (let wanted = limit + 1; ; wanted *= 2) {
-      const places = this.#index.newest(filter, from, Math.min(to, tiesAt ?? to), wanted, tiesAt);
+      const places = this.#index.newest(query, from, Math.min(to, tiesAt ?? to), wanted, tiesAt);
       entries = (await this.#read(places))
-        .filter(
-          (entry) => isMeant(entry, query) && (!after || compare(entry, { at: after.createdAt, id: after.id }) < 0),
-        )
-        .sort((a, b) => compare(b, a));
-      if (entries.length > limit || places.length < wanted || !needsLook(query)) break;
+        .filter((entry) => matchesMarked(entry, query) && (!after || comparePositions(positionOf(entry), after) < 0))
+        .sort((a, b) => comparePositions(positionOf(b), positionOf(a)));
+      if (entries.length > limit || places.length < wanted || !isByMark(query)) break;
     }
     const records = entries.slice(0, limit);
     const last = records.at(-1);
-    return { records, next: entries.length > limit && last ? { createdAt: last.at, id: last.id } : null };
+    return { records, next: entries.length > limit && last ? positionOf(last) : null };
   }
 
   async count(query: AuditFilter): Promise<number> {
-    const filter = indexFilter(query);
     const from = query.from === undefined ? Number.NEGATIVE_INFINITY : Date.parse(query.from);
     const to = query.to === undefined ? Number.POSITIVE_INFINITY : Date.parse(query.to);
-    if (!needsLook(query)) return this.#index.count(filter, from, to);
-    const places = this.#index.newest(filter, from, to - 1, Number.POSITIVE_INFINITY);
+    if (!isByMark(query)) return this.#index.count(query, from, to);
+    const places = this.#index.newest(query, from, to - 1, Number.POSITIVE_INFINITY);
     let count = 0;
     for (let at = 0; at < places.length; at += LOOK) {
       const entries = await this.#read(places.slice(at, at + LOOK));
-      count += entries.filter((entry) => isMeant(entry, query)).length;
+      count += entries.filter((entry) => matchesMarked(entry, query)).length;
     }
     return count;
   }
 
-  /** Removes the segments of all days before this one. */
   prune(before: string): Promise<number> {
     return this.#inTurn(() => this.#prune(before));
   }
@@ -215,7 +207,6 @@ export class SegmentedAudit {
     }
   }
 
-  /** Runs tasks one at a time in the order they came, because they write to the same files. */
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const done = this.#last.then(work);
     this.#last = done.catch(() => {});
@@ -291,8 +282,6 @@ function dayOf(entry: AuditEntry): string {
   return entry.at.slice(0, 10);
 }
 
-function compare(a: { at: string; id: string }, b: { at: string; id: string }): number {
-  if (a.at !== b.at) return a.at < b.at ? -1 : 1;
-  if (a.id === b.id) return 0;
-  return a.id < b.id ? -1 : 1;
+function positionOf({ at, id }: AuditEntry): Position {
+  return { createdAt: at, id };
 }

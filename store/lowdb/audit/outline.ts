@@ -17,18 +17,15 @@ import {
 const STRETCH = 4 * 1024 * 1024;
 
 interface Written extends Extent {
-  /** Where the stretch's line is in the outline. */
   readonly at: number;
   readonly length: number;
 }
 
-/** Receives a stretch that matches its segment, and the bytes of the segment there. */
 type StretchVisitor = (stretch: Stretch, start: number, bytes: Buffer) => void;
 
 /**
- * A file beside each segment with what the index needs of its entries, so that a start need not read them one by one. It has one line for
- * each stretch of the segment, with the checksum of the segment's bytes. Where a checksum differs, the entries are read again. An outline
- * can always be made again, so it is not synced, and a disk that refuses it is not an error.
+ * Has what the index needs of a segment, with a checksum for each stretch, so that a start need not read all entries. Where a checksum
+ * differs, the entries are read again. It is not synced, and a disk that refuses it is not an error.
  */
 export class AuditOutline {
   readonly path: string;
@@ -36,7 +33,6 @@ export class AuditOutline {
   readonly #files: Files;
   #written: Written[] = [];
   #size = 0;
-  /** Lines that are not written yet. */
   #waiting: { readonly extent: Extent; readonly text: string }[] = [];
   #open: { start: number; end: number; crc: number; builder: StretchBuilder } = opened(0);
   /** The disk refused a line. Writing further lines would leave a gap, so nothing more is written. */
@@ -86,7 +82,6 @@ export class AuditOutline {
     if (this.#open.end - this.#open.start >= STRETCH) this.#seal();
   }
 
-  /** Writes the stretches that have reached their size. */
   async save(): Promise<void> {
     if (this.#broken || this.#waiting.length === 0) return;
     const lines = this.#waiting.map(({ extent, text }) => ({ extent, bytes: Buffer.from(text) }));
@@ -108,7 +103,6 @@ export class AuditOutline {
     }
   }
 
-  /** Writes the last stretch too, whatever its size. */
   async finish(): Promise<void> {
     if (this.#open.builder.size > 0) this.#seal();
     await this.save();

@@ -18,29 +18,22 @@ const SEGMENT = /^(\d{4}-\d\d-\d\d)\.ndjson$/;
 const OUTLINE = /\.outline$/;
 const DRAFT = '.tmp';
 const BATCH = 4000;
-/** Lines that are read before other work gets a turn. */
 const LOOK = 1000;
 
-/** A line that takes the place of another line of the same length. */
 interface Replacement {
   readonly offset: number;
   readonly text: string;
 }
 
-/** An entry with the place where its line is or will be. */
 interface Placed extends Outlined {
   readonly offset: number;
 }
 
-/** What a start learns from a segment. */
 interface SegmentVisitor {
-  /** The number of the first transaction that only the journals hold. */
   readonly firstSequence: number;
-  /** How far the file must reach. */
   readonly mark: SegmentMark | undefined;
   onStretch(stretch: Stretch, start: number): void;
   onEntry(placed: Placed): void;
-  /** Called for each entry of a transaction from `firstSequence` on. */
   onJournaled(origin: string, id: string): void;
 }
 
@@ -53,11 +46,8 @@ export class AuditSegment {
   #written = 0;
   #end = 0;
   #tailIsGood = false;
-  /** The mark of the id of the last entry that is written. */
   #lastEntry = 0;
-  /** Entries that are not written yet. */
   #pending: Placed[] = [];
-  /** The bytes of the pending entries. They will be written at the end of the file. */
   readonly #bytes = new LineBuffer();
   readonly #outline: AuditOutline;
 
@@ -72,7 +62,6 @@ export class AuditSegment {
     return this.#pending.length;
   }
 
-  /** What a start must find in the file: everything that is written. */
   get mark(): SegmentMark {
     return { size: this.#written, entry: this.#lastEntry };
   }
@@ -115,7 +104,6 @@ export class AuditSegment {
     return undefined;
   }
 
-  /** Adds an entry in memory only. */
   add(entry: AuditEntry, origin: string): Placed {
     const length = this.#bytes.add(origin, JSON.stringify(entry));
     const line = { entry: indexed(entry), origin, offset: this.#end, length };
@@ -155,7 +143,6 @@ export class AuditSegment {
   async read(places: readonly { offset: number; length: number }[]): Promise<AuditEntry[]> {
     const waiting = places.map(({ offset }) => this.#pendingAt(offset));
     const found = waiting.every((json) => json !== undefined) ? waiting : await this.#readFile(places, waiting);
-    // `add` wrote it, see `load`.
     return found.map((json) => JSON.parse(json) as AuditEntry);
   }
 
@@ -270,15 +257,8 @@ export class AuditSegment {
 
   #pendingAt(offset: number): string | undefined {
     if (offset < this.#written) return undefined;
-    let low = 0;
-    let high = this.#pending.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#pending[middle]?.offset ?? 0) < offset) low = middle + 1;
-      else high = middle;
-    }
-    const line = this.#pending[low];
-    if (line?.offset !== offset) return undefined;
+    const line = this.#pending.find((pending) => pending.offset === offset);
+    if (!line) return undefined;
     const from = offset - this.#written;
     return unsealLine(this.#bytes.slice(from, from + line.length), 0)?.json;
   }

@@ -6,15 +6,11 @@ import { hex, sealLine, unsealLine } from '../journal/line.ts';
 export const LABELS = ['principal', 'tool', 'outcome', 'door', 'sessionId'] as const;
 export type Label = (typeof LABELS)[number];
 
-/**
- * Members whose texts rarely repeat are kept as marks. Equal texts have equal marks; different texts rarely do. `id` is that of the entry.
- * `record` is the first record that it is about, and `other` the second: 0 if there is none, `MORE` where there are three or more.
- */
+/** Members kept as hashes. `record` and `other` are the first two records of the entry; 0: none, `MORE` in `other`: three or more. */
 export const MARKS = ['id', 'request', 'record', 'other'] as const;
-type Mark = (typeof MARKS)[number];
+export type Mark = (typeof MARKS)[number];
 export const MORE = 1;
 
-/** What the index keeps of an entry. */
 export interface Indexed extends Readonly<Record<Label, string>>, Readonly<Record<Mark, number>> {
   readonly time: number;
 }
@@ -50,10 +46,8 @@ export function markOf(text: string): number {
   return Math.max(MORE + 1, crc32(text));
 }
 
-/** An entry with its place in the segment. */
 export interface Outlined {
   readonly entry: Indexed;
-  /** Length of the line in bytes. */
   readonly length: number;
   /** `<sequence>.<index>` where a transaction carried the entry. */
   readonly origin: string;
@@ -69,7 +63,6 @@ export interface Stretch extends Readonly<Record<Label, LabelColumn>>, Readonly<
   readonly journaled: readonly (readonly [before: number, sequence: number])[];
 }
 
-/** Texts that repeat, stored as numbers: each is an index into `names`. */
 interface LabelColumn {
   readonly names: readonly string[];
   readonly numbers: readonly number[];
@@ -91,7 +84,6 @@ export function sealStretch({ start, end, crc }: Extent, json: string): string {
   return sealLine(`${start}-${end}-${hex(crc)}`, json, 0).text;
 }
 
-/** Undefined when the line is not as it was written. */
 export function unsealStretch(line: Buffer): { readonly extent: Extent; readonly json: string } | undefined {
   const sealed = unsealLine(line, 0);
   const [, start, end, crc] = EXTENT.exec(sealed?.label ?? '') ?? [];
@@ -105,7 +97,6 @@ export function parseStretch(json: string): Stretch | undefined {
   return stretch.format === FORMAT ? stretch : undefined;
 }
 
-/** A stretch to which entries are still added. */
 export class StretchBuilder {
   readonly #gaps: number[] = [];
   readonly #lengths: number[] = [];

@@ -7,7 +7,6 @@ export interface Files {
   open(path: string): Promise<WritableFile>;
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
-  /** Makes new, renamed and removed names in the folder durable. */
   syncFolder(path: string): Promise<void>;
 }
 

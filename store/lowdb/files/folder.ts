@@ -2,7 +2,6 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreDamaged } from '../../errors.ts';
 
-/** The file names in a data folder. */
 export const SNAPSHOT = 'db.json';
 export const SNAPSHOT_DRAFT = 'db.json.tmp';
 export const LOCK = 'lock.json';
@@ -13,7 +12,6 @@ export const MANIFEST = 'manifest';
 export const SECRETS_KEY = 'secrets.key';
 /** The secret in the hashes of the inputs of calls that may be repeated. Backups do not contain it, since they contain the hashes. */
 export const REPEATS_SECRET = 'repeats-secret';
-/** In a backup: what was counted when it was made. */
 export const BACKUP_FACTS = 'backup.json';
 
 const JOURNAL = /^journal-(\d{8,})\.ndjson$/;
@@ -26,7 +24,6 @@ export function isJournal(name: string): boolean {
   return JOURNAL.test(name);
 }
 
-/** The generations of the journals in a folder, oldest first. */
 export function journalsIn(folder: string): number[] {
   return readdirSync(folder)
     .flatMap((name) => JOURNAL.exec(name)?.[1] ?? [])

@@ -1,14 +1,11 @@
 import { crc32 } from 'node:zlib';
 
 const SMALLEST = 64 * 1024;
-/** An empty buffer larger than this is released. */
 const LARGEST_IDLE = 1024 * 1024;
 const CRC = 8;
 const DIGITS = Buffer.from('0123456789abcdef', 'latin1');
 
-/**
- * Sealed lines that wait to be written, as bytes. They are many and short-lived; outside the heap they give the garbage collector no work.
- */
+/** Sealed lines that wait to be written, outside the heap: many and short-lived, they would occupy the garbage collector. */
 export class LineBuffer {
   #bytes = Buffer.allocUnsafeSlow(SMALLEST);
   #length = 0;
@@ -28,14 +25,12 @@ export class LineBuffer {
     return this.#bytes.subarray(from, to);
   }
 
-  /** Drops this many bytes, from the first line on. */
   drop(length: number): void {
     this.#bytes.copyWithin(0, length, this.#length);
     this.#length -= length;
     if (this.#length === 0 && this.#bytes.length > LARGEST_IDLE) this.#bytes = Buffer.allocUnsafeSlow(SMALLEST);
   }
 
-  /** What `hex` of a line makes, without a text in between. */
   #writeHex(crc: number, start: number): void {
     for (let at = start + CRC - 1, rest = crc; at >= start; at -= 1, rest >>>= 4) {
       this.#bytes[at] = DIGITS[rest & 15] ?? 0;

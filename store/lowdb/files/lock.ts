@@ -16,8 +16,8 @@ const MISSED = 4;
 const holder = z.object({ pid: z.int(), host: z.string() });
 
 /**
- * Keeps other processes out of a data folder until `release`. On Linux it is an abstract socket, which the kernel frees when its process
- * ends. Beside it, a file with pid and host is renewed regularly, for other systems and for folders that hosts or containers share.
+ * Keeps other processes out of a data folder: by an abstract socket on Linux, which the kernel frees when its process ends, and by a file
+ * with a heartbeat for other systems and for folders that hosts or containers share.
  */
 export class FolderLock {
   readonly #path: string;
@@ -30,7 +30,6 @@ export class FolderLock {
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS).unref();
   }
 
-  /** @throws StoreLocked */
   static async take(folder: string, opening: OpenProgress = noProgress): Promise<FolderLock> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, LOCK);
@@ -63,7 +62,6 @@ export class FolderLock {
   }
 }
 
-/** The process that has the folder open, as far as its heartbeat shows. */
 export function holderOf(folder: string): z.infer<typeof holder> | undefined {
   const path = join(folder, LOCK);
   const beat = statSync(path, { throwIfNoEntry: false });

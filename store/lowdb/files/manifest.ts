@@ -5,7 +5,6 @@ import { sealLine, unsealLine } from '../journal/line.ts';
 import type { Files, WritableFile } from './files.ts';
 import { damaged, MANIFEST } from './folder.ts';
 
-/** Where the journal ended when its last transaction was answered. */
 const journalMark = z.object({ generation: z.int(), sequence: z.int(), crc: z.int(), size: z.int() });
 export type JournalMark = z.infer<typeof journalMark>;
 
@@ -21,9 +20,8 @@ const JOURNAL = 'journal';
 const LATER_MS = 5;
 
 /**
- * The file that says how far the journal and the audit segments reached, by which a start knows that whole lines or files are missing. Each
- * has a slot that is overwritten in place after its file was synced. The slot itself is not synced, so after a loss of power it may be
- * older than its file, and never newer.
+ * Says how far the journal and the audit segments reached. Each has a slot, overwritten in place after its file was synced. Slots are not
+ * synced, so after a loss of power one may be older than its file, never newer.
  */
 export class Manifest {
   readonly #path: string;
@@ -34,7 +32,6 @@ export class Manifest {
   readonly #segments = new Map<string, SegmentMark>();
   journal: JournalMark | undefined;
   #due: NodeJS.Timeout | undefined;
-  /** Why the last write failed. The slots are then older than their files. */
   error: Error | undefined;
 
   constructor(folder: string, files: Files) {
@@ -42,12 +39,10 @@ export class Manifest {
     this.#files = files;
   }
 
-  /** The days whose segments must be there. */
   get segments(): ReadonlyMap<string, SegmentMark> {
     return this.#segments;
   }
 
-  /** @throws StoreDamaged */
   read(): void {
     if (!existsSync(this.#path)) return;
     const bytes = readFileSync(this.#path);
@@ -139,7 +134,6 @@ export class Manifest {
   }
 }
 
-/** What the operator can do instead of restoring a backup. */
 export function acceptLoss(path: string): string {
   return `Or accept the loss and go on with what is there: \`rm '${path}'\`; the next start writes the file again.`;
 }

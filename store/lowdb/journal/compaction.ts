@@ -17,12 +17,9 @@ interface CompactionOptions {
   readonly low: Low<Snapshot>;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly journal: Journal;
-  /** Shorter journals are not compacted. */
   readonly minimumBytes: number;
   readonly retryMs: number;
-  /** Changes that are in memory but not durable yet, latest first. */
   readonly unwritten: () => Iterable<StoredChange>;
-  /** Makes durable what only the journals hold of the audit log: entries, and erasures to be made. */
   readonly settleAudit: () => Promise<void>;
 }
 
@@ -42,7 +39,6 @@ export class Compaction {
     this.#snapshotBytes = options.snapshots.size;
   }
 
-  /** Starts a compaction if the journal is long enough. Costs almost nothing otherwise. */
   check(): void {
     const { journal, minimumBytes } = this.#options;
     if (journal.size > Math.max(minimumBytes, this.#snapshotBytes) && !this.#retry) this.request().catch(() => {});
@@ -67,7 +63,6 @@ export class Compaction {
     await this.#running;
   }
 
-  /** Writes the snapshot of a new folder. */
   async first(generation: number, end: ChainEnd): Promise<void> {
     await this.#save(this.#copy(generation, end));
   }
@@ -115,7 +110,6 @@ export class Compaction {
     }, this.#options.retryMs).unref();
   }
 
-  /** Starts a new journal and copies the state that the earlier journals lead to. */
   #copyAtBoundary(): Promise<Snapshot> {
     const { journal } = this.#options;
     return new Promise((resolve, reject) => {

@@ -4,22 +4,17 @@ import { deepFreeze, type Row } from '../../row.ts';
 import { allCollections } from '../records/own-collections.ts';
 
 type RawRecord = Record<string, unknown>;
-/** Brings a raw record of a collection from one format number to the next. */
 type Migration = (collection: string, record: RawRecord) => RawRecord;
 
 export interface Format {
   readonly number: number;
-  /** The member n changes records from format n to format n + 1. */
   readonly migrations: Readonly<Record<number, Migration>>;
 }
 
 /** Raise the number and add a migration when stored records no longer fit their schemas. */
 export const currentFormat: Format = { number: 1, migrations: {} };
 
-/**
- * A record from a file of the current or an older format, checked by its schema.
- * @throws Error that says what does not fit
- */
+/** A record of the current or an older format, checked by its schema. @throws Error that says what does not fit */
 export function parseRecord(format: Format, from: number, collection: string, raw: RawRecord): Row {
   const definition = allCollections.get(collection);
   if (!definition) throw new Error(`there is no collection ${collection}`);

@@ -6,12 +6,9 @@ import type { Manifest } from '../files/manifest.ts';
 import { sealLine } from './line.ts';
 import { type ChainEnd, journalHeaderLine } from './recovery.ts';
 
-/** One transaction that waits to be written. Its changes are already in memory. */
 interface Queued {
   readonly json: string;
-  /** Called once the transaction is durable, in the order of the transactions. */
   readonly written: (sequence: number) => void;
-  /** Removes its changes from memory. */
   readonly undo: () => void;
 }
 
@@ -26,7 +23,6 @@ interface JournalOptions {
   readonly format: number;
   readonly end: ChainEnd;
   readonly generation: number;
-  /** Length of the valid part of the current journal. */
   readonly size: number;
   readonly probeMs: number;
   readonly manifest: Manifest;
@@ -67,11 +63,6 @@ export class Journal {
     return this.#size;
   }
 
-  /** The transactions in memory that are not on the disk yet, oldest first. */
-  get queued(): readonly Queued[] {
-    return this.#queue;
-  }
-
   /** @throws StoreUnavailable when the transaction was not made durable. `undo` has already run by then. */
   append(queued: Queued): Promise<void> {
     this.#latest = new Promise((resolve, reject) => {
@@ -91,7 +82,6 @@ export class Journal {
     while (this.#running) await this.#running;
   }
 
-  /** Resolves when everything that is in memory now is durable. */
   settled(): Promise<void> {
     return this.#running ? this.#latest : Promise.resolve();
   }
@@ -204,7 +194,6 @@ export class Journal {
     }
   }
 
-  /** Called when everything up to the end is durable. */
   #mark(): void {
     this.#options.manifest.markJournal({ ...this.#end, generation: this.#generation, size: this.#size });
   }
@@ -214,7 +203,6 @@ export class Journal {
     this.error = undefined;
   }
 
-  /** Cuts off what a failed batch left behind the last valid line. */
   async #repair(): Promise<WritableFile> {
     const { folder, files } = this.#options;
     if (this.#abandoned) {
@@ -242,9 +230,7 @@ export class Journal {
     this.error = refusalOf(cause, place, `the change could not be written to the disk: ${reason}`);
     try {
       await this.#repair();
-    } catch {
-      // The next write tries again.
-    }
+    } catch {}
     for (const { reject } of refused) reject(this.error);
     this.#probeLater();
   }

@@ -3,7 +3,6 @@ import { crc32 } from 'node:zlib';
 
 /**
  * A line is `<crc> <label> <json>`. The CRC-32 in 8 hex digits covers the rest of the line, and the line before where lines are chained.
- * The label is the number of a transaction, or the origin of an audit entry.
  */
 export interface SealedLine {
   readonly label: string;
@@ -46,7 +45,6 @@ export interface LineBreak {
 
 const CHUNK = 1 << 20;
 
-/** Reads the lines of a file of any size, one after the other. */
 export function* readLines(path: string, from: LineBreak = { offset: 0, number: 0 }): Generator<FileLine, void> {
   const file = openSync(path, 'r');
   try {

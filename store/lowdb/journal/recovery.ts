@@ -18,9 +18,7 @@ const transactionBody = z.object({
   delete: z.record(z.string(), z.array(z.string())).optional(),
   /** The entries were checked when they were written. */
   audit: z.array(z.custom<AuditEntry>((entry) => typeof entry === 'object' && entry !== null)).optional(),
-  /** Audit entries before this time were removed. */
   pruned: z.string().optional(),
-  /** Ids of records whose content is removed from earlier audit entries. */
   erased: z.array(z.string()).optional(),
 });
 export type TransactionBody = z.input<typeof transactionBody>;
@@ -30,20 +28,17 @@ export interface ChainEnd {
   readonly crc: number;
 }
 
-/** An audit entry of a transaction, with its origin `<sequence>.<index>`. */
 interface JournaledEntry {
   readonly origin: string;
   readonly entry: AuditEntry;
 }
 
-/** Records that the transaction of this number erases. */
 export interface Erasure {
   readonly sequence: number;
   readonly ids: readonly string[];
 }
 
 export interface Recovered {
-  /** Whether there was a snapshot. */
   readonly found: boolean;
   readonly end: ChainEnd;
   /** The generation of the journal to continue, and the length of its valid part. */
@@ -51,15 +46,11 @@ export interface Recovered {
   readonly size: number;
   readonly auditEntries: readonly JournaledEntry[];
   readonly prunedBefore: string;
-  /** Erasures that may not be carried out yet. */
   readonly erasures: readonly Erasure[];
   /** The number of the first transaction that is not in the snapshot. */
   readonly firstSequence: number;
-  /** Whether several journals were left that should be merged into a new snapshot. */
   readonly several: boolean;
-  /** Whether some file has an older format. */
   readonly outdated: boolean;
-  /** What was cut off: lines that a crash left unfinished, so nobody was told that they were written. */
   readonly dropped: readonly string[];
 }
 
@@ -67,9 +58,7 @@ interface RecoveryOptions {
   readonly folder: string;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly format: Format;
-  /** Where the snapshot ends. */
   readonly start: ChainEnd;
-  /** How far the journals must reach. */
   readonly mark: JournalMark | undefined;
   readonly opening: OpenProgress;
 }
@@ -80,38 +69,30 @@ export function journalHeaderLine(format: number, generation: number, { sequence
 
 /** Applies the journals after a snapshot, strictly in order. */
 export class Recovery {
-  readonly #opening: OpenProgress;
-  readonly #folder: string;
-  readonly #collections: ReadonlyMap<string, Collection>;
-  readonly #format: Format;
-  readonly #mark: JournalMark | undefined;
+  readonly #options: Omit<RecoveryOptions, 'start'>;
   #end: ChainEnd;
-  #entries: JournaledEntry[] = [];
+  readonly #entries: JournaledEntry[] = [];
   #prunedBefore = '';
   readonly #erasures: Erasure[] = [];
   #outdated = false;
   readonly #dropped: string[] = [];
 
-  constructor({ folder, collections, format, start, mark, opening }: RecoveryOptions) {
-    this.#opening = opening;
-    this.#folder = folder;
-    this.#collections = collections;
-    this.#format = format;
+  constructor({ start, ...options }: RecoveryOptions) {
+    this.#options = options;
     this.#end = start;
-    this.#mark = mark;
   }
 
   /** `first` is the generation to start with. `found`: there is a snapshot, so its journal must exist. */
   async run(first: number, found: boolean): Promise<Recovered> {
     const firstSequence = this.#end.sequence + 1;
-    const generations = journalsIn(this.#folder).filter((generation) => !found || generation >= first);
+    const generations = journalsIn(this.#options.folder).filter((generation) => !found || generation >= first);
     if (!found && generations.length > 0 && !generations.includes(first)) {
-      throw damaged(join(this.#folder, SNAPSHOT), 'the snapshot is missing, but there are journals');
+      throw damaged(join(this.#options.folder, SNAPSHOT), 'the snapshot is missing, but there are journals');
     }
     let size = 0;
     const last = generations.at(-1) ?? first;
     for (let generation = first; generation <= last; generation += 1) {
-      const path = journalPath(this.#folder, generation);
+      const path = journalPath(this.#options.folder, generation);
       if (!found && generations.length === 0) break;
       if (!generations.includes(generation))
         throw damaged(path, 'the journal is missing', this.#headerRescue(generation));
@@ -134,11 +115,10 @@ export class Recovery {
     };
   }
 
-  /** Applies one journal. Returns the length of its valid part. */
   async #replay(path: string, generation: number, isLast: boolean, mayLackHeader: boolean): Promise<number> {
     let size = 0;
-    const reading = new ReadProgress(this.#opening, 'reading the journal', statSync(path).size);
-    let format = this.#format.number;
+    const reading = new ReadProgress(this.#options.opening, 'reading the journal', statSync(path).size);
+    let format = this.#options.format.number;
     for (const line of readLines(path)) {
       if (!line.complete) {
         if (isLast && (size > 0 || mayLackHeader)) {
@@ -157,32 +137,31 @@ export class Recovery {
     return size;
   }
 
-  /** Checks that the line at the mark is the transaction that was acknowledged. */
   #assertSame(path: string, line: FileLine, generation: number): void {
-    const mark = this.#mark;
+    const mark = this.#options.mark;
     if (mark?.generation !== generation || mark.sequence !== this.#end.sequence || mark.crc === this.#end.crc) return;
     const what = `the manifest knows another transaction ${mark.sequence}, so this journal is not the one that was written last`;
-    throw damaged(`${path}, line ${line.number}`, what, acceptLoss(join(this.#folder, MANIFEST)));
+    throw damaged(`${path}, line ${line.number}`, what, acceptLoss(join(this.#options.folder, MANIFEST)));
   }
 
   #assertReached(last: number, size: number): void {
-    const { generation, sequence, size: least } = this.#mark ?? { generation: 0, sequence: 0, size: 0 };
+    const { generation, sequence, size: least } = this.#options.mark ?? { generation: 0, sequence: 0, size: 0 };
     const first = this.#end.sequence + 1;
     if (sequence < first) return;
     const lost = first === sequence ? `transaction ${first} is` : `transactions ${first} to ${sequence} are`;
-    const place = `${journalPath(this.#folder, generation)}, offset ${generation > last ? 0 : size}`;
+    const place = `${journalPath(this.#options.folder, generation)}, offset ${generation > last ? 0 : size}`;
     const what = `${lost} missing, which the server had acknowledged; by the manifest, the file had ${least} bytes or more`;
-    throw damaged(place, what, acceptLoss(join(this.#folder, MANIFEST)));
+    throw damaged(place, what, acceptLoss(join(this.#options.folder, MANIFEST)));
   }
 
   #header(path: string, line: FileLine, generation: number): number {
     const sealed = unsealLine(line.bytes, this.#end.crc);
     const header = sealed && journalHeader.safeParse(tryJson(sealed.json)).data;
-    if (header) assertKnown(this.#format, header.format, path);
+    if (header) assertKnown(this.#options.format, header.format, path);
     if (!sealed || !header || header.generation !== generation || sealed.label !== String(this.#end.sequence)) {
       throw this.#damagedLine(path, line, 'the header does not follow what comes before it', generation);
     }
-    if (header.format < this.#format.number) this.#outdated = true;
+    if (header.format < this.#options.format.number) this.#outdated = true;
     this.#end = { sequence: this.#end.sequence, crc: sealed.crc };
     return header.format;
   }
@@ -206,7 +185,7 @@ export class Recovery {
     }
     for (const [name, records] of Object.entries(body.put ?? {})) {
       for (const record of records) {
-        const row = parseRecord(this.#format, format, name, record);
+        const row = parseRecord(this.#options.format, format, name, record);
         this.#collection(name).set(row.id, row);
       }
     }
@@ -218,7 +197,7 @@ export class Recovery {
   }
 
   #collection(name: string): Collection {
-    const collection = this.#collections.get(name);
+    const collection = this.#options.collections.get(name);
     if (!collection) throw new Error(`there is no collection ${name}`);
     return collection;
   }
@@ -231,18 +210,17 @@ export class Recovery {
     return damaged(`${path}, line ${line.number}`, what, rescue);
   }
 
-  /** How to make an empty journal that continues what was read so far. */
   #headerRescue(generation: number): string {
-    const path = journalPath(this.#folder, generation);
-    const header = journalHeaderLine(this.#format.number, generation, this.#end).text.trimEnd();
+    const path = journalPath(this.#options.folder, generation);
+    const header = journalHeaderLine(this.#options.format.number, generation, this.#end).text.trimEnd();
     return `Or keep what comes before: \`printf '%s\\n' '${header}' > '${path}'\`${this.#removeLater(path)} loses every transaction from this journal on (number ${this.#end.sequence + 1} and later).`;
   }
 
   #removeLater(path: string): string {
-    const later = journalsIn(this.#folder)
-      .map((generation) => journalPath(this.#folder, generation))
+    const later = journalsIn(this.#options.folder)
+      .map((generation) => journalPath(this.#options.folder, generation))
       .filter((other) => other > path);
-    const removed = this.#mark ? [...later, join(this.#folder, MANIFEST)] : later;
+    const removed = this.#options.mark ? [...later, join(this.#options.folder, MANIFEST)] : later;
     return removed.length > 0 ? ` and \`rm ${removed.map((other) => `'${other}'`).join(' ')}\`` : '';
   }
 }

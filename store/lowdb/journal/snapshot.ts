@@ -24,7 +24,6 @@ export interface Snapshot extends SnapshotHeader {
   readonly collections: Readonly<Record<string, Iterable<Row>>>;
 }
 
-/** What lowdb holds between reading and writing. */
 export const emptySnapshot: Snapshot = { format: 0, generation: 0, sequence: 0, chain: '', collections: {} };
 
 const CHUNK = 256 * 1024;
@@ -132,13 +131,11 @@ function* snapshotLines({ collections, ...header }: Snapshot): Generator<string,
   yield '\n},\n';
 }
 
-/** Collects the lines of a snapshot and their checksum. */
 class CheckedLines {
   readonly #path: string;
   readonly #lines: Generator<FileLine, void>;
   #number = 0;
   #crc = 0;
-  /** So many bytes. */
   read = 0;
 
   constructor(path: string) {

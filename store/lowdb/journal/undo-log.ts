@@ -1,7 +1,6 @@
 import type { Row } from '../../row.ts';
 import type { Collection } from '../records/collection.ts';
 
-/** A record of a collection before or after a change. `row` is undefined if the record does not exist. */
 export interface StoredChange {
   readonly collection: string;
   readonly id: string;
@@ -12,7 +11,6 @@ export interface StoredChange {
 export class UndoLog {
   readonly #replaced = new Map<() => void, readonly StoredChange[]>();
 
-  /** Applies the changes. The function it returns undoes them. */
   apply(collections: ReadonlyMap<string, Collection>, changes: readonly StoredChange[]): () => void {
     const replaced = changes.map(({ collection, id }) => ({
       collection,
@@ -28,7 +26,6 @@ export class UndoLog {
     return undo;
   }
 
-  /** Called when the changes are durable. */
   forget(undo: () => void): void {
     this.#replaced.delete(undo);
   }

@@ -5,10 +5,8 @@ import type { Row } from '../../row.ts';
 import { SizeCache } from '../../sizes.ts';
 import { IndexUpdater } from '../text/index-updater.ts';
 import { TextIndex } from '../text/text-index.ts';
-import type { Entry } from './entry.ts';
-import { FieldIndex, UniqueIndex } from './indexes.ts';
+import { type Entry, FieldIndex, UniqueIndex } from './indexes.ts';
 
-/** The committed records of one collection with their indexes. */
 export class Collection {
   readonly name: string;
   readonly definition: CollectionDefinition;
@@ -18,7 +16,6 @@ export class Collection {
   readonly #entries = new Map<string, Entry>();
   /** Records that expire, sorted by the time when they do, where those of the collection can. */
   readonly #due: OrderedSet | undefined;
-  /** Where the collection keeps them. */
   readonly sizes: SizeCache | undefined;
   #text: IndexUpdater | undefined;
 
@@ -36,22 +33,17 @@ export class Collection {
     return this.#text?.current();
   }
 
-  /** Resolves when `text` has little left to index. */
   async textCaughtUp(): Promise<void> {
     await this.#text?.caughtUp();
   }
 
-  /**
-   * Begins to keep the index of words, once all records are loaded, so that states that a later journal entry replaced are never indexed.
-   * Large collections are indexed in small parts while the server already answers; the first search waits for the rest.
-   */
+  /** Called once all records are loaded. Large collections are indexed in parts while the server answers; the first search waits. */
   indexText(): void {
     if (!this.definition.search) return;
     this.#text = new IndexUpdater(new TextIndex(this.definition.search));
     for (const { row } of this.#entries.values()) this.#text.replace(undefined, row);
   }
 
-  /** Stops indexing, so that the process can end. */
   close(): void {
     this.#text?.close();
   }
@@ -90,7 +82,6 @@ export class Collection {
     for (const { id } of [...this.#due.ascending(0, over)]) this.set(id, undefined);
   }
 
-  /** A copy of the rows that later changes do not affect. */
   rows(): Row[] {
     return Array.from(this.#entries.values(), (entry) => entry.row);
   }

@@ -1,20 +1,17 @@
 import type { UniqueRule } from '../../collection-definition.ts';
 import { OrderedSet } from '../../ordered-set.ts';
-import type { Scalar } from '../../port.ts';
+import type { Position, Scalar } from '../../port.ts';
 import { uniqueKey } from '../../record-change.ts';
 import type { Row } from '../../row.ts';
-import type { Entry } from './entry.ts';
 
 function isScalar(value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
-/** The key for one value of each field. */
 export function indexKey(values: readonly Scalar[]): string {
   return JSON.stringify(values);
 }
 
-/** The index keys of every way to take one value from each list. */
 export function indexKeys(lists: readonly (readonly Scalar[])[]): string[] {
   let tuples: Scalar[][] = [[]];
   for (const list of lists) tuples = tuples.flatMap((tuple) => list.map((value) => [...tuple, value]));
@@ -64,7 +61,6 @@ export class FieldIndex {
   }
 }
 
-/** For each value that must be unique, the record that has it. */
 export class UniqueIndex {
   readonly rule: UniqueRule<Row>;
   readonly #holders = new Map<string, string>();
@@ -77,7 +73,6 @@ export class UniqueIndex {
     return this.#holders.get(key);
   }
 
-  /** The record's key, or undefined if the rule skips the record. */
   key(row: Row): string | undefined {
     return uniqueKey(this.rule, row);
   }
@@ -90,4 +85,9 @@ export class UniqueIndex {
     if (left !== undefined && this.#holders.get(left) === before?.id) this.#holders.delete(left);
     if (entered !== undefined && after) this.#holders.set(entered, after.id);
   }
+}
+
+/** A record's place in the ordered sets. `row` is replaced when the record changes; the position never changes. */
+export interface Entry extends Position {
+  row: Row;
 }

@@ -3,8 +3,7 @@ import type { CountQuery, Page, Part, Query, Scalar, Where } from '../../port.ts
 import type { Row } from '../../row.ts';
 import { partForm } from '../../search-text.ts';
 import type { Collection } from './collection.ts';
-import type { Entry } from './entry.ts';
-import { indexKey, indexKeys } from './indexes.ts';
+import { type Entry, indexKey, indexKeys } from './indexes.ts';
 
 interface Condition {
   readonly member: string;
@@ -43,7 +42,6 @@ export function find(collection: Collection, query: RowQuery, overlay?: Overlay)
   return { records, next: null };
 }
 
-/** Reads a collection. */
 export type FindIn = (collection: string, query: RowQuery) => Promise<Page<Row>>;
 
 /** The filter with the ids of owners in place of what it says of their members. */
@@ -168,7 +166,6 @@ function holds({ member, values }: Condition, row: Row): boolean {
   return values.includes(value as Scalar);
 }
 
-/** Whether one of the members holds the text. */
 function holderOf({ members, text }: Part): (row: Row) => boolean {
   const form = partForm(text);
   return (row) =>
@@ -190,7 +187,6 @@ export function matcher(filter: RowFilter): (row: Row) => boolean {
     (!any || any.some((conditions) => conditions.every((condition) => holds(condition, row))));
 }
 
-/** The committed streams without the changed records, and the changed records that match. */
 function overlaid(streams: readonly Stream[], query: RowQuery, overlay: Overlay): Stream[] {
   const matches = matcher(query);
   const staged: Entry[] = [];

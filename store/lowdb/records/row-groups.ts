@@ -8,7 +8,6 @@ export class Groups {
   readonly #sizes: number[] = [];
   readonly #free: number[] = [];
   readonly #byValues = new Map<string, number>();
-  /** The group of each slot. */
   #groups: number[] = [];
 
   constructor(fields: readonly string[]) {
@@ -37,7 +36,6 @@ export class Groups {
     this.#free.push(group);
   }
 
-  /** Moves rows to new slots. `kept` are the slots in use, in their order. */
   renumber(kept: readonly number[]): void {
     this.#groups = kept.map((slot) => this.#groups[slot] ?? 0);
   }

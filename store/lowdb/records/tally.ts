@@ -1,12 +1,8 @@
 /** A record is found when its words make up this share of the query's weight. Common words weigh little. */
 const ENOUGH = 0.3;
 
-/**
- * Adds up, for each slot, the weights of a query's words. One object serves all searches, so a search allocates nothing and clears only
- * what it used.
- */
+/** Adds up the weights of a query's words by slot. One object serves all searches, so a search allocates nothing. */
 export class Tally {
-  /** For the current word: the weight of its best spelling in each slot. */
   #best = new Float64Array(0);
   #sums = new Float64Array(0);
   #rarities = new Float64Array(0);
@@ -30,14 +26,12 @@ export class Tally {
     if (slots > this.#sums.length) this.#grow(Math.ceil(slots * 1.25));
   }
 
-  /** Adds a value for one of several spellings of the current word. */
   offer(slot: number, value: number): void {
     const best = this.#best[slot] ?? 0;
     if (best === 0) this.#ofWord[this.#countOfWord++] = slot;
     if (value > best) this.#best[slot] = value;
   }
 
-  /** Adds a value for the only spelling of a word. A word gives each slot at most once. */
   add(slot: number, value: number, rarity: number): void {
     const before = this.#rarities[slot] ?? 0;
     if (before === 0) this.#found[this.#countFound++] = slot;
@@ -57,10 +51,7 @@ export class Tally {
     this.#countOfWord = 0;
   }
 
-  /**
-   * Visits the slots that reach enough of the weight of the known words, with a score that does not change when it is written as text. The
-   * last slots come first: they mostly hold newer records, which rank before others with the same score.
-   */
+  /** Visits slots with enough weight of the known words, the last first: they mostly hold newer records, which win equal scores. */
   visit(visit: (slot: number, score: number) => void): void {
     const needed = this.#known * ENOUGH;
     for (let at = this.#countFound - 1; at >= 0; at -= 1) {

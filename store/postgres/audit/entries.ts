@@ -1,10 +1,18 @@
-import { type AuditEntry, CALLER_TYPES, callersOf, recordsOf } from '../../../resources/audit-entry.ts';
-import type { AuditFilter, AuditQuery, Page } from '../../port.ts';
+import { type AuditEntry, CALLER_TYPES, type Callers, callersOf, recordsOf } from '../../../resources/audit-entry.ts';
+import type { AuditFilter, AuditQuery, Page, Tally, TallyKey, TallyQuery } from '../../port.ts';
 import { deepFreeze } from '../../row.ts';
-import type { BatchedStatement } from '../batched-writes.ts';
-import { allOf, isStorable, Values } from '../records/filters.ts';
-import type { Session } from '../session.ts';
-import { COLUMNS } from './tally.ts';
+import { allOf, isStorable, Values } from '../records/query.ts';
+import type { BatchedStatement, Session } from '../session.ts';
+
+const COLUMNS: Readonly<Record<TallyKey, string>> = {
+  tool: 'tool',
+  agent: 'agent_id',
+  'api-key': 'api_key_id',
+  capsule: 'capsule_id',
+  app: 'app_id',
+  session: 'session_user_id',
+  flow: 'flow_id',
+};
 
 /** What PostgreSQL cannot look into: NUL, and half a character. In JSON, after an even number of backslashes. */
 const UNSTORABLE = /\\\\|\\u0000|\\u[dD][89a-fA-F][0-9a-fA-F]{2}/g;
@@ -20,7 +28,6 @@ const COLUMNS_OF_ENTRIES = [
 ] as const;
 const NAMES = COLUMNS_OF_ENTRIES.map(([name]) => name).join(', ');
 
-/** What is written of each entry: those about erased records come without their arguments. */
 const WRITTEN = NAMES.replace(
   'record_ids, entry',
   () => `texts, case
@@ -28,10 +35,7 @@ const WRITTEN = NAMES.replace(
     then agent_admin_without_content(entry) else entry end`,
 );
 
-/**
- * Adds the entries, those about erased records without their arguments. An entry that is there already is left out, so the same ones can be
- * given again. `justErased`: records that the transaction of these entries erased itself.
- */
+/** Entries that are there already are left out. `justErased`: records that the transaction of these entries erased itself. */
 export function entriesToAdd(entries: readonly AuditEntry[], justErased: readonly string[] = []): BatchedStatement {
   const given = entries.map(storable);
   const each = (pick: (entry: AuditEntry) => unknown) => given.map(({ entry }) => pick(entry));
@@ -103,4 +107,61 @@ function conditions(filter: AuditFilter, values: Values): string[] {
   if (from !== undefined) parts.push(`at >= ${values.add(from)}`);
   if (to !== undefined) parts.push(`at < ${values.add(to)}`);
   return parts;
+}
+
+type TallyRow = Readonly<Record<TallyKey, string | null>> & {
+  readonly span: number;
+  readonly calls: number;
+  readonly failed: number;
+  readonly durations: string;
+};
+
+export async function tallyCalls(session: Session, query: TallyQuery): Promise<Tally[]> {
+  const values = new Values();
+  if (query.spans.length === 0 || !Object.values(query.where ?? {}).every(isStorable)) return [];
+  const found = await session.query<TallyRow>({ text: statement(query, values), values: values.all });
+  return found.map((row) => ({
+    callers: callersIn(row, query.by),
+    ...(row.tool && { tool: row.tool }),
+    ...{
+      span: row.span,
+      calls: row.calls,
+      failed: row.failed,
+      durations: JSON.parse(`[${row.durations}]`) as number[],
+    },
+  }));
+}
+
+function statement({ spans, by, where = {}, buckets }: TallyQuery, values: Values): string {
+  const begins = values.add(spans.map(({ from }) => from));
+  const ends = values.add(spans.map(({ to }) => to));
+  const names = by.map((key) => `"${key}"`);
+  const listed = names.map((name) => `${name}, `).join('');
+  const wanted = Object.entries(where).map(([key, value]) => [key as TallyKey, values.add(value)] as const); // keys of the query's type
+  const columns = by.map((key, at) => `${COLUMNS[key]} as ${names[at]}`);
+  const like = wanted.map(([key, value]) => `${COLUMNS[key]} = ${value}`);
+  // One span after the other, so that what is added up at a time fits into memory.
+  return `select span.place::integer - 1 as span, alike.* from unnest(${begins}::text[], ${ends}::text[])
+      with ordinality as span (begins, ends, place) cross join lateral (
+    select ${listed}sum(calls)::integer as calls, sum(failed)::integer as failed,
+      string_agg(duration || ',' || calls, ',') as durations
+    from (
+      select ${listed}${durationIn(buckets, values)} as duration, count(*) as calls, count(*) filter (where outcome <> 'ok') as failed from (
+        select ${[...columns, 'outcome', 'duration_ms'].join(', ')} from audit_entries
+        where ${allOf(['at >= span.begins', 'at < span.ends', ...like])}
+      ) as entries group by ${listed}duration
+    ) as counted ${names.length > 0 ? `group by ${names.join(', ')}` : 'having count(*) > 0'}
+  ) as alike`;
+}
+
+/** As tools/usage/histogram.ts counts buckets. */
+function durationIn(buckets: TallyQuery['buckets'], values: Values): string {
+  if (!buckets) return 'duration_ms';
+  const smallest = `${values.add(buckets.smallest)}::float8`;
+  const steps = `ln(duration_ms / ${smallest}) / ln(${values.add(buckets.growth)}::float8)`;
+  return `case when duration_ms < ${smallest} then 0 else 1 + ceil(${steps} - 1e-9)::integer end`;
+}
+
+function callersIn(row: TallyRow, by: readonly TallyKey[]): Callers {
+  return Object.fromEntries(by.flatMap((key) => (key === 'tool' || row[key] === null ? [] : [[key, row[key]]])));
 }

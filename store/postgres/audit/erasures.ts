@@ -1,3 +1,4 @@
+import { DelayedTask } from '../../periodic-task.ts';
 import type { Database } from '../database.ts';
 import type { Session } from '../session.ts';
 import { tidyVocabulary } from '../text/vocabulary.ts';
@@ -28,45 +29,24 @@ where not due.swept and record_ids @> array[due.id] and audit_entries.id <> all 
 /** Removes what is left of removed records elsewhere: the arguments of calls about them, and words that no other record has. */
 export class Erasures {
   readonly #database: Database;
-  #timer: NodeJS.Timeout | undefined;
-  #error: Error | undefined;
+  /** After each commit, and at each start. */
+  readonly sweeping: DelayedTask;
 
   constructor(database: Database) {
     this.#database = database;
+    this.sweeping = new DelayedTask(() => this.#sweep(), { delayMs: SWEEP_AFTER_MS });
   }
 
-  get error(): Error | undefined {
-    return this.#error;
-  }
-
-  /** In the transaction that removes the records; its own entries stay as they are. */
   async erase(session: Session, ids: readonly string[], ownEntries: readonly string[]): Promise<void> {
     if (ids.length > 0) await session.query({ text: ERASE, values: [[...new Set(ids)], [...ownEntries]] });
   }
 
-  /** Right after the commit: entries that were written while the transaction ran. */
   async clear(): Promise<void> {
     await this.#database.query({ text: CLEAR });
   }
 
-  /** After the commit, and at each start. */
-  sweepLater(): void {
-    this.#timer ??= setTimeout(() => void this.sweep(), SWEEP_AFTER_MS).unref();
-  }
-
-  async sweep(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    try {
-      const swept = await this.#database.query({ text: SWEEP });
-      if (swept.length > 0) await tidyVocabulary(this.#database);
-      this.#error = undefined;
-    } catch (error) {
-      this.#error = error instanceof Error ? error : new Error(String(error));
-    }
-  }
-
-  close(): void {
-    clearTimeout(this.#timer);
+  async #sweep(): Promise<void> {
+    const swept = await this.#database.query({ text: SWEEP });
+    if (swept.length > 0) await tidyVocabulary(this.#database);
   }
 }

@@ -1,20 +1,16 @@
-import { type AuditEntry, auditEntry } from '../../../resources/audit-entry.ts';
-import { compiled } from '../../../resources/compiled.ts';
+import type { AuditEntry } from '../../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { AuditFilter, AuditLog, AuditQuery, Page, Tally, TallyQuery } from '../../port.ts';
-import { frozenCopy } from '../../row.ts';
-import { type BatchedStatement, batchWrites } from '../batched-writes.ts';
+import { frozenEntry } from '../../transaction-view.ts';
 import type { Database } from '../database.ts';
 import { isPartitionMissing } from '../failures.ts';
-import type { Session } from '../session.ts';
-import { countEntries, entriesToAdd, findEntries } from './entries.ts';
+import { type BatchedStatement, batchWrites, type Session } from '../session.ts';
+import { countEntries, entriesToAdd, findEntries, tallyCalls } from './entries.ts';
 import { AuditPartitions } from './partitions.ts';
-import { tallyCalls } from './tally.ts';
 
 const FLUSH_MS = 250;
 const RETRY_MS = 1000;
 const AT_ONCE = 1000;
-/** The largest number of entries of reads that wait in memory while the database takes none. */
 const MOST_WAITING = 100_000;
 
 /** The audit log in the database. Entries of calls that only read wait for a moment, so that many are written at once. */
@@ -83,7 +79,6 @@ export class PostgresAudit implements AuditLog {
     return this.partitions.prune(new Date(before).toISOString().slice(0, 10));
   }
 
-  /** Adds the entries, and with them what else is given, in one statement. Returns the number of the transaction. */
   async appendIn(
     session: Session,
     entries: readonly AuditEntry[],
@@ -144,8 +139,4 @@ export class PostgresAudit implements AuditLog {
   #assertOpen(): void {
     if (this.#isClosed) throw new StoreUnavailable('the store is closed');
   }
-}
-
-export function frozenEntry(entry: AuditEntry): AuditEntry {
-  return frozenCopy(compiled(auditEntry).parse(entry)) as AuditEntry; // a copy of an audit entry is an audit entry
 }

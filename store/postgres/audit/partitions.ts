@@ -14,7 +14,6 @@ export class AuditPartitions {
     this.#database = database;
   }
 
-  /** Makes the partitions of entries of these times, and that of next month ahead. */
   async ensure(times: readonly string[], now: Date): Promise<void> {
     const today = now.toISOString();
     const wanted = new Set([...times.map(monthOf), monthOf(today), monthAfter(monthOf(today))]);
@@ -27,7 +26,6 @@ export class AuditPartitions {
     for (const month of missing) this.#known.add(month);
   }
 
-  /** Another process may have removed partitions. */
   forget(): void {
     this.#known.clear();
   }

@@ -3,16 +3,12 @@ import { ELSEWHERE } from '../../cluster-port.ts';
 import type { CollectionName } from '../../collections.ts';
 import { CommitListeners } from '../../commit-listeners.ts';
 import type { Reader, Readers, RecordChange } from '../../port.ts';
-import type { BatchedStatement } from '../batched-writes.ts';
 import type { Database } from '../database.ts';
-import { ChangeFeed, type NotedCommit } from './feed.ts';
+import type { BatchedStatement } from '../session.ts';
+import { CHANGED, ChangeFeed, type NotedChange, type NotedCommit } from './feed.ts';
 import { KnownRecords } from './known-records.ts';
-import { type NotedChange, notedChanges } from './outbox.ts';
 
-/**
- * Collections that decide who a caller is and what it may do. Sessions are excluded: a session confirmed in one process must be known to
- * the next call in any process.
- */
+/** Collections that decide about callers, but for sessions: one confirmed in one process must be known to the next call in any. */
 const KNOWN: readonly CollectionName[] = [
   'apiKeys',
   'capsules',
@@ -22,7 +18,6 @@ const KNOWN: readonly CollectionName[] = [
   'settings',
 ];
 
-/** Whether records of the collection decide about a caller, in each call. */
 export function decidesAboutCallers(name: CollectionName): boolean {
   return KNOWN.includes(name) || name === 'sessions';
 }
@@ -33,16 +28,12 @@ const PRUNE_EVERY_MS = 30_000;
 const PRUNED_AT_ONCE = 10_000;
 const KEPT = "interval '2 minutes'";
 
-export interface ChangesOptions {
-  /** Names this process. */
+interface ChangesOptions {
   readonly process: string;
   readonly database: Database;
   readers(): Readers;
-  /** Milliseconds of a clock that never goes back. Default: the machine's. */
   readonly clock?: (() => number) | undefined;
-  /** The time of day of this process. Default: the machine's. */
   readonly now?: (() => Date) | undefined;
-  /** Called when the feed lost its connection, and when old changes could not be removed. */
   onFailure(cause: unknown): void;
   onNotification?(channel: string, payload: string): void;
   readonly channels?: readonly string[];
@@ -51,7 +42,6 @@ export interface ChangesOptions {
 /** What this process and the others change: who hears of it, and the records that are known from memory. */
 export class Changes {
   readonly listeners = new CommitListeners();
-  /** Records of some collections from memory, all others from the database. */
   readonly credentials: Readers;
   readonly feed: ChangeFeed;
   readonly #options: ChangesOptions;
@@ -72,7 +62,7 @@ export class Changes {
       onNotification: options.onNotification ?? (() => {}),
       channels: options.channels ?? [],
       onLost: onFailure,
-      onDatabase: ({ isReadOnly }) => database.noteReadOnly(isReadOnly),
+      onReadOnly: (isReadOnly) => database.noteReadOnly(isReadOnly),
       wallClock: () => now().getTime(),
     });
     database.onRefusedWrite(() => this.feed.reconnect());
@@ -84,18 +74,15 @@ export class Changes {
     this.#pruning = setInterval(() => void this.#prune(), PRUNE_EVERY_MS).unref();
   }
 
-  /** Writes down the changes for the other processes, right before the COMMIT. */
   note(changes: readonly RecordChange[]): BatchedStatement {
     return notedChanges(this.#options.process, changes);
   }
 
-  /** Called right after the COMMIT, before its caller hears of it. */
   committed(changes: readonly RecordChange[], origin: object | undefined): void {
     for (const { collection, record } of changes) this.#known.get(collection)?.forget(record.id);
     if (changes.length > 0) this.listeners.tell({ changes, origin });
   }
 
-  /** Calls the listener where it is unknown what other processes have changed, until the returned function is called. */
   onGap(listener: () => void): () => void {
     this.#gapListeners.add(listener);
     return () => this.#gapListeners.delete(listener);
@@ -201,4 +188,37 @@ async function readAll(readers: Readers, noted: readonly NotedChange[]): Promise
     }),
   );
   return new Map(found.flat());
+}
+
+/** Others hear of these at once, of all else at their next poll: each NOTIFY holds up all other commits for a moment. */
+const URGENT: ReadonlySet<CollectionName> = new Set([
+  'apiKeys',
+  'capsules',
+  'connectedApps',
+  'adminUsers',
+  'sessions',
+  'oauthStates',
+  'settings',
+  'integrations',
+]);
+
+function notedChanges(process: string, changes: readonly RecordChange[]): BatchedStatement {
+  const collections = [...new Set(changes.map(({ collection }) => collection))];
+  const isUrgent = changes.some(isUrgentChange);
+  return {
+    name: isUrgent ? 'urgent_changes' : 'changes',
+    text: ([by, of, records]) => `insert into cluster_changes (process, collections, records)
+      values (${by}::text, ${of}::text[], ${records}::json)${isUrgent ? ` returning pg_notify('${CHANGED}', '')::text` : ''}`,
+    values: [process, collections, JSON.stringify(changes.map(noted))],
+  };
+}
+
+/** Nobody knows a new credential yet. */
+function isUrgentChange({ collection, kind, record }: RecordChange): boolean {
+  if (!URGENT.has(collection) || (collection === 'oauthStates' && record.kind !== 'AccessToken')) return false;
+  return kind !== 'created' || collection === 'integrations';
+}
+
+function noted({ collection, kind, record }: RecordChange): NotedChange {
+  return { collection, id: record.id, kind, ...(kind === 'deleted' && { record }) };
 }

@@ -1,7 +1,9 @@
 import type { Client, Notification } from 'pg';
-import { CHANGED, type NotedChange } from './outbox.ts';
+import type { CollectionName } from '../../collections.ts';
+import type { RecordChange } from '../../port.ts';
 
-/** How often the database is asked for changes. */
+export const CHANGED = 'agent_admin_changed';
+
 const BEAT_MS = 300;
 /** An answer that takes longer is not waited for: the connection is replaced. */
 const ANSWER_MS = 1000;
@@ -9,42 +11,35 @@ const CONNECT_MS = 3000;
 const RETRY_MS = 200;
 /** How long what was heard last counts as all there is. */
 const FRESH_MS = 1000;
-/** Of more changes than these at once, only that there were many is told. */
 const MOST_ROWS = 10_000;
 /** Changes are kept longer than this. */
 const LONGEST_GAP_MS = 100_000;
 
-/** A commit, as its process wrote it down. */
+export interface NotedChange {
+  readonly collection: CollectionName;
+  readonly id: string;
+  readonly kind: RecordChange['kind'];
+  readonly record?: RecordChange['record'];
+}
+
 export interface NotedCommit {
   readonly process: string;
   readonly records: readonly NotedChange[];
 }
 
 export interface FeedOptions {
-  /** Makes a connection for this feed alone. */
   connect(): Client;
   /** Milliseconds of a clock that never goes back. */
   now(): number;
-  /** The collections whose changes are wanted. Undefined: all. */
   wanted(): readonly string[] | undefined;
   onCommits(commits: readonly NotedCommit[]): void;
-  /** It is unknown what has changed. */
   onGap(): void;
   onNotification(channel: string, payload: string): void;
   /** Further channels to listen to. */
   readonly channels: readonly string[];
-  /** The connection was lost; another is made. */
   onLost(cause: unknown): void;
-  /** Called with each answer. */
-  onDatabase(state: DatabaseState): void;
-  /** The time of day of this process, in milliseconds. */
+  onReadOnly(isReadOnly: boolean): void;
   wallClock(): number;
-}
-
-/** What an answer says of the database. */
-export interface DatabaseState {
-  /** It takes no writes. */
-  readonly isReadOnly: boolean;
 }
 
 interface BeatRow {
@@ -57,9 +52,8 @@ interface BeatRow {
 }
 
 /**
- * What other processes commit, as a question that is asked again and again on a connection of its own: which commits are visible now that
- * were not at the last answer? So nothing is missed, in whatever order transactions begin and end, and an answer shows that all is known up
- * to the moment of the question. Notifications only have the question asked sooner.
+ * Asks again and again, on a connection of its own, which commits became visible since the last answer. So nothing is missed in whatever
+ * order transactions end. NOTIFY only shortens the polling interval.
  */
 export class ChangeFeed {
   readonly #options: FeedOptions;
@@ -72,37 +66,29 @@ export class ChangeFeed {
   #isWoken = false;
   /** The connection may show another database than a new one would. */
   #isDoubted = false;
-  #clockAheadMs: number | undefined;
+  /** How far the clock of this process is ahead of that of the database, as known from the last answer. */
+  clockAheadMs: number | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: FeedOptions) {
     this.#options = options;
   }
 
-  /** Resolves with the first answer. */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#running = this.#run(resolve, reject);
     });
   }
 
-  /** Whether all changes are known but those of the last second. */
   get isFresh(): boolean {
     return this.#options.now() - this.#heardAt < FRESH_MS;
   }
 
-  /** How far the clock of this process is ahead of that of the database, as known from the last answer. */
-  get clockAheadMs(): number | undefined {
-    return this.#clockAheadMs;
-  }
-
-  /** Asks by a new connection from now on. */
   reconnect(): void {
     this.#isDoubted = true;
     this.#wake();
   }
 
-  /** Sends a notification, unless there is no connection at this moment. */
   notify(channel: string, payload: string): void {
     this.#client?.query('select pg_notify($1, $2)', [channel, payload]).catch(() => {}); // the loss of the connection is noticed elsewhere
   }
@@ -167,7 +153,6 @@ export class ChangeFeed {
     } else this.#options.onNotification(channel, payload);
   }
 
-  /** Whether the database takes no writes. */
   #heard(rows: readonly BeatRow[], asked: { readonly at: number; readonly wallMs: number }): boolean {
     const [first] = rows;
     if (!first) throw new Error('The question for changes always has an answer.');
@@ -183,8 +168,8 @@ export class ChangeFeed {
     }
     this.#heardAt = asked.at;
     // The answer was made about halfway.
-    this.#clockAheadMs = Math.round((asked.wallMs + this.#options.wallClock()) / 2 - first.at_ms);
-    this.#options.onDatabase({ isReadOnly: first.read_only });
+    this.clockAheadMs = Math.round((asked.wallMs + this.#options.wallClock()) / 2 - first.at_ms);
+    this.#options.onReadOnly(first.read_only);
     return first.read_only;
   }
 

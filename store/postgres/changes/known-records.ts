@@ -1,15 +1,12 @@
-import { firstOf } from '../../first.ts';
 import type { Page, Query, Reader } from '../../port.ts';
+import { firstOf } from '../../record-change.ts';
 
 type KnownRecord = { readonly id: string; readonly revision?: number; readonly updatedAt?: string };
 
 /** How many records of a collection are kept, and how many answers to questions. Above it, all are forgotten. */
 const MOST = 10_000;
 
-/**
- * Reads records of a collection from memory while `isFresh` says that no change can have been missed, otherwise from the database. A record
- * that has not changed is the very same object each time.
- */
+/** Reads records from memory while `isFresh` says that no change can have been missed. An unchanged record stays the same object. */
 export class KnownRecords<Record extends KnownRecord> implements Reader<Record> {
   readonly #reader: Reader<Record>;
   readonly #isFresh: () => boolean;

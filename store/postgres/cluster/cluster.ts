@@ -2,31 +2,32 @@ import { setTimeout } from 'node:timers/promises';
 import type { Cluster, Counted, ProcessClock, SharedSecrets, Waiting } from '../../cluster-port.ts';
 import { StoreBusy } from '../../errors.ts';
 import type { Changes } from '../changes/changes.ts';
-import type { Database } from '../database.ts';
-import { OwnCounts } from './local-counts.ts';
-import { Membership } from './membership.ts';
-import type { Messages } from './messages.ts';
+import { Membership, type MembershipParts } from './membership.ts';
 
 const TURN_MS = 30_000;
 const ASK_AGAIN_MS = 50;
 const RELEASE_AGAIN_MS = 1000;
 const FORGET_EVERY_MS = 60_000;
+export const TOLD = 'agent_admin_told';
+/** The database takes less than 8,000 bytes. What is longer is not sent. */
+const LONGEST_BYTES = 7000;
 
-interface ClusterParts {
-  /** Names this process. */
-  readonly process: string;
-  readonly database: Database;
-  readonly changes: Changes;
-  readonly messages: Messages;
-  onFailure(cause: unknown): void;
+interface Message {
+  readonly from: string;
+  readonly topic: string;
+  readonly message: unknown;
 }
 
-/** What processes share beside records, in tables of the database. */
+interface ClusterParts extends Omit<MembershipParts, 'clockAheadMs'> {
+  readonly changes: Changes;
+}
+
 export class PostgresCluster implements Cluster {
   readonly #parts: ClusterParts;
   readonly #membership: Membership;
   /** While the database takes no writes, each process counts for itself. */
   readonly #counts = new OwnCounts();
+  readonly #listeners = new Map<string, Set<(message: unknown) => void>>();
   #forgetting: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -99,11 +100,22 @@ export class PostgresCluster implements Cluster {
   }
 
   tell(topic: string, message: unknown): void {
-    this.#parts.messages.tell(topic, message);
+    const { changes, process: from } = this.#parts;
+    const text = JSON.stringify({ from, topic, message } satisfies Message);
+    if (Buffer.byteLength(text) <= LONGEST_BYTES) changes.feed.notify(TOLD, text);
   }
 
   onTold(topic: string, listener: (message: unknown) => void): () => void {
-    return this.#parts.messages.onTold(topic, listener);
+    const listeners = this.#listeners.get(topic) ?? new Set();
+    this.#listeners.set(topic, listeners.add(listener));
+    return () => listeners.delete(listener);
+  }
+
+  /** Called with what another process, or this one, told. */
+  heard(text: string): void {
+    const { from, topic, message } = JSON.parse(text) as Message; // sent by `tell`
+    if (from === this.#parts.process) return;
+    for (const listener of this.#listeners.get(topic) ?? []) listener(message);
   }
 
   onGap(listener: () => void): () => void {
@@ -173,3 +185,19 @@ const FORGET = `with counts as (delete from cluster_counts where ends_at < clock
     kept as (delete from cluster_values where ends_at < clock_timestamp()),
     held as (delete from cluster_holds where not ${Membership.runs('cluster_holds.process')})
   delete from cluster_processes where seen_at < clock_timestamp() - interval '1 day'`;
+
+const MOST = 10_000;
+
+class OwnCounts {
+  readonly #counts = new Map<string, { points: number; readonly endsAt: number }>();
+
+  add(key: string, points: number, periodMs: number): Counted {
+    const now = performance.now();
+    const known = this.#counts.get(key);
+    if (!known && this.#counts.size >= MOST) this.#counts.clear();
+    const count = known && known.endsAt > now ? known : { points: 0, endsAt: now + periodMs };
+    count.points += points;
+    this.#counts.set(key, count);
+    return { points: count.points, endsInMs: count.endsAt - now };
+  }
+}

@@ -6,7 +6,6 @@ import type { Database } from '../database.ts';
 import type { Session } from '../session.ts';
 
 const SEEN_EVERY_MS = 1000;
-/** A process that was not seen for so long has died. */
 const DEAD_AFTER = "interval '10 seconds'";
 const LOCK = 7_307_020;
 
@@ -17,10 +16,9 @@ interface Member {
   readonly seen: string;
 }
 
-interface MembershipParts {
+export interface MembershipParts {
   readonly process: string;
   readonly database: Database;
-  /** How far the clock of this process is ahead of that of the database, once that is known. */
   clockAheadMs(): number | undefined;
   onFailure(cause: unknown): void;
 }
@@ -34,13 +32,11 @@ export class Membership {
     this.#parts = parts;
   }
 
-  /** The condition that the process of this column runs. */
   static runs(column: string): string {
     return `exists (select from cluster_processes as member
       where member.id = ${column} and member.seen_at > clock_timestamp() - ${DEAD_AFTER})`;
   }
 
-  /** Enters this process, and keeps it there. */
   async enter(): Promise<void> {
     await this.#parts.database.query({ text: ENTER, values: [this.#parts.process, hostname()] });
     this.#seeing = setInterval(() => void this.#see(), SEEN_EVERY_MS).unref();
@@ -69,7 +65,6 @@ export class Membership {
     await database.query({ text: LEAVE, values: [process] }).catch(onFailure);
   }
 
-  /** Enters the secrets, unless a process has others: then that one. */
   async #tryToJoin(session: Session, secrets: SharedSecrets): Promise<Member | undefined> {
     await session.query({ text: 'begin' });
     await session.query({ text: `select pg_advisory_xact_lock(${LOCK})` });

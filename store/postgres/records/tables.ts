@@ -8,7 +8,6 @@ import type { Row } from '../../row.ts';
 export type ColumnType = 'text' | 'double precision' | 'boolean' | 'text[]';
 
 export interface Column {
-  /** In quotes. */
   readonly name: string;
   readonly type: ColumnType;
   /** Its texts may be longer than an entry of an ordered index can be. */
@@ -25,12 +24,9 @@ export interface UniqueColumn {
 export interface Table {
   readonly name: CollectionName;
   readonly definition: CollectionDefinition;
-  /** Name of the table, in quotes. */
   readonly sql: string;
-  /** Columns by the member that they hold. */
   readonly columns: ReadonlyMap<string, Column>;
   readonly uniques: readonly UniqueColumn[];
-  /** Whether the collection's records expire. */
   readonly expires: boolean;
 }
 
@@ -95,7 +91,6 @@ function unwrapped(schema: z.core.$ZodType | undefined): z.core.$ZodType | undef
   return wraps ? unwrapped(schema.unwrap()) : schema;
 }
 
-/** The table of the records that those of this one belong to, and the column with their ids. */
 export function ownerOf(table: Table): { readonly table: Table; readonly column: string } | undefined {
   const owner = table.definition.search?.owner;
   if (!owner || !(owner.collection in collections)) return undefined;

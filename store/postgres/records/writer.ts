@@ -1,39 +1,46 @@
 import type { CollectionName } from '../../collections.ts';
-import { firstOf } from '../../first.ts';
 import type { Change, Guard, Page, Writer } from '../../port.ts';
-import { assertMutable, expectedRecord, newRecord, touchedRecord, updatedRecord } from '../../record-change.ts';
+import {
+  assertMutable,
+  expectedRecord,
+  firstOf,
+  newRecord,
+  touchedRecord,
+  updatedRecord,
+} from '../../record-change.ts';
 import type { Row } from '../../row.ts';
-import type { BatchedStatement } from '../batched-writes.ts';
-import type { AnyCount, AnyQuery } from './filters.ts';
-import { countRecords, readOne, readPage } from './read-records.ts';
+import type { BatchedStatement } from '../session.ts';
+import { type AnyCount, type AnyQuery, countRecords, readOne, readPage } from './query.ts';
 import type { Table } from './tables.ts';
-import { deleteRecords, insertionOf, insertRecords, insertTogether, type Prepared, prepared } from './write-many.ts';
-import { deleteRecord, insertRecord, replaceRecord, type Writing } from './write-record.ts';
+import {
+  deleteRecord,
+  deleteRecords,
+  insertionOf,
+  insertRecord,
+  insertRecords,
+  insertTogether,
+  type Prepared,
+  prepared,
+  replaceRecord,
+  type Writing,
+} from './write-records.ts';
 
-/** What the writers of a transaction share. */
 export interface WriterDeps extends Writing {
   /** Runs one call after the other, and none after the end of the transaction. */
   inOrder<Result>(call: () => Promise<Result>): Promise<Result>;
-  /** A statement of the transaction has written, as this number says. */
   written(xid: string): void;
-  /** Whether new records wait for the last statement of the transaction. It fails where another is in the way of one. */
   readonly writesLate: boolean;
 }
 
-/**
- * Collections whose new records wait, so that they cost no statement of their own: of those that nobody else can be in the way of, since the
- * transaction has written the record that they belong to. Their number is bounded.
- */
+/** Collections whose new records wait for the last statement: nobody else can be in their way. */
 const LATE: ReadonlySet<CollectionName> = new Set(['versions']);
 const MOST_LATE = 100;
 
-/** A record before and after a transaction. Undefined: it does not exist. */
 export interface ChangedRecord {
   readonly before: Row | undefined;
   readonly after: Row | undefined;
 }
 
-/** Reads and writes the records of one collection in a transaction. */
 export class TableWriter implements Writer<Row> {
   readonly changes = new Map<string, ChangedRecord>();
   readonly #table: Table;
@@ -55,7 +62,6 @@ export class TableWriter implements Writer<Row> {
     return this.#parts.inOrder(() => this.#expected(id));
   }
 
-  /** What writes the records that wait, with the last statement of the transaction. */
   get additions(): readonly BatchedStatement[] {
     return this.#late.length > 0 ? [insertionOf(this.#table, this.#late)] : [];
   }
@@ -139,7 +145,6 @@ export class TableWriter implements Writer<Row> {
     this.#late.push(prepared(this.#table, row, this.#parts));
   }
 
-  /** Calls for which all records have to be in the table. */
   #afterLate<Result>(call: () => Promise<Result>): Promise<Result> {
     return this.#parts.inOrder(async () => {
       await this.#writeLate();

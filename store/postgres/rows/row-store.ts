@@ -1,3 +1,4 @@
+import { DelayedTask } from '../../periodic-task.ts';
 import { nextSeqAfter } from '../../rows/table-rows.ts';
 import type {
   ExchangeRate,
@@ -8,32 +9,32 @@ import type {
   Rebuilt,
   RowBatch,
   RowSnapshot,
+  RowStore,
+  StagedRows,
 } from '../../rows-port.ts';
-import { derivedTables } from '../../sql/derived-tables.ts';
-import { digestOf, replaceRates, usesRates } from '../../sql/exchange-rates.ts';
-import { rawTables } from '../../sql/raw-tables.ts';
-import { rebuildTable } from '../../sql/rebuild.ts';
-import type { Counts } from '../../sql/writing/counts.ts';
-import { eraseUsers } from '../../sql/writing/erase-users.ts';
-import { countRows, putRows } from '../../sql/writing/put.ts';
-import { countStored, restoreRows } from '../../sql/writing/restore.ts';
-import { TouchedTables } from '../../sql/writing/touched.ts';
-import { withRetries } from '../attempts.ts';
+import { allTables, digestOfTable, rebuildTables } from '../../sql/derived-tables.ts';
+import { applyRates, digestOf, readByRates } from '../../sql/exchange-rates.ts';
+import type { Counts } from '../../sql/writing/batch.ts';
+import { countRows, countStored, eraseUsers, importRows, restoreRows } from '../../sql/writing/put.ts';
 import type { Database } from '../database.ts';
-import type { PostgresRows, RowChanges } from '../rows-hook.ts';
+import { withRetries } from '../failures.ts';
 import type { ClientSession } from '../session.ts';
-import { beginReading, beginWriting, enterRows, leaveRows, RowConnection } from './connection.ts';
-import { ImportLocks } from './import-lock.ts';
-import { Questions } from './questions.ts';
-import { StagedWrite, type Writing } from './staged-rows.ts';
-import { LockedState } from './state.ts';
-import { Vacuuming } from './vacuum.ts';
+import { beginReading, beginWriting, enterRows, leaveRows, Questions, RowConnection } from './connection.ts';
+import { ImportLocks, type StagedWrite, stagedWrite, type Writing } from './staged-rows.ts';
+import { lockState } from './state.ts';
 
-/** At most this many questions of a process are answered at once. */
+interface RowChanges {
+  readonly staged: StagedRows | undefined;
+  readonly erased: readonly string[];
+}
+
+/** The sum of the hashes of the rows of a table `t`. */
+const HASHES = 'sum(cast(hashtextextended(cast(t as text), 0) as numeric))';
 const READERS = 2;
+/** Soon enough for people, late enough that several removals share one round. */
+const VACUUM_MS = 1000;
 
-/** Imported rows in PostgreSQL, beside the records. Any number of processes use them. */
-export class PostgresRowStore implements PostgresRows {
+export class PostgresRowStore implements RowStore {
   /** The newest that this process knows of; `useRates` asks for that of all processes. */
   version = 0;
   readonly #database: Database;
@@ -41,9 +42,9 @@ export class PostgresRowStore implements PostgresRows {
   readonly #questions: Questions;
   /** For single queries, which should not wait for those that take long. */
   readonly #quick: Questions;
-  readonly #vacuuming: Vacuuming;
+  /** The database itself clears the space only where many rows of a table went. Where it fails, the database does it some day. */
+  readonly #vacuuming: DelayedTask;
 
-  /** The change of rates that is under way. */
   #rating: Promise<void> | undefined;
 
   constructor(database: Database) {
@@ -51,7 +52,9 @@ export class PostgresRowStore implements PostgresRows {
     this.#turns = new ImportLocks(database);
     this.#questions = new Questions(database, READERS);
     this.#quick = new Questions(database, 1);
-    this.#vacuuming = new Vacuuming(database);
+    const vacuum = { text: `vacuum (skip_locked) ${allTables.map((name) => `imported.${name}`).join(', ')}` };
+    const work = async () => void (await database.patiently((session) => session.query(vacuum)));
+    this.#vacuuming = new DelayedTask(work, { delayMs: VACUUM_MS });
   }
 
   async wake(): Promise<void> {
@@ -66,11 +69,7 @@ export class PostgresRowStore implements PostgresRows {
     const digest = digestOf(rates);
     if ((await this.#stateNow()).rates === digest) return;
     // Queries that arrive in the meantime wait for the same change.
-    this.#rating ??= this.#change(async (writer) => {
-      if (await usesRates(writer, digest)) return false;
-      await replaceRates(writer, rates, digest);
-      return true;
-    }).finally(() => {
+    this.#rating ??= this.#change((writer) => applyRates(writer, rates)).finally(() => {
       this.#rating = undefined;
     });
     await this.#rating;
@@ -79,12 +78,7 @@ export class PostgresRowStore implements PostgresRows {
   stage(batch: RowBatch): Promise<StagedWrite> {
     return this.#stage(
       (reader) => countRows(reader, batch),
-      async (writer, { nextSeq }) => {
-        const touched = new TouchedTables(writer);
-        const counts = await putRows(writer, batch, { touched, nextSeq });
-        await touched.renew();
-        return counts;
-      },
+      (writer, { nextSeq }) => importRows(writer, batch, nextSeq),
     );
   }
 
@@ -103,41 +97,25 @@ export class PostgresRowStore implements PostgresRows {
   }
 
   async read<Result>(work: (snapshot: RowSnapshot) => Promise<Result>, options?: ReadOptions): Promise<Result> {
-    const rates = options?.rates;
-    if (!rates) return this.#questions.read(work, options);
-    const digest = digestOf(rates);
-    for (;;) {
-      const read = await this.#questions.read(
-        async (snapshot) => ((await usesRates(snapshot, digest)) ? { result: await work(snapshot) } : undefined),
-        options,
-      );
-      if (read) return read.result;
-      await this.useRates(rates);
-    }
+    const read: RowStore['read'] = (work) => this.#questions.read(work, options);
+    if (!options?.rates) return read(work);
+    return readByRates({ read, useRates: (rates) => this.useRates(rates) }, options.rates, work);
   }
 
   async rebuild(names?: readonly string[]): Promise<readonly Rebuilt[]> {
-    const wanted = derivedTables.filter(({ name }) => names?.includes(name) ?? true);
-    let rebuilt: Rebuilt[] = [];
+    let rebuilt: readonly Rebuilt[] = [];
     await this.#change(async (writer) => {
-      rebuilt = [];
-      for (const table of wanted) {
-        const before = await digestOfTable(writer, table.name);
-        await rebuildTable(writer, table);
-        const { rows, digest } = await digestOfTable(writer, table.name);
-        rebuilt.push({ table: table.name, rows, equal: digest === before.digest });
-      }
+      rebuilt = await rebuildTables(writer, HASHES, names);
       return true;
     });
     return rebuilt;
   }
 
   async check(): Promise<void> {
-    const tables = [...Object.keys(rawTables), ...derivedTables.map(({ name }) => name)];
     await this.#database.patiently(async (session) => {
       await beginReading(session);
       const reader = new RowConnection(session);
-      for (const table of tables) await digestOfTable(reader, table);
+      for (const table of allTables) await digestOfTable(reader, HASHES, table);
     });
   }
 
@@ -145,13 +123,11 @@ export class PostgresRowStore implements PostgresRows {
     const { erased } = changes;
     const staged = changes.staged as StagedWrite | undefined; // this store made it
     const writer = await enterRows(session);
-    const state = await LockedState.lock(writer);
+    const state = await lockState(writer);
     let isChange = (await staged?.write(writer, state)) ?? false;
     if (erased.length > 0) {
       isChange = true;
-      const touched = new TouchedTables(writer);
-      await eraseUsers(writer, erased, touched);
-      await touched.renew();
+      await eraseUsers(writer, erased);
     }
     const version = isChange ? await state.advance() : state.version;
     await leaveRows(session);
@@ -166,13 +142,12 @@ export class PostgresRowStore implements PostgresRows {
     await Promise.all([this.#questions.idle(), this.#quick.idle(), this.#vacuuming.close()]);
   }
 
-  /** Compares rows with those that are there, in the turn that lasts until they are committed or discarded. */
   async #stage(compare: (reader: RowConnection) => Promise<Counts>, write: Writing): Promise<StagedWrite> {
     const turn = await this.#turns.take();
     try {
       const { version } = await this.#stateNow(turn.session);
       const counts = await withRetries(() => inTransaction(turn.session, compare));
-      return new StagedWrite({ turn, counts, version, write });
+      return stagedWrite({ turn, counts, version, write });
     } catch (error) {
       await turn.end();
       throw error;
@@ -183,14 +158,13 @@ export class PostgresRowStore implements PostgresRows {
   async #change(work: (writer: RowConnection) => Promise<boolean>): Promise<void> {
     await this.#database.patiently(async (session) => {
       const version = await inTransaction(session, async (writer) => {
-        const state = await LockedState.lock(writer);
+        const state = await lockState(writer);
         return (await work(writer)) ? state.advance() : state.version;
       });
       this.#know(version);
     });
   }
 
-  /** What all processes agree on, in one small query. */
   async #stateNow(session: Pick<ClientSession, 'query'> = this.#database) {
     const text = 'select version, (select digest from imported.rates_in_use) as rates from imported.state';
     const [found] = await session.query<{ version: string; rates: string | null }>({ text });
@@ -218,13 +192,4 @@ async function inTransaction<Result>(
     await session.query({ text: 'rollback' }).catch(() => {}); // the server has done it where the connection is lost
     throw error;
   }
-}
-
-/** How many rows the table has, and a text that is the same for the same rows in any order. */
-async function digestOfTable(connection: RowConnection, table: string): Promise<{ rows: number; digest: string }> {
-  const [found] = await connection.query<{ rows: number; digest: string }>({
-    name: `digest of ${table}`,
-    sql: `select count(*) as rows, cast(sum(cast(hashtextextended(cast(t as text), 0) as numeric)) as text) as digest from ${table} as t`,
-  });
-  return { rows: found?.rows ?? 0, digest: found?.digest ?? '' };
 }

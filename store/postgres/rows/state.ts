@@ -1,56 +1,47 @@
 import { hash } from 'node:crypto';
 import { StoreBusy } from '../../errors.ts';
 import type { OpenProgress } from '../../open-progress.ts';
-import type { SqlConnection } from '../../sql/connection.ts';
+import { rebuildTable } from '../../sql/derived-table.ts';
 import { derivedTables } from '../../sql/derived-tables.ts';
-import { rebuildTable } from '../../sql/rebuild.ts';
 import type { ClientSession } from '../session.ts';
 import { enterRows, leaveRows, type RowConnection } from './connection.ts';
 
-/** Names the formulas of this version of the program. */
 const DERIVATION = hash('sha256', JSON.stringify(derivedTables));
 
-/** What all processes agree on. */
-export class LockedState {
-  readonly #connection: SqlConnection;
+export interface LockedState {
   readonly version: number;
-  #nextSeq: number;
-
-  private constructor(connection: SqlConnection, version: number, nextSeq: number) {
-    this.#connection = connection;
-    this.version = version;
-    this.#nextSeq = nextSeq;
-  }
-
-  /** Waits until no other transaction changes rows, and lets none do so until this one ends. @throws StoreBusy */
-  static async lock(connection: RowConnection): Promise<LockedState> {
-    const [found] = await connection.query<{ version: number; next_seq: number; derivation: string }>({
-      name: 'state of imported rows',
-      sql: 'select version, next_seq, derivation from state for update',
-    });
-    if (!found) throw new Error('The table imported.state is empty.');
-    if (found.derivation !== DERIVATION) {
-      throw new StoreBusy(
-        'Imported rows are kept by another version of this server, which is taking over; send them again in a minute.',
-      );
-    }
-    return new LockedState(connection, found.version, found.next_seq);
-  }
-
   /** The next place in the order of arrival. */
-  readonly nextSeq = () => this.#nextSeq++;
-
-  /** Rows that come later come after this place. */
-  seqFrom(least: number): void {
-    this.#nextSeq = Math.max(this.#nextSeq, least);
-  }
-
+  nextSeq(): number;
+  seqFrom(least: number): void;
   /** Notes a change. Returns the version that counts once the transaction commits. */
-  async advance(): Promise<number> {
-    const version = this.version + 1;
-    await this.#connection.run('update state set version = $1, next_seq = $2', [version, this.#nextSeq]);
-    return version;
+  advance(): Promise<number>;
+}
+
+/** Waits until no other transaction changes rows, and lets none do so until this one ends. @throws StoreBusy */
+export async function lockState(connection: RowConnection): Promise<LockedState> {
+  const [found] = await connection.query<{ version: number; next_seq: number; derivation: string }>({
+    name: 'state of imported rows',
+    sql: 'select version, next_seq, derivation from state for update',
+  });
+  if (!found) throw new Error('The table imported.state is empty.');
+  if (found.derivation !== DERIVATION) {
+    throw new StoreBusy(
+      'Imported rows are kept by another version of this server, which is taking over; send them again in a minute.',
+    );
   }
+  const { version } = found;
+  let seq = found.next_seq;
+  return {
+    version,
+    nextSeq: () => seq++,
+    seqFrom: (least) => {
+      seq = Math.max(seq, least);
+    },
+    async advance() {
+      await connection.run('update state set version = $1, next_seq = $2', [version + 1, seq]);
+      return version + 1;
+    },
+  };
 }
 
 /** A last step of the migrations: makes the derived tables anew where another version of the program derived them in another way. */

@@ -1,4 +1,4 @@
-import type { Values } from '../records/filters.ts';
+import type { Values } from '../records/query.ts';
 import type { WeighedWord } from './weigh.ts';
 import { TITLE_WEIGHT } from './words.ts';
 

@@ -1,6 +1,6 @@
 import type { TextPage } from '../../port.ts';
 import type { Row } from '../../row.ts';
-import type { Reading } from '../records/read-records.ts';
+import type { Reading } from '../records/query.ts';
 import { search, type TextQuestion } from './search.ts';
 import type { Vocabulary } from './vocabulary.ts';
 

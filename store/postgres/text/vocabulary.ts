@@ -1,10 +1,9 @@
 import leven from 'leven';
 import type { CollectionName } from '../../collections.ts';
-import type { BatchedStatement } from '../batched-writes.ts';
 import type { Database } from '../database.ts';
-import { Values } from '../records/filters.ts';
+import { Values } from '../records/query.ts';
 import { tables } from '../records/tables.ts';
-import type { Session } from '../session.ts';
+import type { BatchedStatement, Session } from '../session.ts';
 
 /** Words that this process knows to be in the table. Their number is bounded; a word may be added again. */
 const MOST_KNOWN = 200_000;

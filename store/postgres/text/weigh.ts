@@ -1,4 +1,4 @@
-import { Values } from '../records/filters.ts';
+import { Values } from '../records/query.ts';
 import type { Table } from '../records/tables.ts';
 import type { Session } from '../session.ts';
 import type { Vocabulary } from './vocabulary.ts';

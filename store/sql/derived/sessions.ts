@@ -59,7 +59,6 @@ select
 from spans left join busy on busy.visitor = spans.visitor and busy.start_ms = spans.start_ms`;
 }
 
-/** When the session before ended. */
 function endBefore(columns: string): string {
   return `coalesce(lag(spans.end_ms) over (partition by ${columns} order by spans.start_ms), ${NEVER_MS})`;
 }
@@ -90,7 +89,6 @@ const columns = {
   os_before_ms: 'bigint',
 } as const;
 
-/** The sessions that visits form. */
 export const sessions: DerivedTable = {
   name: 'sessions',
   ddl: [createTable('sessions', columns)],

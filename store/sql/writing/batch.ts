@@ -1,10 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TableRow } from '../../rows/records.ts';
-import type { SqlConnection } from '../connection.ts';
+import type { SqlConnection } from '../../rows-port.ts';
 import { type ColumnType, decoded, listOf } from '../lists.ts';
 import { quoted } from '../raw-tables.ts';
 
-/** Rows that are turned into text before other work runs. */
 const AT_ONCE = 2000;
 
 /** Adds the rows to the table, by one text for each column. The first column must not be absent. */
@@ -39,4 +38,10 @@ function insertion(table: string, columns: Readonly<Record<string, ColumnType>>)
   const sql = `insert into ${table} (${names.map(quoted).join(', ')}) select ${values.join(', ')} from (select ${lists.join(', ')}) as encoded`;
   insertions.set(table, sql);
   return sql;
+}
+
+export interface Counts {
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
 }

@@ -1,21 +1,17 @@
 import type { RowType } from '../../../resources/imported-rows.ts';
 import { isStated } from '../../rows/records.ts';
-import type { RowBatch } from '../../rows-port.ts';
-import type { SqlConnection } from '../connection.ts';
-import type { Touched } from '../derived-table.ts';
+import type { RowBatch, SqlConnection } from '../../rows-port.ts';
+import { rebuildTable, type Touched } from '../derived-table.ts';
 import { derivedTables } from '../derived-tables.ts';
 import { rawTables } from '../raw-tables.ts';
-import { rebuildTable } from '../rebuild.ts';
-import { eraseUsers } from './erase-users.ts';
 import { writeFirst } from './plain-rows.ts';
-import { datedRows, putRows } from './put.ts';
+import { datedRows, eraseRowsOf, putRows } from './put.ts';
 import { writeStated } from './stated-rows.ts';
 import { TouchedTables } from './touched.ts';
 
 /** Rows as they were imported, or users whose rows were removed then. */
 export type LoadedPart = RowBatch | { readonly erased: readonly string[] };
 
-/** The types whose rows touch the keys. */
 const TOUCHING: Readonly<Record<Touched, readonly RowType[]>> = {
   visitors: ['visits'],
   events: ['events'],
@@ -36,7 +32,7 @@ export async function loadRows(
   for await (const part of parts) {
     // Erasing removes rows and what they touched. All derived tables are rebuilt, so what earlier parts touched does not matter.
     await touched.forget();
-    if ('erased' in part) await eraseUsers(writer, part.erased, touched);
+    if ('erased' in part) await eraseRowsOf(writer, part.erased, touched);
     else if (known.has(part.type)) await putRows(writer, part, { touched, nextSeq });
     else await putFirst(writer, part, nextSeq);
     if ('type' in part) known.add(part.type);

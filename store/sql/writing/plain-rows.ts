@@ -1,9 +1,8 @@
 import { importedRows } from '../../../resources/imported-rows.ts';
 import { type ImportedRow, type PlainType, plainTypes, recordOf, type TableRow } from '../../rows/records.ts';
-import type { SqlConnection } from '../connection.ts';
+import type { SqlConnection } from '../../rows-port.ts';
 import { createTable, rawTables } from '../raw-tables.ts';
-import { insertRows } from './batch.ts';
-import type { Counts } from './counts.ts';
+import { type Counts, insertRows } from './batch.ts';
 
 /** Tables of a connection: `batch_users` holds the rows to write, `old_users` those with their keys that are there. */
 export async function createBatchTables(connection: SqlConnection): Promise<void> {
@@ -13,7 +12,6 @@ export async function createBatchTables(connection: SqlConnection): Promise<void
   }
 }
 
-/** Writes the first rows of a type. */
 export async function writeFirst(
   connection: SqlConnection,
   type: PlainType,
@@ -29,10 +27,7 @@ function recordsOf(type: PlainType, nextSeq: () => number) {
     'seq' in rawTables[type] ? { ...recordOf(type, row), seq: nextSeq() } : recordOf(type, row);
 }
 
-/**
- * Writes rows, each replacing the row with its key; among equal keys the last wins. The batch tables then hold the new and the replaced
- * rows.
- */
+/** Replaces rows by key; among equal keys the last wins. The batch tables then hold the new and the replaced rows. */
 export async function writePlain(
   connection: SqlConnection,
   type: PlainType,
@@ -45,7 +40,6 @@ export async function writePlain(
   return counts;
 }
 
-/** Reports what writing the rows would change. `lasts`: the rows to write, if the batch tables do not hold them yet. */
 export async function comparePlain(
   connection: SqlConnection,
   type: PlainType,
@@ -81,7 +75,6 @@ async function fill(connection: SqlConnection, type: PlainType, records: readonl
   await connection.filled?.(`batch_${type}`, records.length);
 }
 
-/** Puts the rows of the batch that differ in place of those with their keys. */
 async function replace(connection: SqlConnection, type: PlainType, key: string): Promise<void> {
   const same = await connection.run(
     `delete from batch_${type} as batch using old_${type} as old where old.${key} = batch.${key} and not (${differs(type)})`,

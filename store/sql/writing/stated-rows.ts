@@ -6,12 +6,10 @@ import {
   statedTables,
   type TableRow,
 } from '../../rows/records.ts';
-import { type Statement, Statements } from '../../rows/statements.ts';
-import type { SqlConnection } from '../connection.ts';
+import type { SqlConnection } from '../../rows-port.ts';
 import { itemsOf, listOf } from '../lists.ts';
 import { rawTables } from '../raw-tables.ts';
-import { insertRows } from './batch.ts';
-import type { Counts } from './counts.ts';
+import { type Counts, insertRows } from './batch.ts';
 
 /** What the writing touched: the records, and their owners before and after. */
 export interface TouchedRecords {
@@ -48,7 +46,6 @@ export async function compareStated(
   const owners = new Set<string>();
   for (const { owner } of known.values()) if (owner !== undefined) owners.add(owner);
   const counts = { created: 0, updated: 0, unchanged: 0 };
-  /** The last new row of the call, by id. */
   const last = new Map<string, string>();
   for (const { row, importedMs } of rows) {
     const id = String(row.id);
@@ -101,4 +98,62 @@ async function replace(connection: SqlConnection, type: StatedType, changed: Rea
   const ids = listOf(changed.keys());
   await connection.run(`delete from ${table} where id in (select item from ${itemsOf('$1')} as items)`, [ids]);
   await insertRows(connection, table, rawTables[table], rows);
+}
+
+interface Statement {
+  readonly from_ms: number;
+  readonly explicit: boolean;
+  /** Of the statements that gave no time, the one that came last. */
+  readonly said_last: boolean;
+  readonly imported_ms: number;
+  readonly terms: TableRow;
+}
+
+class Statements {
+  /** Sorted by the time from which they count. Among equal times, an explicit time wins; otherwise the later import. */
+  readonly list: Statement[];
+  isChanged = false;
+
+  constructor(list: readonly Statement[] = []) {
+    this.list = [...list];
+  }
+
+  get owner(): string | undefined {
+    const uid = this.list.at(-1)?.terms.uid;
+    return uid === undefined || uid === null ? undefined : String(uid);
+  }
+
+  /** Whether an import repeats what is known. `time` is the time it gives. */
+  holds(terms: TableRow, time: number | undefined): boolean {
+    const text = textOf(terms);
+    if (time !== undefined)
+      return this.list.some((one) => one.explicit && one.from_ms === time && textOf(one.terms) === text);
+    const last = this.list.find((one) => one.said_last) ?? this.list.at(-1);
+    return last !== undefined && textOf(last.terms) === text;
+  }
+
+  put(statement: Omit<Statement, 'said_last'>): void {
+    const { explicit, from_ms: from, terms } = statement;
+    if (this.holds(terms, explicit ? from : undefined)) return;
+    this.isChanged = true;
+    if (!explicit) {
+      for (const [at, one] of this.list.entries()) if (one.said_last) this.list[at] = { ...one, said_last: false };
+    } else {
+      const same = this.list.findIndex((one) => one.explicit && one.from_ms === from);
+      if (same >= 0) this.list.splice(same, 1);
+    }
+    const added = { ...statement, said_last: !explicit };
+    let at = this.list.length;
+    while (isBefore(added, this.list[at - 1])) at -= 1;
+    this.list.splice(at, 0, added);
+  }
+}
+
+function isBefore(statement: Statement, other: Statement | undefined): boolean {
+  if (!other || other.from_ms < statement.from_ms) return false;
+  return other.from_ms > statement.from_ms || (other.explicit && !statement.explicit);
+}
+
+function textOf(terms: TableRow): string {
+  return JSON.stringify(Object.values(terms).map((value) => value ?? null));
 }

@@ -1,5 +1,5 @@
 import type { PlainType, StatedType } from '../../rows/records.ts';
-import type { SqlConnection } from '../connection.ts';
+import type { SqlConnection } from '../../rows-port.ts';
 import { type Touched, touchedKeys } from '../derived-table.ts';
 import { derivedTables } from '../derived-tables.ts';
 import { itemsOf, listOf } from '../lists.ts';
@@ -42,7 +42,6 @@ export class TouchedTables {
     );
   }
 
-  /** Renews what follows from the touched keys. */
   async renew(): Promise<void> {
     for (const { follows, renew } of derivedTables) {
       if (!follows.some((name) => this.#filled.has(name))) continue;

@@ -1,8 +1,14 @@
 import { UniqueTaken } from '../../errors.ts';
-import { firstOf } from '../../first.ts';
 import { mapInSeries } from '../../map-in-series.ts';
 import type { Change, Guard, Page, Writer } from '../../port.ts';
-import { assertMutable, expectedRecord, newRecord, touchedRecord, updatedRecord } from '../../record-change.ts';
+import {
+  assertMutable,
+  expectedRecord,
+  firstOf,
+  newRecord,
+  touchedRecord,
+  updatedRecord,
+} from '../../record-change.ts';
 import type { Row } from '../../row.ts';
 import type { Collection } from './collection.ts';
 import { count, type FindIn, find, type RowCount, type RowQuery, withOwners } from './query.ts';
@@ -10,7 +16,6 @@ import { count, type FindIn, find, type RowCount, type RowQuery, withOwners } fr
 interface StagingParts {
   readonly now: () => string;
   readonly assertLive: () => void;
-  /** As the transaction sees them. */
   readonly find: FindIn;
 }
 
@@ -22,7 +27,6 @@ export class Staging implements Writer<Row> {
   readonly #find: FindIn;
   /** Changed rows by id, undefined if the record was deleted. */
   readonly changes = new Map<string, Row | undefined>();
-  /** For each unique rule, the changed record that holds a value. */
   readonly #holders: Map<string, string>[];
 
   constructor(collection: Collection, { now, assertLive, find }: StagingParts) {
@@ -128,7 +132,6 @@ export class Staging implements Writer<Row> {
     this.changes.set(id, row);
   }
 
-  /** The record that has this key of the unique rule with this index. */
   #holder(at: number, key: string | undefined): string | undefined {
     if (key === undefined) return undefined;
     const staged = this.#holders[at]?.get(key);

@@ -1,30 +1,27 @@
-import { type AuditEntry, auditEntry } from '../../../resources/audit-entry.ts';
-import { compiled } from '../../../resources/compiled.ts';
-import { ByCollection } from '../../by-collection.ts';
-import type { StagedWrite } from '../../duckdb/row-store.ts';
-import { newId } from '../../ids.ts';
-import type { Transaction } from '../../port.ts';
-import { frozenCopy, type Row } from '../../row.ts';
-import type { TransactionBody } from '../journal/recovery.ts';
-import type { StoredChange } from '../journal/undo-log.ts';
-import type { Collection } from './collection.ts';
-import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from './own-collections.ts';
-import type { FindIn } from './query.ts';
-import { Staging } from './staging.ts';
+import type { AuditEntry } from '../../resources/audit-entry.ts';
+import type { StagedWrite } from '../duckdb/row-store.ts';
+import { newId } from '../ids.ts';
+import type { Transaction } from '../port.ts';
+import type { Row } from '../row.ts';
+import { type CollectedWork, TransactionView } from '../transaction-view.ts';
+import type { TransactionBody } from './journal/recovery.ts';
+import type { StoredChange } from './journal/undo-log.ts';
+import type { Collection } from './records/collection.ts';
+import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from './records/own-collections.ts';
+import type { FindIn } from './records/query.ts';
+import { Staging } from './records/writer.ts';
 
 interface TransactionParts {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly now: () => string;
 }
 
-/** The changes of one transaction before it commits. */
-export class StagedTransaction {
+export class StagedTransaction implements CollectedWork {
   readonly audit: AuditEntry[] = [];
   readonly erased: string[] = [];
-  /** Staged rows that count with this transaction. */
+  /** Made by this store. */
   batch: StagedWrite | undefined;
   hasCommittedRows = false;
-  /** Users whose imported rows are removed. */
   readonly erasedUsers: string[] = [];
   readonly #parts: TransactionParts;
   readonly #changes = new Map<string, Staging['changes']>();
@@ -36,15 +33,16 @@ export class StagedTransaction {
 
   async run<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
     try {
+      const view: TransactionView<Staging> = new TransactionView(this, (name) => this.#stage(name, findIn));
+      const findIn: FindIn = (name, query) => (Reflect.get(view, name) as Staging).find(query); // the member of that name
       // A staging checks each record by its collection's schema, so it is a writer of that collection's records.
-      return await work(new TransactionView(this) as unknown as Transaction);
+      return await work(view as unknown as Transaction);
     } finally {
       this.#ended = true;
     }
   }
 
-  /** Begins to collect changes to the collection. */
-  stage(name: string, find: FindIn): Staging {
+  #stage(name: string, find: FindIn): Staging {
     const { collections, now } = this.#parts;
     const collection = collections.get(name);
     if (!collection) throw new Error(`there is no collection ${name}`);
@@ -54,7 +52,6 @@ export class StagedTransaction {
     return staging;
   }
 
-  /** Notes that the tables of imported rows have this version at least. */
   placeVersion(version: number): void {
     this.#put(ROW_VERSIONS, ROW_VERSION_ID, { version });
   }
@@ -68,7 +65,6 @@ export class StagedTransaction {
     });
   }
 
-  /** Removes such notes. */
   removeErasures(ids: readonly string[]): void {
     this.#changes.set(ROW_ERASURES, new Map(ids.map((id) => [id, undefined])));
     // The journals still name the users.
@@ -90,7 +86,6 @@ export class StagedTransaction {
     return all;
   }
 
-  /** What the journal keeps of the transaction. Undefined when nothing changed. */
   body(): TransactionBody | undefined {
     const put: Record<string, Row[]> = {};
     const deleted: Record<string, string[]> = {};
@@ -115,50 +110,5 @@ export class StagedTransaction {
 
   assertLive(): void {
     if (this.#ended) throw new Error('the transaction has ended');
-  }
-}
-
-/** What the work of a transaction gets to read and write. */
-class TransactionView extends ByCollection<Staging> {
-  readonly #staged: StagedTransaction;
-
-  constructor(staged: StagedTransaction) {
-    super();
-    this.#staged = staged;
-  }
-
-  get audit(): Transaction['audit'] {
-    return {
-      append: (entry) => {
-        this.#staged.assertLive();
-        // A copy of an audit entry is an audit entry.
-        this.#staged.audit.push(frozenCopy(compiled(auditEntry).parse(entry)) as AuditEntry);
-      },
-    };
-  }
-
-  get rows(): Transaction['rows'] {
-    return {
-      commit: (rows) => {
-        this.#staged.assertLive();
-        if (this.#staged.batch) throw new Error('a transaction commits one batch of rows');
-        this.#staged.batch = rows as StagedWrite; // this store made it
-      },
-      erase: (uid) => {
-        this.#staged.assertLive();
-        this.#staged.erasedUsers.push(uid);
-      },
-    };
-  }
-
-  erase(ids: readonly string[]): void {
-    this.#staged.assertLive();
-    this.#staged.erased.push(...ids);
-  }
-
-  protected make(collection: string): Staging {
-    // Each member is the staging of the collection that it is called after.
-    const find: FindIn = (name, query) => (Reflect.get(this, name) as Staging).find(query);
-    return this.#staged.stage(collection, find);
   }
 }

@@ -1,10 +1,10 @@
-import type { AuditEntry } from '../../../resources/audit-entry.ts';
-import { DuckRowStore } from '../../duckdb/row-store.ts';
-import { StoreUnavailable } from '../../errors.ts';
-import type { SegmentedAudit } from '../audit/log.ts';
-import type { Collection } from '../records/collection.ts';
-import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from '../records/own-collections.ts';
-import type { StagedTransaction } from '../records/transaction.ts';
+import type { AuditEntry } from '../../resources/audit-entry.ts';
+import { DuckRowStore } from '../duckdb/row-store.ts';
+import { StoreUnavailable } from '../errors.ts';
+import type { SegmentedAudit } from './audit/log.ts';
+import type { Collection } from './records/collection.ts';
+import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from './records/own-collections.ts';
+import type { StagedTransaction } from './transaction.ts';
 
 interface RowCommitsOptions {
   readonly folder: string;
@@ -13,14 +13,10 @@ interface RowCommitsOptions {
   readonly audit: SegmentedAudit;
 }
 
-/**
- * Commits imported rows with the transactions of the journal. The rows are made durable first, with the audit entries of the transaction
- * beside them. If the journal then lacks the transaction, because of a crash or a full disk, the entries are added to the audit log.
- */
+/** Commits rows before their transaction, with its audit entries beside them, which are added to the log if the journal lacks it. */
 export class RowCommits {
   readonly rows: DuckRowStore;
   readonly #audit: SegmentedAudit;
-  /** Runs a transaction of the store's own, once the store is there. */
   transact: ((work: (staged: StagedTransaction) => void) => Promise<void>) | undefined;
 
   constructor({ folder, memoryMb, collections, audit }: RowCommitsOptions) {
@@ -46,7 +42,6 @@ export class RowCommits {
     staged.hasCommittedRows = true;
   }
 
-  /** Called when the journal did not keep the transaction. */
   mend(staged: StagedTransaction): void {
     if (!staged.hasCommittedRows) return;
     for (const entry of staged.audit) this.#audit.append(entry);

@@ -2,31 +2,123 @@ import { EventEmitter } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { Logger, runTaskList, type TaskList, type WorkerEvents, type WorkerPool } from 'graphile-worker';
 import type pg from 'pg';
-import type { JobPayload, JobTable } from '../../jobs-port.ts';
-import type { Database } from '../database.ts';
+import type { JobOptions, JobPayload, Jobs, JobTable } from '../jobs-port.ts';
+import { Membership } from './cluster/membership.ts';
+import type { Database } from './database.ts';
 
-/** The number of jobs that run at once in this process. */
+const LEAD_EVERY_MS = 1000;
+/** A process that could not ask for so long does not lead, because another one may by now. */
+const LEADS_FOR_MS = 5000;
+
+interface JobsParts {
+  readonly process: string;
+  readonly database: Database;
+  onFailure(cause: unknown): void;
+}
+
+export class PostgresJobs implements Jobs {
+  readonly worker: string;
+  readonly #parts: JobsParts;
+  readonly #served = new Set<JobWorkers>();
+  #ledAt = Number.NEGATIVE_INFINITY;
+  #leading: NodeJS.Timeout | undefined;
+
+  constructor(parts: JobsParts) {
+    this.worker = parts.process;
+    this.#parts = parts;
+  }
+
+  get leads(): boolean {
+    return performance.now() - this.#ledAt < LEADS_FOR_MS;
+  }
+
+  async start(): Promise<void> {
+    await this.#lead();
+    this.#leading = setInterval(() => void this.#lead(), LEAD_EVERY_MS).unref();
+  }
+
+  async isAlive(worker: string | undefined): Promise<boolean> {
+    if (worker === undefined || worker === this.worker) return worker !== undefined;
+    const found = await this.#parts.database.query<{ runs: boolean }>({
+      name: 'job_worker',
+      text: RUNS,
+      values: [worker],
+    });
+    return found[0]?.runs === true;
+  }
+
+  async open(): Promise<number> {
+    const [found] = await this.#parts.database.query<{ jobs: number }>({ name: 'jobs_open', text: OPEN });
+    return found?.jobs ?? 0;
+  }
+
+  async add(name: string, payload: JobPayload, { key, afterMs = 0 }: JobOptions = {}): Promise<void> {
+    const values = [name, JSON.stringify(payload), afterMs / 1000, key === undefined ? null : `${name} ${key}`];
+    await this.#parts.database.query({ name: 'job_add', text: ADD, values });
+  }
+
+  serve(work: JobTable, onFailure: (cause: unknown) => void): () => Promise<void> {
+    const workers = new JobWorkers({ ...this.#parts, work, onFailure });
+    this.#served.add(workers);
+    return () => {
+      this.#served.delete(workers);
+      return workers.close();
+    };
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#leading);
+    await Promise.all([...this.#served].map((workers) => workers.close()));
+    const values = [this.worker];
+    await this.#parts.database.query({ text: RESIGN, values }).catch(this.#parts.onFailure);
+  }
+
+  async #lead(): Promise<void> {
+    const { database, onFailure } = this.#parts;
+    const asked = performance.now();
+    try {
+      const values = [this.worker];
+      const leads = (await database.query({ name: 'job_lead', text: LEAD, values, isQuick: true })).length > 0;
+      this.#ledAt = leads ? asked : Number.NEGATIVE_INFINITY;
+      if (leads) await database.query({ name: 'job_free', text: FREE, values });
+    } catch (cause) {
+      onFailure(cause);
+    }
+  }
+}
+
+const OPEN = 'select count(*)::integer as jobs from graphile_worker.jobs';
+
+const RUNS = `select ${Membership.runs('$1')} as runs`;
+
+const ADD = `select from graphile_worker.add_job($1, $2::json, job_key := $4,
+  run_at := case when $3::float8 > 0 then now() + make_interval(secs => $3::float8) end)`;
+
+const LEAD = `insert into cluster_holds as held (key, process) values ('jobs', $1)
+  on conflict (key) do update set process = excluded.process
+    where held.process = excluded.process or not ${Membership.runs('held.process')}
+  returning 1`;
+
+const RESIGN = `delete from cluster_holds where key = 'jobs' and process = $1`;
+
+const FREE = `with gone as (
+    delete from job_pools where process <> $1 and not ${Membership.runs('job_pools.process')} returning pool
+  )
+  select graphile_worker.force_unlock_workers(array_agg(pool)) from gone having count(*) > 0`;
+
 const AT_ONCE = 4;
-/** Connections of the workers that fetch and finish jobs, and one that listens for new jobs. */
 const CONNECTIONS = 3;
 const POLL_MS = 2000;
 const AGAIN_MS = 1000;
 /** For so long a pool is known to be entered in the database. It is less than the time after which a process that is not heard counts as gone. */
 const ENTERED_MS = 5000;
-/** How long workers have to put away the jobs that they did. */
 const PUT_AWAY_MS = 2000;
-/** How long a stopping server waits for jobs under way. */
 const LEAVE_MS = 8000;
 
-interface JobWorkersParts {
-  /** Names this process. */
-  readonly process: string;
-  readonly database: Database;
+interface JobWorkersParts extends JobsParts {
   readonly work: JobTable;
-  onFailure(cause: unknown): void;
 }
 
-/** Workers of graphile-worker, and the jobs that they do. */
 interface Pool {
   readonly pool: WorkerPool;
   readonly underWay: ReadonlySet<Promise<void>>;
@@ -35,12 +127,10 @@ interface Pool {
 }
 
 /**
- * Does jobs of graphile-worker.
- *
- * By its own rules, a job whose worker lost it stays locked for 4 hours. So each pool of workers is entered under its process, whose jobs
- * come free when it is gone. And after an error of the connection, which can come between a job's lock and its worker, the pool is replaced.
+ * Does jobs of graphile-worker, which keeps a job locked for 4 hours if its worker lost it. So a pool is entered under its process, whose
+ * jobs come free when it is gone, and a pool is replaced after an error of the connection.
  */
-export class JobWorkers {
+class JobWorkers {
   readonly #parts: JobWorkersParts;
   #pool: Pool;
   /** The pool may hold a job that none of its workers knows of. */
@@ -138,7 +228,6 @@ export class JobWorkers {
     this.#end(former);
   }
 
-  /** Lets the pool end its jobs under way, and frees what it holds beyond them. */
   #end(former: Pool): void {
     const ended = this.#ended(former);
     this.#ending.add(ended);
@@ -155,7 +244,7 @@ export class JobWorkers {
     this.#disconnecting.add(disconnected);
     for (;;) {
       try {
-        await database.query({ text: FREE, values: [pool.id] });
+        await database.query({ text: FREE_POOL, values: [pool.id] });
         return;
       } catch (cause) {
         onFailure(cause);
@@ -168,5 +257,5 @@ export class JobWorkers {
 
 const ENTER = 'insert into job_pools (pool, process) values ($1, $2) on conflict (pool) do nothing';
 
-const FREE = `with gone as (delete from job_pools where pool = $1)
+const FREE_POOL = `with gone as (delete from job_pools where pool = $1)
   select graphile_worker.force_unlock_workers(array[$1])`;

@@ -2,24 +2,21 @@ import type { CollectionName } from '../../collections.ts';
 import { UniqueTaken } from '../../errors.ts';
 import type { Row } from '../../row.ts';
 import { Conflict } from '../failures.ts';
+import type { BatchedStatement } from '../session.ts';
 import { wordsOf } from '../text/words.ts';
-import { allOf, isStorable, Values } from './filters.ts';
-import type { Reading } from './read-records.ts';
-import { type Table, uniqueHash } from './tables.ts';
+import { allOf, isStorable, type Reading, Values } from './query.ts';
+import { snake, type Table, uniqueHash } from './tables.ts';
 
-export interface Written {
+interface Written {
   /** The number of the transaction, by which its outcome can be asked for. */
   readonly xid: string;
 }
-export const XID = 'pg_current_xact_id()::text as xid';
+const XID = 'pg_current_xact_id()::text as xid';
 
-/** Where records are written. */
 export interface Writing extends Reading {
-  /** A record with these words was written. */
   wrote(collection: CollectionName, words: readonly string[]): void;
 }
 
-/** Adds the record and returns the number of the transaction. @throws UniqueTaken */
 export async function insertRecord(table: Table, row: Row, reading: Writing): Promise<string> {
   const cells = cellsOf(table, row, reading);
   const names = ['id', 'created_at', ...cells.map(({ name }) => name)];
@@ -38,7 +35,6 @@ export async function insertRecord(table: Table, row: Row, reading: Writing): Pr
   throw new Conflict(`${table.name}: another transaction wrote ${row.id}`);
 }
 
-/** Replaces the record and returns the number of the transaction. @throws UniqueTaken */
 export async function replaceRecord(table: Table, before: Row, row: Row, reading: Writing): Promise<string> {
   const moved = table.uniques.filter((unique) => {
     const hash = uniqueHash(unique, row);
@@ -68,14 +64,14 @@ export async function deleteRecord(table: Table, id: string, { session }: Readin
   return written.xid;
 }
 
-export interface Cell {
+interface Cell {
   readonly name: string;
   readonly value: unknown;
   readonly type: 'json' | 'bytea' | 'tsvector' | 'integer';
 }
 
 /** What is written of a record, the record itself first. The columns of members follow from it. */
-export function cellsOf(table: Table, row: Row, reading: Writing): Cell[] {
+function cellsOf(table: Table, row: Row, reading: Writing): Cell[] {
   const { search } = table.definition;
   const words = search && wordsOf(search, row);
   if (words) reading.wrote(table.name, words.terms);
@@ -129,7 +125,6 @@ async function makeWay(table: Table, row: Row, reading: Reading, isLast: boolean
   }
 }
 
-/** The other record that has the same unique value. An expired one gives it up. */
 async function holderOf(
   table: Table,
   unique: Table['uniques'][number],
@@ -146,4 +141,79 @@ async function holderOf(
   const text = `select id from ${table.sql} where ${allOf(parts)}`;
   const [holder] = await session.query<{ id: string }>({ text, values: [hash, row.id] });
   return holder?.id;
+}
+
+interface ManyWriting extends Writing {
+  written(xid: string): void;
+}
+
+const MOST_ROWS = 1000;
+const MOST_CHARACTERS = 4_000_000;
+
+export interface Prepared {
+  readonly row: Row;
+  readonly cells: readonly Cell[];
+}
+
+export function prepared(table: Table, row: Row, writing: Writing): Prepared {
+  return { row, cells: cellsOf(table, row, writing) };
+}
+
+export async function insertRecords(table: Table, rows: readonly Row[], writing: ManyWriting): Promise<void> {
+  let waiting: Prepared[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    const each = prepared(table, row, writing);
+    waiting.push(each);
+    characters += String(each.cells[0]?.value).length;
+    if (waiting.length < MOST_ROWS && characters < MOST_CHARACTERS) continue;
+    await insertTogether(table, waiting, writing);
+    waiting = [];
+    characters = 0;
+  }
+  if (waiting.length > 0) await insertTogether(table, waiting, writing);
+}
+
+/** Records that another is in the way of come one by one, which says what is wrong. */
+export async function insertTogether(table: Table, given: readonly Prepared[], writing: ManyWriting): Promise<void> {
+  const { text, values } = insertionOf(table, given);
+  const inserted = await writing.session.query<Written & { id: string }>({
+    name: `insert many ${table.name}`,
+    text: `${text(values.map((_, at) => `$${at + 1}`))} on conflict do nothing returning id, ${XID}`,
+    values,
+  });
+  for (const { xid } of inserted.slice(0, 1)) writing.written(xid);
+  const there = new Set(inserted.map(({ id }) => id));
+  for (const { row } of given) if (!there.delete(row.id)) writing.written(await insertRecord(table, row, writing));
+}
+
+/** Adds the records as a part of a larger statement, which fails where another is in the way of one. */
+export function insertionOf(table: Table, given: readonly Prepared[]): BatchedStatement {
+  const columns = [
+    { name: 'id', type: 'text', values: given.map(({ row }) => row.id) },
+    { name: 'created_at', type: 'text', values: given.map(({ row }) => row.createdAt) },
+    ...(given[0]?.cells ?? []).map(({ name, type }, at) => {
+      return { name, type, values: given.map(({ cells }) => cells[at]?.value) };
+    }),
+  ];
+  return {
+    name: `new_${snake(table.name)}`,
+    text: (places) => `insert into ${table.sql} (${columns.map(({ name }) => name).join(', ')})
+      select * from unnest(${columns.map(({ type }, at) => `${places[at]}::${type}[]`).join(', ')})`,
+    values: columns.map(({ values }) => values),
+  };
+}
+
+export async function deleteRecords(table: Table, ids: readonly string[], writing: ManyWriting): Promise<void> {
+  for (let at = 0; at < ids.length; at += MOST_ROWS) {
+    const some = ids.slice(at, at + MOST_ROWS);
+    const removed = await writing.session.query<Written>({
+      name: `delete many ${table.name}`,
+      text: `delete from ${table.sql} where id = any ($1::text[]) returning ${XID}`,
+      values: [some],
+    });
+    for (const { xid } of removed.slice(0, 1)) writing.written(xid);
+    if (removed.length < some.length)
+      throw new Conflict(`${table.name}: another transaction removed some of the records`);
+  }
 }

@@ -1,5 +1,0 @@
-export interface Counts {
-  readonly created: number;
-  readonly updated: number;
-  readonly unchanged: number;
-}
