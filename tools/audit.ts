@@ -49,7 +49,6 @@ export const listAuditEntries = defineTool({
 
 const reading = new WeakMap<Catalog['entries'], readonly string[]>();
 
-/** Found once for each state of the catalog. */
 function readingTools({ entries }: Catalog): readonly string[] {
   const known =
     reading.get(entries) ?? entries.filter(({ tool }) => tool.annotations.readOnlyHint).map(({ tool }) => tool.name);

@@ -8,8 +8,7 @@ import type { ServerFacts } from './core/registry/context.ts';
 import { defineTool, READS } from './core/registry/define-tool.ts';
 import { prometheusText } from './core/telemetry/prometheus.ts';
 import { flowHealth } from './flows/run-as.ts';
-import { budgetHealth } from './usage/budget-health.ts';
-import { storageHealth } from './usage/storage-health.ts';
+import { budgetHealth, storageHealth } from './usage/budget-health.ts';
 
 export const checkHealth = defineTool({
   name: 'check_health',

@@ -4,7 +4,7 @@ import * as capsule from '../../resources/capsule.ts';
 import * as integration from '../../resources/integration.ts';
 import * as report from '../../resources/report.ts';
 import * as thread from '../../resources/thread.ts';
-import * as rowReaders from '../../store/duckdb/open-rows.ts';
+import * as rowReaders from '../../store/duckdb/rows-file.ts';
 import * as textIndex from '../../store/lowdb/text/text-index.ts';
 import * as agentTools from '../../tools/agents/run/agent-tools.ts';
 import * as history from '../../tools/agents/run/conversation-history.ts';

@@ -1,12 +1,11 @@
 import type { BudgetRecord, BudgetReservation } from '../../resources/budget.ts';
+import { type PeriodicTask, startPeriodicTask } from '../../store/periodic-task.ts';
 import type { Store, Transaction } from '../../store/port.ts';
 import type { ToolError } from '../core/errors.ts';
 import { readSettings } from '../settings/settings.ts';
 import { raiseAlert } from '../webhooks/alerts.ts';
 import { type BudgetState, dueNotice, limitOf, refusal, roomIn, stateAt } from './budget-state.ts';
-import { renewalAfter } from './periods.ts';
 
-/** What is counted against a budget. */
 export interface Part {
   readonly budgetId: string;
   readonly amount: number;
@@ -14,7 +13,6 @@ export interface Part {
 
 /** Either all parts are counted or, where one of the budgets has no room, none. */
 export type Entry =
-  /** Calls, which are counted when they begin. */
   | { readonly kind: 'count'; readonly parts: readonly Part[] }
   /** Room for a turn of a model, whose use is known when it ends. The reservation lapses at `until` where nobody settles it. */
   | ({ readonly kind: 'reserve'; readonly parts: readonly Part[] } & Omit<BudgetReservation, 'amount'>)
@@ -22,25 +20,22 @@ export type Entry =
   | OrphanedReservation;
 
 /** What a turn used, in place of its reservation until `until`. May be entered again: it is counted once. */
-export interface Settlement {
+interface Settlement {
   readonly kind: 'settle';
   readonly id: string;
   readonly until: string;
   readonly parts: readonly Part[];
 }
 
-/**
- * A reservation of a dead process, if it still exists: settled by what its turn used, or by no known use. It then reserves nothing but
- * stays, so that use is still counted if the process was alive after all.
- */
-export interface OrphanedReservation {
+/** A reservation of a dead process. It stays, reserving nothing, so that use is still counted if the process was alive after all. */
+interface OrphanedReservation {
   readonly kind: 'left';
   readonly id: string;
   readonly isUsed: boolean;
   readonly parts: readonly Part[];
 }
 
-export interface Refusal {
+interface Refusal {
   readonly budgetId: string;
   readonly renewsAt: string;
   readonly error: ToolError;
@@ -52,10 +47,7 @@ interface Waiting {
   reject(cause: unknown): void;
 }
 
-/**
- * Counts against budgets in the store, which all processes share. Entries that come while others are written are written together, so many
- * callers wait for few transactions.
- */
+/** Counts against budgets in the store. Entries that come while others are written are written together. */
 export class BudgetBook {
   readonly #store: Store;
   readonly #now: () => Date;
@@ -106,7 +98,7 @@ async function enterAll(tx: Transaction, entries: readonly Entry[], now: Date): 
   for (const { budgetId } of entries.flatMap(({ parts }) => parts)) {
     const budget = open.has(budgetId) ? undefined : await tx.budgets.get(budgetId);
     if (!budget?.enabled) continue;
-    const before = stateAt(budget, now, () => renewalAfter(now, budget.period, timezone));
+    const before = stateAt(budget, now, timezone);
     open.set(budgetId, { budget, before, state: before });
   }
   const refusals = entries.map((entry) => enterOne(open, entry, now));
@@ -128,7 +120,6 @@ function enterOne(open: ReadonlyMap<string, Open>, entry: Entry, now: Date): Ref
   return undefined;
 }
 
-/** The state with the entry. */
 function entered({ budget, state }: Open, entry: Entry, { amount, now }: Entering): BudgetState {
   const { used, reservations } = state;
   if (entry.kind === 'count') return { ...state, used: used + amount };
@@ -173,4 +164,41 @@ async function keep(tx: Transaction, { budget, before, state }: Open, now: Date)
   const notice = { level, at: now.toISOString(), revision: budget.revision + 1 };
   const { id, revision } = await tx.budgets.update(budget.id, { ...kept, notice });
   await raiseAlert(tx, { type: `budget.${level}`, id, revision }, now);
+}
+
+const AGAIN_MS = 2000;
+
+/** Counts ended turns of models. What the store refuses is counted as soon as it can be; until then its reservation counts. */
+export class Settlements {
+  readonly #book: BudgetBook;
+  readonly #onFailure: (cause: unknown) => void;
+  readonly #owed = new Set<Settlement>();
+  #repeated: PeriodicTask | undefined;
+
+  constructor(book: BudgetBook, onFailure: (cause: unknown) => void) {
+    this.#book = book;
+    this.#onFailure = onFailure;
+  }
+
+  async settle(settlement: Settlement): Promise<void> {
+    try {
+      await this.#book.enter(settlement);
+    } catch (cause) {
+      this.#onFailure(cause);
+      this.#owed.add(settlement);
+      this.#repeated ??= startPeriodicTask(() => this.#pay(), this.#onFailure, AGAIN_MS);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#repeated?.close();
+    await this.#pay().catch(this.#onFailure);
+  }
+
+  async #pay(): Promise<void> {
+    for (const settlement of [...this.#owed]) {
+      await this.#book.enter(settlement);
+      this.#owed.delete(settlement);
+    }
+  }
 }

@@ -2,11 +2,11 @@ import type { BudgetRecord } from '../../resources/budget.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
+import type { StorageState } from '../core/access/storage.ts';
 import { msSince } from '../core/registry/dependency-health.ts';
 import { allOf } from '../core/registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import { nameOf, showState, stateAt } from './budget-state.ts';
-import { renewalAfter } from './periods.ts';
 
 const MOST_NAMED = 10;
 
@@ -19,11 +19,7 @@ export async function budgetHealth(
   const started = performance.now();
   const { timezone } = await readSettings(store);
   const enabled = await allOf(store.budgets, { where: { enabled: true } });
-  const levelOf = (budget: BudgetRecord) =>
-    showState(
-      budget,
-      stateAt(budget, now, () => renewalAfter(now, budget.period, timezone)),
-    ).state;
+  const levelOf = (budget: BudgetRecord) => showState(budget, stateAt(budget, now, timezone)).state;
   const named = rights.allows({ scope: 'admin', needs: [{ resource: 'budget', op: 'read' }] });
   const told = (words: string, level: 'warned' | 'reached') => {
     const found = enabled.filter((budget) => levelOf(budget) === level);
@@ -39,4 +35,22 @@ export async function budgetHealth(
   if (errors.length === 0) return [];
   const lastError = errors.join(' ');
   return [{ name: 'budgets', kind: 'budgets', status: 'degraded', latencyMs: msSince(started), lastError }];
+}
+
+/** Limits of storage that are nearly reached. Only callers who may read keys see whose. */
+export function storageHealth(
+  { nearlyFull }: StorageState,
+  { rights }: Principal,
+  started: number,
+): IntegrationHealth[] {
+  if (nearlyFull.length === 0) return [];
+  const named = rights.allows({ scope: 'admin', needs: [{ resource: 'key', op: 'read' }] });
+  const shown = nearlyFull.filter(({ id }) => named || id === 'workspace').slice(0, MOST_NAMED);
+  const more = nearlyFull.length - shown.length;
+  const texts = [
+    ...shown.map(({ text }) => text),
+    ...(more > 0 ? [`The storage of ${more} callers is nearly full.`] : []),
+  ];
+  const lastError = texts.join(' ');
+  return [{ name: 'storage', kind: 'storage', status: 'degraded', latencyMs: msSince(started), lastError }];
 }

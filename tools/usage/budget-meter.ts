@@ -8,14 +8,11 @@ import type { Principal } from '../core/access/principal.ts';
 import { ToolError } from '../core/errors.ts';
 import { EnabledRecords } from '../core/registry/enabled-records.ts';
 import { readSettings } from '../settings/settings.ts';
-import { BudgetBook, type Entry, type Part } from './budget-book.ts';
+import { BudgetBook, type Entry, type Part, Settlements } from './budget-book.ts';
 import { RESERVED_MS, refusal, roomIn, stateAt } from './budget-state.ts';
-import { OrphanedReservations } from './orphaned-reservations.ts';
-import { renewalAfter } from './periods.ts';
+import { settleOrphaned } from './orphaned-reservations.ts';
 import { amountOf, priceOn } from './prices.ts';
-import { Settlements } from './settlements.ts';
 
-/** How often one process looks for what processes that are gone had reserved. */
 const LOOK_EVERY_MS = 5_000;
 
 interface MeterParts {
@@ -36,11 +33,9 @@ export class BudgetMeter implements Budgets {
   readonly #now: () => Date;
   readonly #book: BudgetBook;
   readonly #settlements: Settlements;
-  readonly #left: OrphanedReservations;
   readonly #onFailure: (cause: unknown) => void;
   #looking: PeriodicTask | undefined;
   readonly #following: EnabledRecords<'budgets'>;
-  /** The enabled ones. */
   readonly #budgets = new Map<string, BudgetRecord>();
   #bySubject = new Map<string, BudgetRecord[]>();
   /** Until when budgets of calls are used up, so that nothing is written for calls that are refused. */
@@ -51,7 +46,6 @@ export class BudgetMeter implements Budgets {
     this.#now = now;
     this.#book = new BudgetBook(store, now);
     this.#settlements = new Settlements(this.#book, onFailure);
-    this.#left = new OrphanedReservations({ store, book: this.#book, now });
     this.#onFailure = onFailure;
     this.#following = new EnabledRecords({
       store,
@@ -73,9 +67,10 @@ export class BudgetMeter implements Budgets {
   async start(): Promise<void> {
     const { jobs } = this.#store;
     await this.#following.start();
-    await this.#left.settle();
+    const settle = () => settleOrphaned({ store: this.#store, book: this.#book, now: this.#now });
+    await settle();
     if (jobs.worker === undefined) return;
-    this.#looking = startLeaderTask(jobs, () => this.#left.settle(), {
+    this.#looking = startLeaderTask(jobs, settle, {
       onFailure: this.#onFailure,
       everyMs: LOOK_EVERY_MS,
     });
@@ -124,9 +119,9 @@ export class BudgetMeter implements Budgets {
     await this.#amounts(limiting, use.model);
     const { timezone } = await readSettings(this.#store);
     const now = this.#now();
-    for (const { id, period } of limiting) {
+    for (const { id } of limiting) {
       const budget = await this.#store.budgets.get(id);
-      const state = budget && stateAt(budget, now, () => renewalAfter(now, period, timezone));
+      const state = budget && stateAt(budget, now, timezone);
       if (budget?.enabled && state && roomIn(budget, state) !== 'yes') throw refusal(budget, state, now);
     }
   }

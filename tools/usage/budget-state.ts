@@ -1,5 +1,6 @@
 import type { BudgetRecord } from '../../resources/budget.ts';
 import { ToolError } from '../core/errors.ts';
+import { renewalAfter } from './periods.ts';
 import { millionthsOf, unitsOf } from './prices.ts';
 
 /** How long a turn of a model has its reservation: longer than it can take. */
@@ -16,13 +17,17 @@ export function limitOf({ measure, limit }: Pick<BudgetRecord, 'measure' | 'limi
 /** How far a budget is used at a moment: what ended since does not count any more. */
 export interface BudgetState extends Pick<BudgetRecord, 'used' | 'renewsAt' | 'reservations' | 'notice'> {}
 
-/** `next` is when the period after the one at `now` begins. */
-export function stateAt(budget: BudgetRecord, now: Date, next: () => Date): BudgetState {
-  const { used, renewsAt, reservations, notice } = budget;
+export function stateAt(budget: BudgetRecord, now: Date, timezone: string): BudgetState {
+  const { used, renewsAt, reservations, notice, period } = budget;
   const at = now.toISOString();
   const open = reservations.filter(({ until }) => until > at);
   if (at < renewsAt) return { used, renewsAt, reservations: open, notice };
-  return { used: 0, renewsAt: next().toISOString(), reservations: open, notice: undefined };
+  return {
+    used: 0,
+    renewsAt: renewalAfter(now, period, timezone).toISOString(),
+    reservations: open,
+    notice: undefined,
+  };
 }
 
 type Level = NonNullable<BudgetRecord['notice']>['level'];
@@ -35,7 +40,6 @@ export function roomIn(budget: BudgetRecord, { used, reservations }: BudgetState
   return used + reserved >= limit ? 'soon' : 'yes';
 }
 
-/** The notice that is due and was not given in this period. */
 export function dueNotice(budget: BudgetRecord, { used, notice }: BudgetState): Level | undefined {
   const limit = limitOf(budget);
   const level: Level | undefined = used >= limit ? 'reached' : used >= limit * budget.warnAt ? 'warned' : undefined;
@@ -53,7 +57,6 @@ export function showState(budget: BudgetRecord, state: BudgetState) {
   } as const;
 }
 
-/** Says which budget refuses a call, and when there is room again. */
 export function refusal(budget: BudgetRecord, state: BudgetState, now: Date): ToolError {
   const { subject, measure, period, limit, currency } = budget;
   const counted = limit === 1 ? measure.slice(0, -1) : measure;
@@ -68,7 +71,6 @@ export function refusal(budget: BudgetRecord, state: BudgetState, now: Date): To
   return new ToolError('rate_limited', message, { retryAfterSeconds: left });
 }
 
-/** Whose budget it is, in words. */
 export function nameOf({ type, id }: BudgetRecord['subject']): string {
   return `${NOUNS[type]} ${id}`;
 }

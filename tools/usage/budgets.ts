@@ -156,13 +156,12 @@ export const budgetKind = defineKind({
   },
 });
 
-/** Shows budgets as they stand now, with the names of those they limit. */
 async function shower(store: Readers, now: Date): Promise<(record: BudgetRecord) => Promise<Budget>> {
   const { timezone } = await readSettings(store);
   return async (record) => {
     const { key: _, subjectKey: __, reservations: ___, notice: ____, ...shown } = record;
     const { type, id } = record.subject;
-    const state = stateAt(record, now, () => renewalAfter(now, record.period, timezone));
+    const state = stateAt(record, now, timezone);
     const named = (await namesOf(store, type, [id])).get(id);
     return { ...shown, subject: { type, id, ...named }, ...showState(record, state) };
   };

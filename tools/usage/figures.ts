@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { UsageHour, UsageSource } from '../../resources/usage.ts';
 import type { Readers } from '../../store/port.ts';
 import { storedHours } from './roll-ups.ts';
-import { type Counted, hoursIn, type Question, type Source, type Span, sourcesOf } from './sources.ts';
+import { type Counted, firstHour, hoursIn, type Question, type Source, type Span, sourcesOf } from './sources.ts';
 import { type Label, UsageBuckets } from './usage-buckets.ts';
 
 const MINUTE_MS = 60_000;
@@ -14,13 +14,11 @@ const PART_MS = 5 * MINUTE_MS;
 /** What is older than this is kept in parts of an hour. */
 const RECENT_MS = 6 * HOUR_MS;
 const MOST_PARTS = 400;
-/** Kept hours that are read before other work gets a turn. */
 const AT_ONCE = 50;
 
 /** The figures of one hour, or of a part of it. Calls that the store adds up come by the periods of the question. */
 export interface HourOfUsage {
   readonly source: UsageSource;
-  /** When it begins. */
   readonly hour: number;
   readonly cells: UsageBuckets;
   /** Where given, they count for these alone: what the store adds up does not tell the calls of rows apart by periods. */
@@ -29,20 +27,14 @@ export interface HourOfUsage {
 
 /** The question. Narrower questions are answered faster; an answer may be more detailed than asked. */
 export interface UsageQuestion extends Omit<Question, 'isExact'> {
-  /** Leaves out the calls of tools. */
   readonly onlyRuns?: boolean;
-  /** Periods in order. Default: hours, with all labels told apart in each. */
   readonly periods?: readonly Span[];
-  /** What is told apart in each period. Default: nothing. */
   readonly periodLabels?: readonly Label[];
 }
 
 export interface Figures extends Counted, Pick<Readers, 'usageHours'> {}
 
-/**
- * All figures of a span of whole hours. A few calls and runs are counted one by one. Where there are more, or where some were deleted, the
- * kept figures of the hours count, and only the hours that are not kept are counted.
- */
+/** Figures of whole hours. A few calls and runs are counted one by one; where there are more, or some were deleted, kept hours count. */
 export async function* usageIn(
   figures: Figures,
   span: Span,
@@ -67,7 +59,6 @@ export async function* usageIn(
   }
 }
 
-/** Whether all are there, and few enough to be counted one by one. */
 async function isFew(source: Source, span: Span, kept: readonly UsageHour[], most: number): Promise<boolean> {
   const sum = kept.reduce((all, { counted: each }) => all + each, 0);
   if (sum > most || !(await isAllThere(source, kept, sum))) return false;
@@ -130,26 +121,14 @@ function gapsIn({ from, to }: Span, kept: readonly UsageHour[]): Span[] {
   return at < to ? [...gaps, { from: at, to }] : gaps;
 }
 
-/** Counts the parts in which anything is new. */
 async function* countedInParts(figures: Figures, source: Source, gap: Span): AsyncGenerator<HourOfUsage, void> {
   const count = await source.count(gap);
   if (count === 0) return;
   if (count <= MOST_COUNTED / 10) return yield* counted(source, gap);
-  for (const part of partsOf({ from: await beginIn(source, gap), to: gap.to })) {
+  for (const part of partsOf({ from: (await firstHour(source, gap)) ?? gap.from, to: gap.to })) {
     const cells = await partIn(figures, source, part);
     if (cells) yield { source: source.name, hour: part.from - (part.from % HOUR_MS), cells };
   }
-}
-
-/** The hour of the span's first entry or run: a span may begin centuries before it. */
-async function beginIn(source: Source, { from, to }: Span): Promise<number> {
-  let [empty, begun] = [from, to];
-  while (begun - empty > HOUR_MS) {
-    const middle = empty + Math.ceil((begun - empty) / HOUR_MS / 2) * HOUR_MS;
-    if ((await source.count({ from, to: middle })) === 0) empty = middle;
-    else begun = middle;
-  }
-  return empty;
 }
 
 function partsOf({ from, to }: Span): Span[] {

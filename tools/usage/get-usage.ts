@@ -5,12 +5,10 @@ import type { Settings } from '../../resources/settings.ts';
 import { defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { foreignCursor, seal, unseal } from '../core/registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
-import { DEFINITION } from './definition.ts';
 import { type HourOfUsage, type UsageQuestion, usageIn } from './figures.ts';
 import { namesOf } from './names.ts';
 import { defaultStart, INTERVALS, MOST_PERIODS, type Period, periodsIn } from './periods.ts';
-import { Sum } from './sums.ts';
-import type { Label, UsageBucket } from './usage-buckets.ts';
+import { type Label, Sum, type UsageBucket } from './usage-buckets.ts';
 
 const HOUR_MS = 3_600_000;
 const GROUPINGS = ['agent', 'model', 'key', 'capsule', 'app', 'user', 'flow', 'tool', 'integration'] as const;
@@ -133,7 +131,6 @@ function rangeOf({ from, to }: { readonly from: number; readonly to: number }) {
   return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
 }
 
-/** Adds up what fits the filter: by the grouping, by periods, and all. */
 class Added {
   readonly totals = new Sum();
   readonly rows = new Map<string, Sum>();
@@ -141,7 +138,6 @@ class Added {
   readonly #by: Grouping;
   readonly #filter: [Grouping, string | undefined][];
   readonly #periods: readonly Period[];
-  /** Whether calls are turns of models. */
   readonly #ofModels: boolean;
 
   constructor(by: Grouping, wanted: Filter, periods: readonly Period[]) {
@@ -193,7 +189,6 @@ function labelOf({ labels }: UsageBucket, label: Grouping): string | undefined {
   return label === 'integration' ? PREFIX.exec(labels.tool ?? '')?.[1] : labels[label];
 }
 
-/** The rows with the most calls first, then those with the most tokens. */
 function pageOf(rows: ReadonlyMap<string, Sum>, most: number, cursor: string | undefined, filters: object) {
   const places = [...rows].map(([key, { calls, inputTokens, outputTokens }]) => ({
     key,
@@ -212,3 +207,13 @@ function placeAfter(cursor: string, filters: object): number {
   if (typeof place !== 'number' || !Number.isSafeInteger(place) || place < 0) throw foreignCursor();
   return place;
 }
+
+const DEFINITION = [
+  'Calls are entries of the audit log, refused and failed ones and calls inside calls included; errors are those whose outcome is not ok.',
+  'Latency is how long calls took: the value that half of them, and 95 % of them, do not exceed (nearest rank; where there are more than 20,000 calls, or the calls themselves are deleted, from a histogram, within 2 %).',
+  'Tokens are those of the runs of agents, in the hour in which the run began, and count for the tool that began the run.',
+  'By model, and with a filter by model, calls are turns of the model, errors are runs that failed, and latency is how long turns took.',
+  'Keys, capsules, apps, users (people who signed in), flows and agents count with all that is done for them; of several agents or flows in one call the nearest counts. Rows hold what has such a label, totals hold everything.',
+  'Cost is tokens by the price of the model on the day (UTC), at the exchange rate of the month; it is null where any price or rate is unknown.',
+  'Days, weeks and months are those of the workspace time zone, made of whole hours.',
+].join(' ');

@@ -8,10 +8,8 @@ const MOST_EXACT = 20_000;
 /** Numbers of buckets, each followed by how many values lie in it. */
 export type Buckets = readonly number[];
 
-/** How long calls took: exactly for a few, in buckets for many. */
 export class Histogram {
   #values: number[] | undefined = [];
-  /** How many values lie in each bucket, by its number. */
   #counts: number[] = [];
 
   add(ms: number): void {
@@ -38,7 +36,6 @@ export class Histogram {
     }
   }
 
-  /** In their order. */
   get buckets(): Buckets {
     const copy = new Histogram();
     copy.merge(this);

@@ -3,7 +3,6 @@ import type { Readers } from '../../store/port.ts';
 type Named = Map<string, { readonly name: string }>;
 type Lookup = (store: Readers, key: string) => Promise<string | undefined>;
 
-/** How the records behind rows are called. Models and tools are called as their key. */
 const LOOKUPS: Readonly<Partial<Record<string, Lookup>>> = {
   agent: async ({ agents }, id) => (await agents.get(id))?.name,
   key: async ({ apiKeys }, id) => (await apiKeys.get(id))?.name,

@@ -14,7 +14,6 @@ const LONGEST_MS: Readonly<Record<Interval, number>> = {
   month: 31.1 * DAY_MS,
 };
 export const MOST_PERIODS = 1000;
-/** How many periods are shown where nothing else is asked. */
 const USUAL: Readonly<Record<Interval, number>> = { hour: 48, day: 30, week: 12, month: 12 };
 
 export type Period = Span;
@@ -33,14 +32,12 @@ export function periodsIn({ from, to }: Span, interval: Interval, zone: string):
   return periods.map(({ start, end }) => ({ from: Math.max(start, from), to: Math.min(end, to) }));
 }
 
-/** Where the usual range begins that ends then. */
 export function defaultStart(end: number, interval: Interval, zone: string): number {
   if (interval === 'hour') return end - USUAL.hour * HOUR_MS;
   const last = floorTo(dateIn(zone, end - 1), interval);
   return startOf(addIntervals(last, interval, 1 - USUAL[interval]), zone);
 }
 
-/** When the day or month is over that is now. */
 export function renewalAfter(now: Date, period: 'day' | 'month', zone: string): Date {
   const today = floorTo(dateIn(zone, now.getTime()), period);
   return new Date(startOf(addIntervals(today, period, 1), zone));

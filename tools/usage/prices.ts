@@ -2,7 +2,6 @@ import type { TokenUsage } from '../../resources/agent-run.ts';
 import type { BudgetMeasure } from '../../resources/budget.ts';
 import type { Settings } from '../../resources/settings.ts';
 
-/** What a million tokens cost in the workspace currency. */
 export interface TokenPrice {
   readonly input: number;
   readonly output: number;
@@ -10,7 +9,6 @@ export interface TokenPrice {
 
 type Priced = Pick<Settings, 'currency' | 'exchangeRates' | 'prices'>;
 
-/** The price of a model on a date. Undefined if nobody gave one, or no rate for its currency in that month. */
 export function priceOn({ currency, exchangeRates, prices = [] }: Priced, model: string, date: string) {
   let price: NonNullable<Settings['prices']>[number] | undefined;
   for (const each of prices) {
@@ -40,7 +38,6 @@ export function amountOf(
   return price && Math.round(costOf(price, tokens));
 }
 
-/** Units of the currency, to a millionth. */
 export function unitsOf(millionths: number): number {
   return Math.round(millionths) / MILLION;
 }

@@ -12,12 +12,9 @@ const EVERY_MS = 5 * MINUTE_MS;
 const LATEST_MS = HOUR_MS;
 /** Hours of this time are compared with what is there now, in case something came later nevertheless. */
 const COMPARED_MS = 12 * HOUR_MS;
-/** Days for which figures are kept where the settings say nothing. */
 export const USAGE_DAYS = 730;
-/** Records that are read or deleted at a time. */
 const BATCH = 500;
 
-/** Stores whose server is closing. */
 const closing = new WeakSet<Store>();
 /** Concurrent callers wait for the same work. */
 const underWay = new WeakMap<Store, Promise<boolean>>();
@@ -34,10 +31,7 @@ export function startRollUps(store: Store, now: () => Date, onFailure: (cause: u
   };
 }
 
-/**
- * Keeps the figures of all hours that are over and not kept yet, and removes those that are older than the settings allow. False if the
- * server closed before all were kept.
- */
+/** Keeps the figures of ended hours and removes old ones. False if the server closed before all were kept. */
 export function rollUp(store: Store, now: Date): Promise<boolean> {
   const known = underWay.get(store);
   if (known) return known;
@@ -86,7 +80,6 @@ function idOf({ name }: Source, hour: number): string {
   return `${name}-${new Date(hour).toISOString().slice(0, 13)}`;
 }
 
-/** The kept hours of a span, oldest first. */
 export async function* storedHours(
   { usageHours }: Pick<Readers, 'usageHours'>,
   { name: source }: Pick<Source, 'name'>,

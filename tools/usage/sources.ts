@@ -5,7 +5,6 @@ import { GROWTH, SMALLEST } from './histogram.ts';
 import { LABELS, TALLY_KEYS, UsageBuckets, type UsageGrouping } from './usage-buckets.ts';
 
 const HOUR_MS = 3_600_000;
-/** Entries or runs that are read at a time. */
 const BATCH = 1000;
 /** Nothing is older than this. */
 const BEGINNING_MS = Date.UTC(2000);
@@ -16,12 +15,10 @@ export interface Span {
   readonly to: number;
 }
 
-/** What usage is counted from. */
 export interface Source {
   readonly name: UsageSource;
   /** How many there are. It may count no further than `upTo`. */
   count(span: Span, upTo?: number): Promise<number>;
-  /** The figures, by the hour in which each call or run began. */
   hours(span: Span): Promise<Map<number, UsageBuckets>>;
   /** The figures of each span by its begin, added up by the store. Absent if the store reads them one by one. */
   tally?(spans: readonly Span[], question: Question): Promise<Map<number, UsageBuckets>>;
@@ -30,7 +27,6 @@ export interface Source {
 }
 
 export interface Question extends UsageGrouping {
-  /** Whether durations are exact, instead of in buckets. */
   readonly isExact: boolean;
 }
 
@@ -89,7 +85,6 @@ export async function firstHour(source: Source, { from, to }: Span): Promise<num
   return low;
 }
 
-/** The hours of a span that begins with one. */
 export function hoursIn({ from, to }: Span): Span[] {
   const hours: Span[] = [];
   for (let at = from; at < to; at += HOUR_MS) hours.push({ from: at, to: Math.min(at + HOUR_MS, to) });

@@ -16,10 +16,8 @@ export const NEARLY_FULL = 0.9;
 const MIB = 1024 * 1024;
 const WORKSPACE = 'workspace';
 
-/** Bytes by principal, and under `workspace` all. */
 type Sums = Map<string, number>;
 
-/** What the store kept when it was asked, and what had ended then. */
 interface KnownUse {
   readonly at: number;
   readonly kept: Sums;

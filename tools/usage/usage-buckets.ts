@@ -7,18 +7,17 @@ import {
   type CallerType,
   callersOf,
 } from '../../resources/audit-entry.ts';
+import type { Settings } from '../../resources/settings.ts';
 import type { Tally, TallyKey } from '../../store/port.ts';
 import { Histogram } from './histogram.ts';
+import { costOf, priceOn, unitsOf } from './prices.ts';
 
-/** What figures are kept by. The order is that of packed cells. */
 export const LABELS = ['agent', 'model', 'key', 'capsule', 'app', 'user', 'flow', 'tool'] as const;
 export type Label = (typeof LABELS)[number];
-export type Labels = Readonly<Partial<Record<Label, string>>>;
+type Labels = Readonly<Partial<Record<Label, string>>>;
 
-/** The figures of what is alike in all labels. */
 export interface UsageBucket {
   readonly labels: Labels;
-  /** Calls of tools, or turns of models. */
   calls: number;
   /** Calls that were refused or failed, or runs that failed. */
   errors: number;
@@ -37,16 +36,13 @@ const WHO: Readonly<Record<CallerType, Label>> = {
   flow: 'flow',
 };
 
-/** What a store adds up calls by. Calls have no model. */
 export const TALLY_KEYS: Readonly<Partial<Record<Label, TallyKey>>> = {
   ...Object.fromEntries(Object.entries(WHO).map(([type, label]) => [label, type])),
   tool: 'tool',
 };
 
-/** The tool that a run was begun with. */
 const BEGINS = { chat: 'send_chat_message', invoke: 'invoke_agent' } as const;
 
-/** Figures of some time by all labels together. */
 export class UsageBuckets {
   readonly #cells = new Map<string, UsageBucket>();
 
@@ -61,7 +57,6 @@ export class UsageBuckets {
     cell.spread.add(durationMs);
   }
 
-  /** Calls that a store has added up. */
   addTally({ callers, tool, calls, failed, durations }: Tally, inBuckets: boolean): void {
     const cell = this.#at({ ...labelsOf(callers), ...(tool !== undefined && { tool }) });
     cell.calls += calls;
@@ -131,11 +126,8 @@ export class UsageBuckets {
   }
 }
 
-/** What is told apart of figures. */
 export interface UsageGrouping {
-  /** Default: all. */
   readonly labels?: readonly Label[];
-  /** Only what has these. */
   readonly where?: Labels;
 }
 
@@ -165,4 +157,58 @@ function addTokens(cell: UsageBucket, { inputTokens, outputTokens }: TokenUsage,
   cell.calls += turns;
   cell.inputTokens += inputTokens;
   cell.outputTokens += outputTokens;
+}
+
+export class Sum {
+  calls = 0;
+  errors = 0;
+  inputTokens = 0;
+  outputTokens = 0;
+  readonly #spread = new Histogram();
+  /** By model and date, which decide the price. */
+  readonly #tokens = new Map<
+    string,
+    { readonly model: string; readonly date: string; input: number; output: number }
+  >();
+
+  addCalls({ calls, errors, spread }: UsageBucket): void {
+    this.calls += calls;
+    this.errors += errors;
+    this.#spread.merge(spread);
+  }
+
+  addTokens({ inputTokens, outputTokens, labels: { model } }: UsageBucket, date: string): void {
+    if (model === undefined || inputTokens + outputTokens === 0) return;
+    this.inputTokens += inputTokens;
+    this.outputTokens += outputTokens;
+    const key = `${date} ${model}`;
+    const tokens = this.#tokens.get(key) ?? { model, date, input: 0, output: 0 };
+    this.#tokens.set(key, tokens);
+    tokens.input += inputTokens;
+    tokens.output += outputTokens;
+  }
+
+  unpriced(settings: Settings): string[] {
+    const without = [...this.#tokens.values()].filter(({ model, date }) => !priceOn(settings, model, date));
+    return [...new Set(without.map(({ model }) => model))].sort();
+  }
+
+  shown(settings: Settings) {
+    const [p50Ms = null, p95Ms = null] = this.#spread.percentiles([0.5, 0.95]);
+    const { calls, errors, inputTokens, outputTokens } = this;
+    return { calls, errors, p50Ms, p95Ms, inputTokens, outputTokens, cost: this.#cost(settings) };
+  }
+
+  /** In a fixed order, so that equal figures have equal sums. Null if any price is unknown. */
+  #cost(settings: Settings): number | null {
+    let millionths = 0;
+    for (const [, { model, date, input, output }] of [...this.#tokens].sort(([one], [other]) =>
+      one < other ? -1 : 1,
+    )) {
+      const price = priceOn(settings, model, date);
+      if (!price) return null;
+      millionths += costOf(price, { inputTokens: input, outputTokens: output });
+    }
+    return unitsOf(millionths);
+  }
 }
