@@ -21,6 +21,7 @@ export class RunCompletion {
 
   constructor(deps: RunCompletionDeps) {
     this.#deps = deps;
+    deps.closed.addEventListener('abort', () => this.#endAll(), { once: true });
   }
 
   /** Resolves when the run has ended or was deleted, the signal aborts or the server stops. */
@@ -28,15 +29,19 @@ export class RunCompletion {
     const { store, closed } = this.#deps;
     if (this.#ends.eventNames().length === 0) this.#follow();
     const left = new AbortController();
-    const signal = AbortSignal.any([left.signal, closed, ...(given ? [given] : [])]);
+    const signal = given ? AbortSignal.any([left.signal, given]) : left.signal;
     const ended = once(this.#ends, runId, { signal }).catch(() => {}); // aborted
     try {
       const run = signal.aborted ? undefined : await store.flowRuns.get(runId);
-      if (run && !hasEnded(run)) await ended;
+      if (run && !closed.aborted && !hasEnded(run)) await ended;
     } finally {
       left.abort();
       if (this.#ends.eventNames().length === 0) this.#leave();
     }
+  }
+
+  #endAll(): void {
+    for (const runId of this.#ends.eventNames()) this.#ends.emit(runId);
   }
 
   #follow(): void {

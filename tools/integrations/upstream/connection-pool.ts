@@ -47,7 +47,8 @@ interface Entry {
   readonly ending: AbortController;
   upstream?: UpstreamConnection;
   connectedAt: number;
-  users: number;
+  /** One for each call under way. No signal of a call depends on that of the entry, which would remember it for ever. */
+  readonly uses: Set<AbortController>;
   isRetired: boolean;
   idle?: NodeJS.Timeout;
   looking?: Promise<void> | undefined;
@@ -110,15 +111,15 @@ export class ConnectionPool {
     this.#entries.delete(account);
     this.#entries.set(account, entry);
     clearTimeout(entry.idle);
-    entry.users += 1;
-    const { signal } = entry.ending;
+    const use = new AbortController();
+    entry.uses.add(use);
     try {
-      return await work(entry.upstream ?? (await opened(entry)), signal);
+      return await work(entry.upstream ?? (await opened(entry)), use.signal);
     } catch (thrown) {
-      throw signal.aborted ? signal.reason : thrown;
+      throw use.signal.aborted ? use.signal.reason : thrown;
     } finally {
-      entry.users -= 1;
-      if (entry.users === 0) this.#rest(entry);
+      entry.uses.delete(use);
+      if (entry.uses.size === 0) this.#rest(entry);
     }
   }
 
@@ -143,6 +144,7 @@ export class ConnectionPool {
       entry.isRetired = true;
       clearTimeout(entry.idle);
       entry.ending.abort(reason);
+      for (const use of entry.uses) use.abort(reason);
       await close(entry);
     }
     if (account === SHARED && this.isStarted) this.#connect();
@@ -160,7 +162,7 @@ export class ConnectionPool {
   #enter(account: string): Entry {
     if (account === SHARED) throw new Error('It is not connected.');
     while (this.#entries.size >= this.#limits.most) {
-      const idle = [...this.#entries.values()].find(({ users }) => users === 0);
+      const idle = [...this.#entries.values()].find(({ uses }) => uses.size === 0);
       if (!idle) throw new ToolError('unavailable', TOO_MANY, { notMade: true });
       this.#retire(idle);
     }
@@ -175,7 +177,7 @@ export class ConnectionPool {
       onLost: (why) => void (entry.upstream && this.#lost(entry, why)),
       onToolsChanged: () => void this.#look(entry),
     });
-    const entry: Entry = { account, opening, ending, connectedAt: 0, users: 0, isRetired: false };
+    const entry: Entry = { account, opening, ending, connectedAt: 0, uses: new Set(), isRetired: false };
     this.#entries.set(account, entry);
     opening.then(
       (upstream) => {
@@ -200,7 +202,7 @@ export class ConnectionPool {
   /** Skips a busy server: it may serve one request at a time and could not answer. */
   #check(): void {
     const entry = this.#entries.get(SHARED);
-    if (entry?.users === 0) void this.#look(entry);
+    if (entry?.uses.size === 0) void this.#look(entry);
   }
 
   /** Lists the tools again, which also shows whether the server is still there. Never rejects. */
@@ -244,7 +246,7 @@ export class ConnectionPool {
     if (entry.isRetired) return;
     entry.isRetired = true;
     clearTimeout(entry.idle);
-    if (entry.users === 0) void close(entry);
+    if (entry.uses.size === 0) void close(entry);
   }
 }
 
