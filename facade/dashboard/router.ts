@@ -1,5 +1,5 @@
-import { useLayoutEffect, useState } from 'preact/hooks';
 import { boot } from './boot.ts';
+import { createSignal } from './signal.ts';
 
 /** Where we are: the segments of the path, and what the address says of the state of the page. */
 export type PageLocation = Readonly<{ path: string; parts: readonly string[]; query: URLSearchParams }>;
@@ -18,23 +18,11 @@ function decoded(part: string): string {
   }
 }
 
-const listeners = new Set<() => void>();
-const tell = () => {
-  for (const listener of listeners) listener();
-};
+const place = createSignal(placeNow());
+const tell = () => place.set(placeNow());
 addEventListener('popstate', tell);
 
-export function usePlace(): PageLocation {
-  const [place, setPlace] = useState(placeNow);
-  useLayoutEffect(() => {
-    const listener = () => setPlace(placeNow());
-    listeners.add(listener);
-    return () => {
-      listeners.delete(listener);
-    };
-  }, []);
-  return place;
-}
+export const usePlace = place.use;
 
 /** An address of the dashboard as browsers see it. */
 export function at(path: string): string {

@@ -1,6 +1,7 @@
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { boot } from './boot.ts';
 import type { JsonSchema } from './schema.ts';
+import { createSignal } from './signal.ts';
 import { request } from './transport.ts';
 
 /** A tool as `tools/list` shows it. */
@@ -15,10 +16,7 @@ export interface ListedTool {
 
 export type Tools = ReadonlyMap<string, ListedTool>;
 
-let tools: Tools | undefined;
-let failure: unknown;
-const listeners = new Set<() => void>();
-
+const list = createSignal<Readonly<{ tools?: Tools | undefined; failure?: unknown }>>({});
 let isBegun = false;
 
 /** Reads the list of tools if nobody did yet. */
@@ -37,12 +35,10 @@ export async function loadTools(): Promise<void> {
       found.push(...page.tools);
       cursor = page.nextCursor;
     } while (cursor !== undefined);
-    tools = new Map(found.map((tool) => [tool.name, tool]));
-    failure = undefined;
-  } catch (error) {
-    failure = error;
+    list.set({ tools: new Map(found.map((tool) => [tool.name, tool])) });
+  } catch (failure) {
+    list.set({ ...list.get(), failure });
   }
-  for (const listener of listeners) listener();
 }
 
 type Page = Readonly<{ tools: readonly ListedTool[]; nextCursor?: string }>;
@@ -55,14 +51,7 @@ export function useTools(): Tools | undefined {
 
 /** The list as far as it is there; not asked for. */
 function useKnown(): Tools | undefined {
-  const [, draw] = useState({});
-  useLayoutEffect(() => {
-    const listener = () => draw({});
-    listeners.add(listener);
-    return () => {
-      listeners.delete(listener);
-    };
-  }, []);
+  const { tools, failure } = list.use();
   if (!tools && failure !== undefined) throw failure;
   return tools;
 }

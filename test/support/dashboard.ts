@@ -16,8 +16,12 @@ export interface TestDashboard {
   /** Calls a tool with full access. */
   call(tool: string, input?: object): ReturnType<typeof mustCall>;
   /** A window for the time of a test, in which nothing may be complained of. */
-  inWindow(work: (page: Page, window: DashboardWindow) => Promise<void>, options?: WindowOptions): Promise<void>;
+  inWindow(work: InWindow, options?: WindowOptions): Promise<void>;
+  /** The same on a path, which it begins with. */
+  visit(to: string | (WindowOptions & { readonly path: string }), work: InWindow): Promise<void>;
 }
+
+type InWindow = (page: Page, window: DashboardWindow) => Promise<void>;
 
 /** Called within `describe`: server and browser are there in its tests. `start` gives another server than one with the demo workspace. */
 export function testDashboard(start: () => Promise<TestServer> = startDemoServer): TestDashboard {
@@ -33,6 +37,15 @@ export function testDashboard(start: () => Promise<TestServer> = startDemoServer
   after(async () => {
     await started?.server.close();
   });
+  const inWindow = async (work: InWindow, options: WindowOptions = {}) => {
+    const window = await openDashboard(there().browser, there().server, options);
+    try {
+      await work(window.page, window);
+      assert.deepEqual(window.complaints, []);
+    } finally {
+      await window.close();
+    }
+  };
   return {
     get server() {
       return there().server;
@@ -41,14 +54,13 @@ export function testDashboard(start: () => Promise<TestServer> = startDemoServer
       return there().browser;
     },
     call: (tool, input = {}) => mustCall(there().server, there().server.adminKey, tool, input),
-    async inWindow(work, options = {}) {
-      const window = await openDashboard(there().browser, there().server, options);
-      try {
-        await work(window.page, window);
-        assert.deepEqual(window.complaints, []);
-      } finally {
-        await window.close();
-      }
+    inWindow,
+    visit(to, work) {
+      const { path, ...options } = typeof to === 'string' ? { path: to } : to;
+      return inWindow(async (page, window) => {
+        await window.open(path);
+        await work(page, window);
+      }, options);
     },
   };
 }

@@ -2,16 +2,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { text } from '../text.ts';
 import { Button } from './button.tsx';
 
+type CopyButtonProps = Readonly<{ value: string; label?: string; words?: boolean }>;
+
 /** Copies a text and says so for a moment. Where the browser refuses, the text beside the button is selected, and the person told. */
-export function CopyButton({
-  value,
-  label = text.copy,
-  words = false,
-}: {
-  readonly value: string;
-  readonly label?: string;
-  readonly words?: boolean;
-}) {
+export function CopyButton({ value, label = text.copy, words = false }: CopyButtonProps) {
   const [copied, setCopied] = useState(false);
   const [refused, setRefused] = useState(false);
   const ref = useRef<HTMLSpanElement>(null);

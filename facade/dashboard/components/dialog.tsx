@@ -1,5 +1,6 @@
 import type { ComponentChildren, RefObject } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { createSignal } from '../signal.ts';
 import { text } from '../text.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './code.tsx';
@@ -36,18 +37,10 @@ export function Dialog({ title, children, onClose, size = 's', escapes = true }:
   );
 }
 
+type SecretOnceProps = Readonly<{ title: string; secret: string; children?: ComponentChildren; onClose: () => void }>;
+
 /** A secret that is shown once. It stays until the person says that they have it. */
-export function SecretOnce({
-  title,
-  secret,
-  children,
-  onClose,
-}: {
-  readonly title: string;
-  readonly secret: string;
-  readonly children?: ComponentChildren;
-  readonly onClose: () => void;
-}) {
+export function SecretOnce({ title, secret, children, onClose }: SecretOnceProps) {
   return (
     <Dialog title={title} onClose={onClose} size="m" escapes={false}>
       <p>Copy it now. It is not shown again.</p>
@@ -78,13 +71,11 @@ export function useModal(): RefObject<HTMLDialogElement | null> {
 
 type Draw = (close: () => void) => ComponentChildren;
 
-let shown: Draw | undefined;
-let draw = () => {};
+const shown = createSignal<Draw | undefined>(undefined);
 
 /** Shows a dialog that outlives the page that asked for it, such as a secret after its form is gone. */
 export function showDialog(content: Draw): void {
-  shown = content;
-  draw();
+  shown.set(content);
 }
 
 /** Shows a secret once, with what else there is to know of it. */
@@ -92,16 +83,7 @@ export function showSecret(title: string, secret: string, about?: ComponentChild
   showDialog((onClose) => <SecretOnce {...{ title, secret, onClose }}>{about}</SecretOnce>);
 }
 
-function close(): void {
-  shown = undefined;
-  draw();
-}
-
 /** Where such a dialog is drawn. Stands once in the document. */
 export function ShownDialog() {
-  const [, set] = useState({});
-  useLayoutEffect(() => {
-    draw = () => set({});
-  }, []);
-  return <>{shown?.(close)}</>;
+  return <>{shown.use()?.(() => shown.set(undefined))}</>;
 }

@@ -24,16 +24,10 @@ export function FilterId({ name, label }: { readonly name: string; readonly labe
   );
 }
 
+type FilterChoiceProps = Readonly<{ name: string; label: string; options: readonly Option[] }>;
+
 /** One of few values by which a list is filtered. It stands in the address under its name. */
-export function FilterChoice({
-  name,
-  label,
-  options,
-}: {
-  readonly name: string;
-  readonly label: string;
-  readonly options: readonly Option[];
-}) {
+export function FilterChoice({ name, label, options }: FilterChoiceProps) {
   const { query } = usePlace();
   const value = query.get(name) ?? '';
   return (

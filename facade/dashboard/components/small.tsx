@@ -34,16 +34,10 @@ const TONES: Readonly<Record<string, Tone>> = {
   deleted: 'alarm',
 };
 
+type BadgeProps = Readonly<{ value?: string; tone?: Tone; children?: ComponentChildren }>;
+
 /** A state in a word, with the colour that fits. */
-export function Badge({
-  value,
-  tone,
-  children,
-}: {
-  readonly value?: string;
-  readonly tone?: Tone;
-  readonly children?: ComponentChildren;
-}) {
+export function Badge({ value, tone, children }: BadgeProps) {
   return <span class={`badge ${tone ?? TONES[value ?? ''] ?? 'plain'}`}>{children ?? wordOf(value ?? '')}</span>;
 }
 
@@ -79,16 +73,10 @@ export function Mono({ children }: { readonly children: ComponentChildren }) {
   return <code class="mono">{children}</code>;
 }
 
+type EmptyProps = Readonly<{ title: string; children?: ComponentChildren; action?: ComponentChildren }>;
+
 /** Says what is not there yet and what to do about it. */
-export function Empty({
-  title,
-  children,
-  action,
-}: {
-  readonly title: string;
-  readonly children?: ComponentChildren;
-  readonly action?: ComponentChildren;
-}) {
+export function Empty({ title, children, action }: EmptyProps) {
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>

@@ -11,14 +11,10 @@ import { Table } from './table.tsx';
 const ID = /^[a-z]{3}_[\w-]{8,}$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
+type ValueProps = Readonly<{ value: unknown; schema?: JsonSchema | undefined }>;
+
 /** A value of a record in the way that suits its kind. */
-export function Value({
-  value,
-  schema = {},
-}: {
-  readonly value: unknown;
-  readonly schema?: JsonSchema | undefined;
-}): ComponentChildren {
+export function Value({ value, schema = {} }: ValueProps): ComponentChildren {
   const { schema: plain } = withoutNull(schema);
   if (value === undefined || value === null || value === '') return <span class="faint">–</span>;
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';

@@ -94,15 +94,9 @@ function Side({ path, onSearch }: { readonly path: string; readonly onSearch: ()
   );
 }
 
-function Group({
-  title,
-  entries,
-  here,
-}: {
-  readonly title: string;
-  readonly entries: readonly PageEntry[];
-  readonly here: PageEntry | undefined;
-}) {
+type GroupProps = Readonly<{ title: string; entries: readonly PageEntry[]; here: PageEntry | undefined }>;
+
+function Group({ title, entries, here }: GroupProps) {
   if (entries.length === 0) return null;
   return (
     <div class="nav-group">

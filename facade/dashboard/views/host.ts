@@ -1,10 +1,10 @@
-import { useLayoutEffect, useState } from 'preact/hooks';
 import { boot } from '../boot.ts';
 import { CallError } from '../call-error.ts';
 import type { ToolResult } from '../client.ts';
 import type * as identity from '../identity.ts';
 import type * as router from '../router.ts';
 import type { JsonSchema } from '../schema.ts';
+import { createSignal } from '../signal.ts';
 import type * as tabs from '../tabs.ts';
 import type * as tools from '../tools.ts';
 import type * as transport from '../transport.ts';
@@ -97,11 +97,11 @@ export const useMay: typeof tools.useMay = (tool) => tool !== undefined && useNa
 export const useTool: typeof tools.useTool = (name) => (name === undefined ? undefined : useTools()?.get(name));
 
 /** The page has no address: its state is kept here, and paths of the dashboard are opened by the host. */
-let place: router.PageLocation = { path: '/', parts: [], query: new URLSearchParams() };
-const listeners = new Set<() => void>();
+const place = createSignal<router.PageLocation>({ path: '/', parts: [], query: new URLSearchParams() });
+export const usePlace: typeof router.usePlace = place.use;
 
 /** Which paths of the dashboard are shown in the page itself. */
-let isHere: (path: string) => boolean = (path) => path.split('?')[0] === place.path;
+let isHere: (path: string) => boolean = (path) => path.split('?')[0] === place.get().path;
 
 /** From now on these paths are shown in the page. */
 export function showHere(test: (path: string) => boolean): void {
@@ -111,27 +111,14 @@ export function showHere(test: (path: string) => boolean): void {
 /** Begins with the state that belongs to what is shown. `path`: where the dashboard shows the same. */
 export function beginAt(path: string, query: Readonly<Record<string, string | undefined>> = {}): URLSearchParams {
   const given = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  place = { path, parts: path.split('/').filter((part) => part !== ''), query: new URLSearchParams(given) };
-  return place.query;
+  const begun = new URLSearchParams(given);
+  place.set({ path, parts: path.split('/').filter((part) => part !== ''), query: begun });
+  return begun;
 }
 
 function move(query: URLSearchParams): void {
-  place = { ...place, query };
-  for (const listener of listeners) listener();
+  place.set({ ...place.get(), query });
 }
-
-export const usePlace: typeof router.usePlace = () => {
-  const [shown, setShown] = useState(place);
-  useLayoutEffect(() => {
-    const listener = () => setShown(place);
-    listeners.add(listener);
-    listener();
-    return () => {
-      listeners.delete(listener);
-    };
-  }, []);
-  return shown;
-};
 
 export const at: typeof router.at = (path) => `${boot.base}${path}`;
 
@@ -141,7 +128,7 @@ export const go: typeof router.go = (path) => {
 };
 
 export const setQuery: typeof router.setQuery = (changes) => {
-  const query = new URLSearchParams(place.query);
+  const query = new URLSearchParams(place.get().query);
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined || value === '') query.delete(name);
     else query.set(name, value);

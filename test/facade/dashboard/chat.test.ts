@@ -8,7 +8,7 @@ import { startTestServer } from '../../support/server.ts';
 // together: one browser
 describe('the chat of the dashboard', { skip: withoutBrowser }, () => {
   let models: ModelServer;
-  const { call, inWindow } = testDashboard(async () => {
+  const { call, visit } = testDashboard(async () => {
     models = await startModelServer();
     return startTestServer({ MODEL_BASE_URL: models.baseUrl, MODEL_NAME: 'tiny' });
   });
@@ -29,8 +29,7 @@ describe('the chat of the dashboard', { skip: withoutBrowser }, () => {
   after(() => models?.close());
 
   it('shows an answer, with the tools that the agent called folded', async () => {
-    await inWindow(async (page, window) => {
-      await window.open('/chat/new');
+    await visit('/chat/new', async (page) => {
       await page.getByText('Rex', { exact: true }).click();
       await page.getByRole('textbox', { name: 'Message' }).fill('/list_agents {"limit": 2}');
       await page.keyboard.press('Enter');
@@ -42,8 +41,7 @@ describe('the chat of the dashboard', { skip: withoutBrowser }, () => {
 
   it('shows what is said as it comes, and keeps it when it is stopped', async () => {
     models.play(() => ({ text: 'One two three four five six seven eight nine ten. '.repeat(40), pace: 40 }));
-    await inWindow(async (page, window) => {
-      await window.open('/chat/new');
+    await visit('/chat/new', async (page) => {
       await page.getByText('Ada', { exact: true }).click();
       await page.getByRole('textbox', { name: 'Message' }).fill('Count, please.');
       await page.keyboard.press('Enter');
@@ -72,8 +70,7 @@ describe('the chat of the dashboard', { skip: withoutBrowser }, () => {
         { role: 'assistant', content: 'Second, **strong**.' },
       ],
     });
-    await inWindow(async (page, window) => {
-      await window.open(`/chat/${id}`);
+    await visit(`/chat/${id}`, async (page, window) => {
       assert.equal(await page.locator('.prose strong').textContent(), 'strong');
       await page.getByRole('button', { name: 'More of this message' }).first().click();
       await page.getByRole('button', { name: 'Fork from here' }).first().click();
@@ -89,11 +86,10 @@ describe('the chat of the dashboard', { skip: withoutBrowser }, () => {
 });
 
 describe('the dashboard of a new workspace', { skip: withoutBrowser }, () => {
-  const { inWindow } = testDashboard(() => startTestServer());
+  const { visit } = testDashboard(() => startTestServer());
 
   it('says on every page without records how the first one comes about', async () => {
-    await inWindow(async (page, window) => {
-      await window.open('/');
+    await visit('/', async (page, window) => {
       const paths = await page
         .locator('.nav-link')
         .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));

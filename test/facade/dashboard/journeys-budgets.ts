@@ -8,7 +8,7 @@ const PHONE = { width: 390, height: 844 };
 
 /** Budgets: made, used up, raised, found again. */
 export function budgetsJourneys(dashboard: TestDashboard): void {
-  const { call, inWindow } = dashboard;
+  const { call, inWindow, visit } = dashboard;
   const callWith = async (key: string) => {
     const { status, headers } = await rest(dashboard.server, 'GET', '/api/v1/agents', { key });
     return { status, after: headers.get('retry-after') };
@@ -16,54 +16,50 @@ export function budgetsJourneys(dashboard: TestDashboard): void {
 
   it('limits a key, sees it used up until it renews, and raises the limit, so that the key works again', async () => {
     const { id, secret } = await call('create_api_key', { name: '<script>alert(1)</script>', scopes: ['read'] });
-    await inWindow(
-      async (page, window) => {
-        await window.open(`/keys/${id}?tab=budgets`);
-        await page.getByText('No budget limits it').waitFor();
-        await page.getByRole('link', { name: 'New budget' }).click();
-        await page.getByLabel('API key', { exact: true }).last().waitFor();
-        const form = page.locator('form');
-        await form.getByLabel('Measure').selectOption('calls');
-        await form.getByLabel('Period').selectOption('day');
-        await form.getByLabel('Limit').fill('2');
-        await page.getByRole('button', { name: 'Create budget' }).click();
-        await page.getByRole('heading', { name: '2 calls a day for <script>alert(1)</script>' }).waitFor();
-        await page.getByText('0 of 2').filter({ visible: true }).waitFor();
-        const address = page.url();
+    await visit({ path: `/keys/${id}?tab=budgets`, viewport: PHONE }, async (page) => {
+      await page.getByText('No budget limits it').waitFor();
+      await page.getByRole('link', { name: 'New budget' }).click();
+      await page.getByLabel('API key', { exact: true }).last().waitFor();
+      const form = page.locator('form');
+      await form.getByLabel('Measure').selectOption('calls');
+      await form.getByLabel('Period').selectOption('day');
+      await form.getByLabel('Limit').fill('2');
+      await page.getByRole('button', { name: 'Create budget' }).click();
+      await page.getByRole('heading', { name: '2 calls a day for <script>alert(1)</script>' }).waitFor();
+      await page.getByText('0 of 2').filter({ visible: true }).waitFor();
+      const address = page.url();
 
-        assert.deepEqual([(await callWith(secret)).status, (await callWith(secret)).status], [200, 200]);
-        const { status, after } = await callWith(secret);
-        assert.equal(status, 429);
-        await page.getByText('2 of 2').filter({ visible: true }).waitFor();
-        const { data } = await call('list_budgets', { subject: { type: 'key', id } });
-        const [{ renewsAt }] = data;
-        assert.ok(Math.abs(Date.parse(renewsAt) - Date.now() - Number(after) * 1000) < 60_000, `${renewsAt} ${after}`);
-        // In words of the clock of the browser, which has the time zone of this process.
-        const clock = new Date(renewsAt).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
-        await page.getByText(new RegExp(`Calls are refused until .*${clock}, unless the limit is raised`)).waitFor();
-        await page.getByText('Used up').filter({ visible: true }).first().waitFor();
-        assert.deepEqual(await findingsOf(page), []);
+      assert.deepEqual([(await callWith(secret)).status, (await callWith(secret)).status], [200, 200]);
+      const { status, after } = await callWith(secret);
+      assert.equal(status, 429);
+      await page.getByText('2 of 2').filter({ visible: true }).waitFor();
+      const { data } = await call('list_budgets', { subject: { type: 'key', id } });
+      const [{ renewsAt }] = data;
+      assert.ok(Math.abs(Date.parse(renewsAt) - Date.now() - Number(after) * 1000) < 60_000, `${renewsAt} ${after}`);
+      // In words of the clock of the browser, which has the time zone of this process.
+      const clock = new Date(renewsAt).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+      await page.getByText(new RegExp(`Calls are refused until .*${clock}, unless the limit is raised`)).waitFor();
+      await page.getByText('Used up').filter({ visible: true }).first().waitFor();
+      assert.deepEqual(await findingsOf(page), []);
 
-        await page.getByRole('link', { name: 'Edit' }).click();
-        await page.getByLabel('Limit').fill('3');
-        await page.getByRole('button', { name: 'Save' }).click();
-        await page.getByRole('heading', { name: '3 calls a day for' }).waitFor();
-        assert.equal(page.url(), address);
-        assert.deepEqual([(await callWith(secret)).status, (await callWith(secret)).status], [200, 429]);
+      await page.getByRole('link', { name: 'Edit' }).click();
+      await page.getByLabel('Limit').fill('3');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('heading', { name: '3 calls a day for' }).waitFor();
+      assert.equal(page.url(), address);
+      assert.deepEqual([(await callWith(secret)).status, (await callWith(secret)).status], [200, 429]);
 
-        await page.getByRole('link', { name: '<script>alert(1)</script>' }).click();
-        await page.waitForURL(`**/keys/${id}`);
-        await page.getByRole('tab', { name: 'Budgets' }).click();
-        await page.getByRole('cell', { name: '3 of 3' }).waitFor();
-        await page.getByRole('link', { name: '3 calls a day' }).click();
-        await page.getByRole('button', { name: 'More actions' }).click();
-        await page.getByRole('button', { name: 'Delete', exact: true }).click();
-        await page.getByRole('button', { name: 'Delete budget' }).click();
-        await page.getByText('is deleted.').waitFor();
-        assert.equal((await callWith(secret)).status, 200);
-      },
-      { viewport: PHONE },
-    );
+      await page.getByRole('link', { name: '<script>alert(1)</script>' }).click();
+      await page.waitForURL(`**/keys/${id}`);
+      await page.getByRole('tab', { name: 'Budgets' }).click();
+      await page.getByRole('cell', { name: '3 of 3' }).waitFor();
+      await page.getByRole('link', { name: '3 calls a day' }).click();
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('button', { name: 'Delete', exact: true }).click();
+      await page.getByRole('button', { name: 'Delete budget' }).click();
+      await page.getByText('is deleted.').waitFor();
+      assert.equal((await callWith(secret)).status, 200);
+    });
     await call('revoke_api_key', { id });
   });
 
@@ -125,8 +121,7 @@ export function budgetsJourneys(dashboard: TestDashboard): void {
   });
 
   it('makes a budget by the keyboard alone, of an app picked by its name', async () => {
-    await inWindow(async (page, window) => {
-      await window.open('/budgets/new');
+    await visit('/budgets/new', async (page) => {
       await page.getByRole('radio', { name: 'Agent' }).focus();
       await page.keyboard.press('ArrowLeft');
       await page
@@ -160,13 +155,9 @@ export function budgetsJourneys(dashboard: TestDashboard): void {
     const email = 'no-budgets@example.com';
     await call('create_admin_user', { email, access: { scopes: ['read'] } });
     const { data } = await call('list_agents', { limit: 1 });
-    await inWindow(
-      async (page, window) => {
-        await window.open(`/agents/${data[0].id}`);
-        assert.equal(await page.getByRole('tab', { name: 'Budgets' }).count(), 0);
-        assert.equal(await page.getByRole('link', { name: 'Budgets' }).count(), 0);
-      },
-      { email },
-    );
+    await visit({ path: `/agents/${data[0].id}`, email }, async (page) => {
+      assert.equal(await page.getByRole('tab', { name: 'Budgets' }).count(), 0);
+      assert.equal(await page.getByRole('link', { name: 'Budgets' }).count(), 0);
+    });
   });
 }

@@ -6,11 +6,10 @@ import { generic, github, type Sent, slack, standard } from '../../support/webho
 
 /** Flows, webhooks and integrations. */
 export function flowsJourneys(dashboard: TestDashboard): void {
-  const { call, inWindow } = dashboard;
+  const { call, visit } = dashboard;
 
   it('makes a flow whose steps call tools that are found by a search', async () => {
-    await inWindow(async (page, window) => {
-      await window.open('/flows/new');
+    await visit('/flows/new', async (page) => {
       await page.getByLabel('Name').first().fill('Morning');
       await page.getByRole('button', { name: 'Add step' }).click();
       const step = page.getByRole('group', { name: 'Step 1' });
@@ -39,8 +38,7 @@ export function flowsJourneys(dashboard: TestDashboard): void {
         { id: 'one', tool: 'get_skill', arguments: { id: '{{ "skl_none" }}' } },
       ],
     });
-    await inWindow(async (page, window) => {
-      await window.open(`/flows/${id}`);
+    await visit(`/flows/${id}`, async (page) => {
       await page.getByRole('button', { name: 'Run now' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
       await page.locator('.step-failed').waitFor();
@@ -60,8 +58,7 @@ export function flowsJourneys(dashboard: TestDashboard): void {
       steps: [{ id: 'all', tool: 'list_skills', arguments: {} }],
     });
     const url = `${dashboard.server.baseUrl}/api/v1/agents/flows/${id}/trigger`;
-    await inWindow(async (page, window) => {
-      await window.open(`/flows/${id}`);
+    await visit(`/flows/${id}`, async (page) => {
       await page.getByRole('region', { name: 'Webhook' }).getByText(url).waitFor();
       await page.getByRole('button', { name: 'Connect a sender' }).click();
       const dialog = page.getByRole('dialog');
@@ -90,8 +87,7 @@ export function flowsJourneys(dashboard: TestDashboard): void {
   ] as const) {
     it(`makes a flow that takes what ${label} signs, and lists the delivery with the run it began`, async () => {
       let id = '';
-      await inWindow(async (page, window) => {
-        await window.open('/flows/new');
+      await visit('/flows/new', async (page) => {
         await page.getByLabel('Name').first().fill(`From ${sender.scheme}`);
         await page.getByRole('group', { name: 'Trigger' }).getByRole('combobox').first().selectOption('webhook');
         await page.getByLabel('Sender').selectOption(label);
@@ -131,22 +127,18 @@ export function flowsJourneys(dashboard: TestDashboard): void {
   it('fits the actions of a webhook into the width of a phone', async () => {
     const target = { url: 'https://hooks.example.com/a/path/that/is/rather/long/for/a/narrow/screen' };
     const { id } = await call('create_webhook', { name: 'Billing mirror', target, alerts: ['backup.old'] });
-    await inWindow(
-      async (page, window) => {
-        await window.open(`/webhooks/${id}`);
-        await page.getByText(target.url).waitFor();
-        const tops = await page
-          .locator('.detail-bar')
-          .locator('button, a')
-          .filter({ visible: true })
-          .evaluateAll((buttons) => buttons.map((button) => Math.round(button.getBoundingClientRect().top)));
-        const [back, first, ...others] = tops;
-        assert.deepEqual(others, [first, first, first, back], 'the menu is beside the way back, all else below');
-        assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'));
-        assert.deepEqual(await findingsOf(page), []);
-      },
-      { viewport: { width: 390, height: 844 } },
-    );
+    await visit({ path: `/webhooks/${id}`, viewport: { width: 390, height: 844 } }, async (page) => {
+      await page.getByText(target.url).waitFor();
+      const tops = await page
+        .locator('.detail-bar')
+        .locator('button, a')
+        .filter({ visible: true })
+        .evaluateAll((buttons) => buttons.map((button) => Math.round(button.getBoundingClientRect().top)));
+      const [back, first, ...others] = tops;
+      assert.deepEqual(others, [first, first, first, back], 'the menu is beside the way back, all else below');
+      assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'));
+      assert.deepEqual(await findingsOf(page), []);
+    });
     await call('delete_webhook', { id });
   });
 
@@ -159,8 +151,7 @@ export function flowsJourneys(dashboard: TestDashboard): void {
       url: upstream.url,
       accept: false,
     });
-    await inWindow(async (page, window) => {
-      await window.open(`/integrations/${id}?tab=tools`);
+    await visit(`/integrations/${id}?tab=tools`, async (page) => {
       await page.getByText('1 definition changed').waitFor();
       await page.getByRole('button', { name: 'Approve' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();

@@ -5,13 +5,12 @@ import { findingsOf, type TestDashboard } from '../../support/dashboard.ts';
 
 /** Files of rows that are brought in. */
 export function importJourneys(dashboard: TestDashboard): void {
-  const { call, inWindow } = dashboard;
+  const { call, inWindow, visit } = dashboard;
 
   it('imports a file and hands back the rows that do not fit', async () => {
     const csv =
       'uid,email,status,createdAt\nn1,a@example.com,PRO,2026-01-02\nn2,b@example.com,GOLD,2026-01-02\nn3,c@example.com,FREE,2026-13-45\n';
-    await inWindow(async (page, window) => {
-      await window.open('/import');
+    await visit('/import', async (page) => {
       const file = { name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) };
       await page.locator('input[type=file]').setInputFiles(file);
       await page.getByRole('button', { name: 'Check first' }).click();
@@ -37,8 +36,7 @@ export function importJourneys(dashboard: TestDashboard): void {
 
   it('imports columns of other names, and goes on after the server asked it to wait', async () => {
     const csv = 'User ID,E-Mail,level,Created\nm1,m@example.com,PRO,2026-01-02\n';
-    await inWindow(async (page, window) => {
-      await window.open('/import');
+    await visit('/import', async (page) => {
       let refusals = 0;
       // As a proxy before the server that takes few calls.
       await page.route('**/api/v1/mcp', (route) => {
@@ -62,8 +60,7 @@ export function importJourneys(dashboard: TestDashboard): void {
     const planted = '<img src=x onerror="globalThis.planted=1"><script>planted=1</script>';
     const cell = `"${planted.replaceAll('"', '""')}"`;
     const named = '<img src=x onerror=planted=1>';
-    await inWindow(async (page, window) => {
-      await window.open('/import');
+    await visit('/import', async (page, window) => {
       const give = (name: string, text: string) =>
         page.locator('input[type=file]').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
       const noMarkup = async (seen: string | RegExp) => {

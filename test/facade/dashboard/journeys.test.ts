@@ -5,14 +5,11 @@ import { after, describe } from 'node:test';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { testDashboard } from '../../support/dashboard.ts';
 import { startDemoServer } from '../../support/demo.ts';
+import { capsulesJourneys, keysJourneys, peopleJourneys } from './journeys-access.ts';
 import { budgetsJourneys } from './journeys-budgets.ts';
-import { capsulesJourneys } from './journeys-capsules.ts';
 import { flowsJourneys } from './journeys-flows.ts';
 import { importJourneys } from './journeys-import.ts';
-import { keysJourneys } from './journeys-keys.ts';
-import { peopleJourneys } from './journeys-people.ts';
-import { versionsJourneys } from './journeys-versions.ts';
-import { workspaceJourneys } from './journeys-workspace.ts';
+import { versionsJourneys, workspaceJourneys } from './journeys-records.ts';
 
 // together: one browser
 if (withoutBrowser) console.log(`SKIPPED: what people do in the dashboard, for ${withoutBrowser}.`);

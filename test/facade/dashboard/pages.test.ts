@@ -36,47 +36,43 @@ const WIDE = { width: 1440, height: 900 };
 
 describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
   const dashboard = testDashboard();
-  const { call, inWindow } = dashboard;
+  const { call, inWindow, visit } = dashboard;
 
   for (const [colorScheme, viewport] of [['light', undefined] as const, ['dark', PHONE] as const]) {
     it(`has pages without a complaint of the browser or of axe (${colorScheme})`, async () => {
-      await inWindow(
-        async (page, window) => {
-          await window.open('/');
-          const paths = await page
-            .locator('.nav-link')
-            .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
-          assert.ok(paths.length > 20, paths.join());
-          const { data: agents } = await call('list_agents', { limit: 1 });
-          const subject = { type: 'agent', id: agents[0].id };
-          const budget = await call('create_budget', { subject, measure: 'tokens', period: 'day', limit: 1000 });
-          const all = [
-            ...paths,
-            `/agents/${agents[0].id}`,
-            `/agents/${agents[0].id}/edit`,
-            `/agents/${agents[0].id}?tab=budgets`,
-            `/budgets/${budget.id}`,
-            '/budgets/new',
-            '/flows/new',
-            '/tools/list_users',
-            '/no/such/page',
-          ];
-          for (const [index, path] of all.entries()) {
-            if (viewport && !FULL && index % 2 === 1 && !path.endsWith('/edit')) continue;
-            await window.go(path);
-            assert.equal(await page.locator('.error-box').count(), 0, path);
-            assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${path} is too wide`);
-            if (path.endsWith('/edit')) {
-              const { y = 0, height = 0 } = (await page.getByRole('button', { name: 'Save' }).boundingBox()) ?? {};
-              assert.ok(y > 0 && y + height <= (viewport ?? WIDE).height, 'the button is in view');
-            }
-            // axe takes seconds; pages are made of the same parts.
-            if (FULL || index % 4 === (viewport ? 2 : 0)) assert.deepEqual(await findingsOf(page), [], path);
+      await visit({ path: '/', colorScheme, ...(viewport && { viewport }) }, async (page, window) => {
+        const paths = await page
+          .locator('.nav-link')
+          .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
+        assert.ok(paths.length > 20, paths.join());
+        const { data: agents } = await call('list_agents', { limit: 1 });
+        const subject = { type: 'agent', id: agents[0].id };
+        const budget = await call('create_budget', { subject, measure: 'tokens', period: 'day', limit: 1000 });
+        const all = [
+          ...paths,
+          `/agents/${agents[0].id}`,
+          `/agents/${agents[0].id}/edit`,
+          `/agents/${agents[0].id}?tab=budgets`,
+          `/budgets/${budget.id}`,
+          '/budgets/new',
+          '/flows/new',
+          '/tools/list_users',
+          '/no/such/page',
+        ];
+        for (const [index, path] of all.entries()) {
+          if (viewport && !FULL && index % 2 === 1 && !path.endsWith('/edit')) continue;
+          await window.go(path);
+          assert.equal(await page.locator('.error-box').count(), 0, path);
+          assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${path} is too wide`);
+          if (path.endsWith('/edit')) {
+            const { y = 0, height = 0 } = (await page.getByRole('button', { name: 'Save' }).boundingBox()) ?? {};
+            assert.ok(y > 0 && y + height <= (viewport ?? WIDE).height, 'the button is in view');
           }
-          await call('delete_budget', { id: budget.id });
-        },
-        { colorScheme, ...(viewport && { viewport }) },
-      );
+          // axe takes seconds; pages are made of the same parts.
+          if (FULL || index % 4 === (viewport ? 2 : 0)) assert.deepEqual(await findingsOf(page), [], path);
+        }
+        await call('delete_budget', { id: budget.id });
+      });
     });
   }
 
@@ -133,8 +129,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
   });
 
   it('is used by the keyboard alone', async () => {
-    await inWindow(async (page, window) => {
-      await window.open('/');
+    await visit('/', async (page) => {
       await page.keyboard.press('/');
       await page.getByRole('combobox').fill('agents');
       await page.keyboard.press('Enter');
@@ -161,8 +156,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
 
   it('shows both states where somebody else changed a record meanwhile', async () => {
     const { id } = await call('create_skill', { name: 'greeting', instructions: 'Say hello.' });
-    await inWindow(async (page, window) => {
-      await window.open(`/skills/${id}/edit`);
+    await visit(`/skills/${id}/edit`, async (page) => {
       await call('update_skill', { id, instructions: 'Say good day.' });
       await page.getByLabel('Instructions').fill('Say hi.');
       await page.getByRole('button', { name: 'Save' }).click();
@@ -179,8 +173,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
 
   it('deletes what has versions after a question, and brings it back', async () => {
     const { id } = await call('create_document', { title: 'Plans', content: 'One.\nTwo.' });
-    await inWindow(async (page, window) => {
-      await window.open(`/documents/${id}`);
+    await visit(`/documents/${id}`, async (page) => {
       await page.getByRole('button', { name: 'More actions' }).click();
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByRole('button', { name: 'Delete document' }).click();
@@ -196,8 +189,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
 
   it('has typed the name of what nothing brings back', async () => {
     const { id } = await call('create_goal', { title: 'Grow', projectId: (await call('list_projects')).data[0].id });
-    await inWindow(async (page, window) => {
-      await window.open(`/goals/${id}`);
+    await visit(`/goals/${id}`, async (page) => {
       await page.getByRole('button', { name: 'More actions' }).click();
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
       const button = page.getByRole('button', { name: 'Delete goal' });
@@ -209,8 +201,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
   });
 
   it('stands at the fields what the server finds wrong, with the request by which the audit log knows it', async () => {
-    await inWindow(async (page, window) => {
-      await window.open('/tools/list_agents');
+    await visit('/tools/list_agents', async (page) => {
       await page.getByLabel('Cursor').fill('made up');
       await page.getByRole('button', { name: 'Run' }).click();
       await page.getByRole('alert').first().waitFor();
@@ -274,32 +265,28 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
   it('narrows a list to what one caller did, picked by name or by an id that is in no list', async () => {
     const { data: agents } = await call('list_agents');
     const { id } = agents.find(({ displayName }: { readonly displayName: string }) => displayName === 'Mira');
-    await inWindow(
-      async (page, window) => {
-        await window.open('/audit');
-        await page.getByRole('button', { name: 'Who', exact: true }).click();
-        for (const group of ['People', 'Keys', 'Capsules', 'Agents']) {
-          await page.getByRole('group', { name: group }).getByRole('button').first().waitFor();
-        }
-        assert.deepEqual(await findingsOf(page), []);
-        await page.getByRole('searchbox', { name: 'Name or id' }).fill('mira');
-        await page.keyboard.press('Enter');
-        await page.waitForURL(`**/audit?principal=${id}`);
-        await page.getByRole('button', { name: 'Who: Mira' }).waitFor();
-        assert.equal(await page.getByRole('searchbox', { name: 'Name or id' }).count(), 0);
-        await window.go('/runs');
-        await page.getByRole('button', { name: 'Who', exact: true }).click();
-        await page.getByRole('searchbox', { name: 'Name or id' }).fill('key_gone');
-        await page.getByRole('button', { name: 'Use the id key_gone' }).click();
-        await page.waitForURL('**/runs?principal=key_gone');
-        await page.getByText('No runs match').waitFor();
-        await page.getByRole('button', { name: 'Who: key_gone' }).click();
-        await page.getByRole('button', { name: 'Clear', exact: true }).click();
-        await page.waitForURL('**/runs');
-        assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'));
-      },
-      { viewport: PHONE },
-    );
+    await visit({ path: '/audit', viewport: PHONE }, async (page, window) => {
+      await page.getByRole('button', { name: 'Who', exact: true }).click();
+      for (const group of ['People', 'Keys', 'Capsules', 'Agents']) {
+        await page.getByRole('group', { name: group }).getByRole('button').first().waitFor();
+      }
+      assert.deepEqual(await findingsOf(page), []);
+      await page.getByRole('searchbox', { name: 'Name or id' }).fill('mira');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`**/audit?principal=${id}`);
+      await page.getByRole('button', { name: 'Who: Mira' }).waitFor();
+      assert.equal(await page.getByRole('searchbox', { name: 'Name or id' }).count(), 0);
+      await window.go('/runs');
+      await page.getByRole('button', { name: 'Who', exact: true }).click();
+      await page.getByRole('searchbox', { name: 'Name or id' }).fill('key_gone');
+      await page.getByRole('button', { name: 'Use the id key_gone' }).click();
+      await page.waitForURL('**/runs?principal=key_gone');
+      await page.getByText('No runs match').waitFor();
+      await page.getByRole('button', { name: 'Who: key_gone' }).click();
+      await page.getByRole('button', { name: 'Clear', exact: true }).click();
+      await page.waitForURL('**/runs');
+      assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'));
+    });
   });
 
   it('names a connected app wherever callers are shown or picked, with the way to it', async () => {
@@ -308,8 +295,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     await mustCall(dashboard.server, body.access_token, 'list_skills');
     const [{ id }] = (await call('list_connected_apps')).data;
     const [entry] = (await call('list_audit_entries', { principal: id, tool: 'list_skills' })).data;
-    await inWindow(async (page, window) => {
-      await window.open('/audit');
+    await visit('/audit', async (page, window) => {
       await page.getByRole('button', { name: 'Who', exact: true }).click();
       const apps = page.getByRole('group', { name: 'Connected apps' });
       await apps.getByRole('button', { name: 'Notebook (this computer)' }).click();
@@ -327,26 +313,22 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     const { adminKey: key } = dashboard.server;
     assert.equal((await rest(dashboard.server, 'GET', '/api/v1/agents/agt_none', { key })).status, 404);
     const { data: capsules } = await call('list_capsules');
-    await inWindow(
-      async (page, window) => {
-        await window.open('/audit');
-        await page.locator('tbody').getByText('send_chat_message').first().waitFor();
-        const heights = await page
-          .locator('tbody .name-words > .mono')
-          .evaluateAll((names) => names.map((name) => Math.round(name.getBoundingClientRect().height)));
-        assert.equal(new Set(heights).size, 1, heights.join());
-        await window.go('/audit?tool=get_agent');
-        await page.getByText('not_found').filter({ visible: true }).first().waitFor();
-        await window.go(`/capsules/${capsules[0].id}`);
-        const tops = await page
-          .locator('.detail-bar')
-          .locator('button, a')
-          .filter({ visible: true })
-          .evaluateAll((buttons) => buttons.map((button) => Math.round(button.getBoundingClientRect().top)));
-        assert.ok(tops.length > 4 && new Set(tops).size === 1, tops.join());
-      },
-      { viewport: PHONE },
-    );
+    await visit({ path: '/audit', viewport: PHONE }, async (page, window) => {
+      await page.locator('tbody').getByText('send_chat_message').first().waitFor();
+      const heights = await page
+        .locator('tbody .name-words > .mono')
+        .evaluateAll((names) => names.map((name) => Math.round(name.getBoundingClientRect().height)));
+      assert.equal(new Set(heights).size, 1, heights.join());
+      await window.go('/audit?tool=get_agent');
+      await page.getByText('not_found').filter({ visible: true }).first().waitFor();
+      await window.go(`/capsules/${capsules[0].id}`);
+      const tops = await page
+        .locator('.detail-bar')
+        .locator('button, a')
+        .filter({ visible: true })
+        .evaluateAll((buttons) => buttons.map((button) => Math.round(button.getBoundingClientRect().top)));
+      assert.ok(tops.length > 4 && new Set(tops).size === 1, tops.join());
+    });
   });
 
   it('hears in every tab of what others change, over one stream', async () => {
@@ -366,35 +348,31 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
   it('shows to a person with a limit what they may do, and nothing else', async () => {
     await call('create_admin_user', { email: 'reader@example.com', name: 'Reader', access: { scopes: ['read'] } });
     const { data: agents } = await call('list_agents', { limit: 1 });
-    await inWindow(
-      async (page, window) => {
-        await window.open(`/agents/${agents[0].id}`);
-        const [names, links] = await Promise.all([
-          page.getByRole('button').or(page.getByRole('link')).allTextContents(),
-          page.locator('.nav-link').allTextContents(),
-        ]);
-        assert.deepEqual(
-          names.filter((name) => /^(New|Edit|Chat|Delete|Pause)/.test(name) && name !== 'Chat'),
-          [],
-        );
-        assert.equal(await page.getByRole('button', { name: 'More actions' }).count(), 0);
-        assert.ok(links.includes('Documents') && !links.includes('Settings') && !links.includes('Audit'), links.join());
-        await window.open('/settings');
-        await page.getByText('You have no access to this page').waitFor();
-        await window.open('/agents/new');
-        assert.equal(await page.getByRole('button', { name: /^Create/ }).count(), 0);
-        const forced = await page.evaluate(async () => {
-          const response = await fetch('/api/v1/agents', {
-            method: 'POST',
-            headers: { 'Content-Type': 'application/json' },
-            body: JSON.stringify({ name: 'mine', displayName: 'Mine' }),
-          });
-          return response.status;
+    await visit({ path: `/agents/${agents[0].id}`, email: 'reader@example.com' }, async (page, window) => {
+      const [names, links] = await Promise.all([
+        page.getByRole('button').or(page.getByRole('link')).allTextContents(),
+        page.locator('.nav-link').allTextContents(),
+      ]);
+      assert.deepEqual(
+        names.filter((name) => /^(New|Edit|Chat|Delete|Pause)/.test(name) && name !== 'Chat'),
+        [],
+      );
+      assert.equal(await page.getByRole('button', { name: 'More actions' }).count(), 0);
+      assert.ok(links.includes('Documents') && !links.includes('Settings') && !links.includes('Audit'), links.join());
+      await window.open('/settings');
+      await page.getByText('You have no access to this page').waitFor();
+      await window.open('/agents/new');
+      assert.equal(await page.getByRole('button', { name: /^Create/ }).count(), 0);
+      const forced = await page.evaluate(async () => {
+        const response = await fetch('/api/v1/agents', {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify({ name: 'mine', displayName: 'Mine' }),
         });
-        assert.equal(forced, 403);
-      },
-      { email: 'reader@example.com' },
-    );
+        return response.status;
+      });
+      assert.equal(forced, 403);
+    });
   });
 
   it('draws of a long list what is in view', async () => {
@@ -428,16 +406,12 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
   });
 
   it('signs out', async () => {
-    await inWindow(
-      async (page, window) => {
-        await window.open('/flows');
-        await page.getByRole('button', { name: 'admin@localhost' }).click();
-        await page.getByRole('button', { name: 'Sign out' }).click();
-        await page.getByRole('status').filter({ hasText: 'You are signed out.' }).waitFor();
-        await page.goto(`${dashboard.server.baseUrl}/agents`);
-        await page.waitForURL('**/sign-in');
-      },
-      { fresh: true },
-    );
+    await visit({ path: '/flows', fresh: true }, async (page) => {
+      await page.getByRole('button', { name: 'admin@localhost' }).click();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('status').filter({ hasText: 'You are signed out.' }).waitFor();
+      await page.goto(`${dashboard.server.baseUrl}/agents`);
+      await page.waitForURL('**/sign-in');
+    });
   });
 });

@@ -19,7 +19,7 @@ async function pick(page: Page, word: string, name: string): Promise<void> {
 
 describe('a record among very many', { skip: withoutBrowser }, () => {
   const dashboard = testDashboard(startTestServer);
-  const { call, inWindow } = dashboard;
+  const { call, inWindow, visit } = dashboard;
   const ids: Record<string, string> = {};
   const make = async (tool: string, inputOf: (name: string) => object) => {
     ids[tool] = (await call(tool, inputOf('zora'))).id; // the oldest one is last in each list
@@ -32,8 +32,7 @@ describe('a record among very many', { skip: withoutBrowser }, () => {
   });
 
   it('is found for a field of a form by its name', async () => {
-    await inWindow(async (page, window) => {
-      await window.open('/tasks/new');
+    await visit('/tasks/new', async (page) => {
       await page.getByLabel('Title').fill('Look it up');
       await page.getByRole('combobox', { name: 'Assignee agent' }).click();
       await pick(page, 'zor', 'zora');
@@ -47,8 +46,7 @@ describe('a record among very many', { skip: withoutBrowser }, () => {
   });
 
   it('is found for a list of records in a form, and shown there by its name', async () => {
-    await inWindow(async (page, window) => {
-      await window.open(`/agents/${ids.create_agent}/edit`);
+    await visit(`/agents/${ids.create_agent}/edit`, async (page) => {
       const skills = page.getByRole('group', { name: 'Skills' });
       await skills.getByRole('button', { name: 'Add' }).click();
       await pick(page, 'zor', 'zora');
@@ -73,17 +71,13 @@ describe('a record among very many', { skip: withoutBrowser }, () => {
   });
 
   it('is shown above its field where there is no room below', async () => {
-    await inWindow(
-      async (page, window) => {
-        await window.open('/tasks/new');
-        const field = page.getByRole('combobox', { name: 'Assignee agent' });
-        await field.evaluate((element) => element.scrollIntoView(false));
-        await field.click();
-        await page.getByRole('group').getByRole('button').first().waitFor();
-        const { y = 0, height = 0 } = (await page.locator('.record-choices:popover-open').boundingBox()) ?? {};
-        assert.ok(y >= 0 && y + height <= 600, `from ${y} to ${y + height}`);
-      },
-      { viewport: { width: 1000, height: 600 } },
-    );
+    await visit({ path: '/tasks/new', viewport: { width: 1000, height: 600 } }, async (page) => {
+      const field = page.getByRole('combobox', { name: 'Assignee agent' });
+      await field.evaluate((element) => element.scrollIntoView(false));
+      await field.click();
+      await page.getByRole('group').getByRole('button').first().waitFor();
+      const { y = 0, height = 0 } = (await page.locator('.record-choices:popover-open').boundingBox()) ?? {};
+      assert.ok(y >= 0 && y + height <= 600, `from ${y} to ${y + height}`);
+    });
   });
 });

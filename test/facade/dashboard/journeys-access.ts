@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Page } from 'playwright-core';
+import { mustCall, rest } from '../../support/calls.ts';
+import { findingsOf, type TestDashboard } from '../../support/dashboard.ts';
+import { signIn, statusWith } from '../../support/sign-in.ts';
+
+/** Keys: made, limited, explained, renewed. */
+export function keysJourneys(dashboard: TestDashboard): void {
+  const { call, visit } = dashboard;
+
+  it('makes a key that works, gives it a new secret and revokes it', async () => {
+    const statusOf = async (key: string) => (await rest(dashboard.server, 'GET', '/api/v1/agents', { key })).status;
+    await visit('/keys/new', async (page) => {
+      await page.getByLabel('Name').fill('nightly');
+      await page.getByRole('button', { name: 'Create key' }).click();
+      const first = await secretIn(page);
+      assert.equal(await statusOf(first), 200);
+      const body = { name: 'no', displayName: 'No' };
+      assert.equal((await rest(dashboard.server, 'POST', '/api/v1/agents', { key: first, body })).status, 403);
+      await page.getByRole('button', { name: 'New secret' }).click();
+      await page.getByRole('radio', { name: 'Now' }).check({ force: true });
+      await page.getByRole('button', { name: 'Make the secret' }).click();
+      const second = await secretIn(page);
+      assert.deepEqual([await statusOf(first), await statusOf(second)], [401, 200]);
+      await page.getByRole('button', { name: 'Revoke' }).click();
+      await page.getByRole('dialog').getByRole('textbox').fill('nightly');
+      await page.getByRole('button', { name: 'Revoke key' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      assert.equal(await statusOf(second), 401);
+    });
+  });
+
+  it('says of a tool that is found by a search whether a key may call it, and why', async () => {
+    const { id } = await call('create_api_key', { name: 'explained', scopes: ['read'] });
+    await visit(`/keys/${id}`, async (page) => {
+      await page.getByRole('tab', { name: 'What it can do' }).click();
+      const panel = page.getByRole('tabpanel');
+      await panel.getByRole('searchbox', { name: 'Find tools' }).fill('create agent');
+      await page.keyboard.press('Enter');
+      await panel.getByText('The key may not call it.').waitFor();
+      await panel.getByRole('button', { name: 'Pick another tool' }).click();
+      await panel.getByRole('button', { name: /^List agents List agents/ }).click();
+      await panel.getByText('The key may call it.').waitFor();
+      assert.deepEqual(await findingsOf(page), []);
+    });
+    await call('revoke_api_key', { id });
+  });
+
+  it('gives a key of a member with few rights a new secret, beside which the old one works until it is ended', async () => {
+    const email = 'member@example.com';
+    await call('create_admin_user', { email, access: { scopes: ['read'] } });
+    const own = { name: 'mine', scopes: ['read'] };
+    const { id, secret: first } = await mustCall(
+      dashboard.server,
+      await signIn(dashboard.server, email),
+      'create_api_key',
+      own,
+    );
+    const statuses = (...keys: string[]) => Promise.all(keys.map((key) => statusWith(dashboard.server, key)));
+    await visit({ path: `/keys/${id}`, email }, async (page) => {
+      assert.equal(await page.getByRole('table', { name: 'keys' }).locator('tbody tr').count(), 1);
+      await page.getByRole('button', { name: 'New secret' }).click();
+      await page.getByRole('button', { name: 'Make the secret' }).click();
+      const second = await secretIn(page);
+      assert.deepEqual(await statuses(first, second), [200, 200]);
+      await page.getByRole('button', { name: 'End it now' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'End now' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      assert.deepEqual(await statuses(first, second), [401, 200]);
+    });
+  });
+}
+
+/** Capsules and what else connects clients. */
+export function capsulesJourneys(dashboard: TestDashboard): void {
+  const { call, visit } = dashboard;
+
+  it('makes a capsule, previewed while it is picked, that an MCP client then uses', async () => {
+    await visit('/capsules/new', async (page) => {
+      await page.getByLabel('Name').first().fill('Help desk');
+      await page.getByLabel('Name or pattern of tools').fill('list_skills');
+      await page.getByLabel('Name or pattern of tools').press('Enter');
+      await page.getByText('1 tool, about').waitFor();
+      await page.getByRole('button', { name: 'Create capsule' }).click();
+      const dialog = page.getByRole('dialog');
+      const token = (await dialog.locator('.secret code').textContent()) ?? '';
+      const snippet = await dialog.locator('.connect code').textContent();
+      const [url = ''] = /http\S+\/mcp/.exec(snippet ?? '') ?? [];
+      assert.ok(url, `no address in ${snippet}`);
+      await dialog.getByText('Waiting for the first client').waitFor();
+      const client = new Client({ name: 'test', version: '1.0.0' });
+      const requestInit = { headers: { Authorization: `Bearer ${token}` } };
+      await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+      const { tools } = await client.listTools();
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        ['list_skills'],
+      );
+      await client.callTool({ name: 'list_skills', arguments: {} });
+      await client.close();
+      await dialog.getByText('It works').waitFor();
+      assert.equal(await secretIn(page), token);
+      await page.getByRole('tab', { name: 'Use' }).click();
+      await page.getByRole('cell', { name: 'list_skills' }).waitFor();
+      const statusOf = async (bearer: string) =>
+        (await fetch(url, { headers: { Authorization: `Bearer ${bearer}` } })).status;
+      await page.getByRole('button', { name: 'New token' }).click();
+      await page.getByRole('radio', { name: 'In 1 hour' }).check({ force: true });
+      await page.getByRole('button', { name: 'Make the token' }).click();
+      const second = await secretIn(page);
+      await page.getByRole('tab', { name: 'Overview' }).click();
+      await page.getByText(/works until .*, (60|59) minutes more\./).waitFor();
+      assert.deepEqual([await statusOf(token), await statusOf(second)], [200, 200]);
+      await page.getByRole('button', { name: 'End it now' }).click();
+      await page.getByRole('button', { name: 'End now', exact: true }).click();
+      await page.locator('.countdown').waitFor({ state: 'detached' });
+      assert.deepEqual([await statusOf(token), await statusOf(second)], [401, 200]);
+    });
+  });
+
+  it('fixes arguments of a capsule by the controls of its tools, or as JSON', async () => {
+    const { id } = await call('create_capsule', { name: 'Fixed', allowedTools: ['list_skills', 'list_agents'] });
+    await visit(`/capsules/${id}/edit`, async (page) => {
+      await page.getByLabel('Fix arguments of a tool').selectOption('list_agents');
+      const tool = page.getByRole('region', { name: 'List agents' });
+      await tool.getByLabel('Fix an argument').selectOption('status');
+      await tool.getByRole('combobox', { name: /^Status/ }).selectOption('paused');
+      await tool.getByLabel('Fix an argument').selectOption('limit');
+      await tool.getByRole('spinbutton').fill('5');
+      assert.deepEqual(await findingsOf(page), []);
+      await page.getByRole('radio', { name: 'JSON' }).check({ force: true });
+      const json = page.getByLabel('Constraints as JSON').last();
+      assert.deepEqual(JSON.parse(await json.inputValue()), { list_agents: { status: 'paused', limit: 5 } });
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.waitForURL(`**/capsules/${id}`);
+    });
+    assert.deepEqual((await call('get_capsule', { id })).constraints, { list_agents: { status: 'paused', limit: 5 } });
+    await call('delete_capsule', { id });
+  });
+
+  it('selects what the browser does not let it copy, and says so', async () => {
+    await visit('/apps', async (page) => {
+      await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))");
+      await page.locator('.empty-connect').getByRole('button', { name: 'Copy' }).click();
+      await page.getByText('The browser did not let this page copy.').waitFor();
+      assert.match(String(await page.evaluate('String(getSelection())')), /mcp/);
+    });
+  });
+}
+
+/** People who leave, and who have to say again that it is them. */
+export function peopleJourneys(dashboard: TestDashboard): void {
+  const { call, visit } = dashboard;
+
+  it('takes over the capsule of somebody who leaves, whose client goes on', async () => {
+    const email = 'maker@example.com';
+    const { id } = await call('create_admin_user', { email });
+    const capsule = { name: 'Shop window', allowedTools: ['list_skills'], status: 'live' };
+    const made = await mustCall(dashboard.server, await signIn(dashboard.server, email), 'create_capsule', capsule);
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    const requestInit = { headers: { Authorization: `Bearer ${made.token}` } };
+    const url = new URL(`${dashboard.server.baseUrl}/api/capsules/${made.id}/mcp`);
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
+    await client.callTool({ name: 'list_skills', arguments: {} });
+    await visit(`/people/${id}?tab=holdings`, async (page) => {
+      await page.getByRole('button', { name: 'Take over' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Take over Shop window?' });
+      await dialog.getByRole('radio', { name: 'The old token stays' }).check({ force: true });
+      await dialog.getByText('So can the person who leaves').waitFor();
+      await dialog.getByRole('button', { name: 'Take over' }).click();
+      await page.getByText('Nothing acts for this person').waitFor();
+    });
+    await call('deactivate_admin_user', { id });
+    const { isError, structuredContent } = await client.callTool({ name: 'list_skills', arguments: {} });
+    assert.deepEqual([isError ?? false, structuredContent !== undefined], [false, true]);
+    await client.close();
+  });
+
+  it('ends the window of somebody who is deactivated in another', async () => {
+    const email = 'leaver@example.com';
+    const { id } = await call('create_admin_user', { email, name: 'Leaver' });
+    await visit({ path: '/skills', email }, async (page) => {
+      await visit(`/people/${id}`, async (other) => {
+        await other.getByRole('button', { name: 'Deactivate' }).click();
+        await other.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+        await other.getByRole('button', { name: 'Reactivate' }).waitFor();
+      });
+      await page.reload();
+      await page
+        .getByRole('button', { name: /sign-in link|Send|Continue/i })
+        .first()
+        .waitFor();
+    });
+  });
+
+  it('asks who signed in long ago to sign in again, and then makes what was typed', async () => {
+    dashboard.server.clock.pass(10 * 60_000);
+    await visit('/keys/new', async (page, window) => {
+      await page.getByLabel('Name').fill('kept');
+      await page.getByRole('button', { name: 'Create key' }).click();
+      const question = page.getByRole('dialog', { name: 'Confirm that it is you' });
+      await question.getByRole('button', { name: 'Cancel' }).click();
+      await page.getByText('Confirm in the dashboard that it is you').waitFor();
+      assert.equal(await page.getByLabel('Name').inputValue(), 'kept');
+      await page.getByRole('button', { name: 'Create key' }).click();
+      const opened = window.context.waitForEvent('page');
+      await question.getByRole('link', { name: 'Sign in again' }).click();
+      const tab = await opened;
+      await tab.getByRole('heading', { name: 'Confirm that it is you' }).waitFor();
+      assert.equal(await tab.getByLabel('E-mail').inputValue(), 'admin@localhost');
+      await tab.goto((await call('create_sign_in_link', { email: 'admin@localhost' })).url);
+      await tab.getByRole('button', { name: 'Sign in' }).click();
+      await tab.getByRole('heading', { name: 'It is you' }).waitFor();
+      await secretIn(page);
+      assert.equal((await call('list_api_keys', { limit: 1 })).data[0].name, 'kept');
+    });
+  });
+}
+
+/** The secret in the dialog that shows it once, which is then closed. */
+async function secretIn(page: Page): Promise<string> {
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Copy it now').waitFor();
+  const secret = (await dialog.locator('.secret code').textContent()) ?? '';
+  await dialog.getByRole('button', { name: 'I have it' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  return secret;
+}
