@@ -17,12 +17,8 @@ export interface DiffAnswer {
   readonly kind: 'text' | 'json';
   readonly lines?: readonly DiffLine[];
   readonly changes?: readonly Change[];
-  readonly leftOut?: {
-    readonly equalLines: number;
-    readonly lines: number;
-    readonly values: number;
-    readonly changes: number;
-  };
+  /** How much of a very long comparison is not in it. */
+  readonly leftOut?: object;
 }
 
 interface DiffProps {

@@ -4,8 +4,7 @@ import { boot } from '../boot.ts';
 import { outputIn, type ToolResult } from '../client.ts';
 import { Boundary, ErrorBox } from '../components/error-box.tsx';
 import { Empty, Skeleton } from '../components/small.tsx';
-import { listen, notify } from './bridge.ts';
-import { followLinks, type HostContext, host, meetHost, withStructure } from './host.ts';
+import { followLinks, type HostContext, host, listen, meetHost, notify, withStructure } from './host.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { at, money, number, partsOf, useAnswer, useMay } from '../../app.ts';
 import { Chart } from '../../components/chart.tsx';
-import { Growth } from '../../components/growth.tsx';
-import { Sparkline } from '../../components/sparkline.tsx';
+import { Growth, Sparkline } from '../../components/growth.tsx';
 import { Empty, LinkButton, Skeleton } from '../../ui.ts';
 import { metricInput, type Span } from './first-calls.ts';
 
