@@ -130,10 +130,10 @@ report.on('end', () => {
 });
 report.on('data', (text: string | Buffer) => process.stdout.write(inSources(String(text))));
 
-/** The second part of a full run: the files that are not about the data folder, with the usual rounds. */
+/** The second part of a full run: the files that are not about the data folder, with the usual rounds, on the other version of PostgreSQL. */
 function runOnPostgres(): void {
   console.log('\nOn PostgreSQL:');
-  const env = { ...process.env, TEST_STORE: 'postgres', FULL: '' };
+  const env = { ...process.env, TEST_STORE: 'postgres', TEST_POSTGRES: 'embedded', FULL: '' };
   const again = spawn(process.execPath, ['--import', 'tsx', join(root, 'run.ts'), ...files.filter(runsOnPostgres)], {
     env,
     stdio: 'inherit',

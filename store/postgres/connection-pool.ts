@@ -18,8 +18,8 @@ export class ConnectionPool {
   readonly #connections = new WeakMap<pg.PoolClient, Connection>();
   #generation = 0;
 
-  constructor(config: pg.PoolConfig, onError: (error: Error) => void) {
-    this.#pool = createPool(config, onError);
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
     this.#pool.on('connect', (client) => {
       this.#connections.set(client, { generation: this.#generation, usedAt: performance.now() });
     });
@@ -72,22 +72,19 @@ export const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
 };
 
 /**
- * Compiling (`jit`) takes longer than it saves. The check ends statements of connections whose process was killed: they hold locks that a
+ * What every connection is told first: a pooler before the database refuses limits given at the start of a connection. A limit is in milliseconds, 0 is
+ * none. Compiling (`jit`) takes longer than it saves. The check ends statements of connections whose process was killed: they hold locks that a
  * start waits for.
  */
-export async function prepareConnection(client: pg.ClientBase): Promise<void> {
-  // Each by itself: the server may be on a system that cannot.
-  for (const setting of ['jit = off', "client_connection_check_interval = '2s'"])
-    await client.query({ ...QUESTION, text: `set ${setting}` }).catch(() => {});
+export async function prepareConnection(client: pg.ClientBase, limitMs: number): Promise<void> {
+  const limits = `set statement_timeout = ${limitMs}; set idle_in_transaction_session_timeout = ${limitMs}`;
+  await client.query({ ...QUESTION, text: `${limits}; set jit = off` });
+  // By itself: the server may be on a system that cannot.
+  await client.query({ ...QUESTION, text: "set client_connection_check_interval = '2s'" }).catch(() => {});
 }
 
 export function createPool(config: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
-  const pool = new pg.Pool({
-    ...config,
-    onConnect: prepareConnection,
-    idleTimeoutMillis: IDLE_MS,
-    allowExitOnIdle: true,
-  });
+  const pool = new pg.Pool({ ...config, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true });
   // One that is lost while nobody uses it. The pool has removed it already.
   pool.on('error', onError);
   // One that is lost before its caller has it.

@@ -48,6 +48,7 @@ interface Begin {
 export class Database implements Session {
   readonly #pool: ConnectionPool;
   readonly #config: pg.PoolConfig;
+  readonly #statementTimeoutMs: number;
   #error: Error | undefined;
   #isReadOnly = false;
   readonly #doubters = new Set<() => void>();
@@ -58,16 +59,17 @@ export class Database implements Session {
     this.#config = {
       connectionString: url,
       application_name: APPLICATION,
-      statement_timeout: statementTimeoutMs,
-      idle_in_transaction_session_timeout: statementTimeoutMs,
       query_timeout: statementTimeoutMs + ANSWER_MARGIN_MS,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     };
-    this.#pool = new ConnectionPool({ ...this.#config, max: poolSize }, (error) => {
-      this.#error = error;
-    });
+    this.#statementTimeoutMs = statementTimeoutMs;
+    this.#pool = new ConnectionPool(
+      this.pool(poolSize, (error) => {
+        this.#error = error;
+      }),
+    );
   }
 
   get error(): Error | undefined {
@@ -204,8 +206,9 @@ export class Database implements Session {
   }
 
   /** A pool beside this one, for a library that asks for one. Connections that are lost while nobody uses them leave it by themselves. */
-  pool(size: number): pg.Pool {
-    return createPool({ ...this.#config, max: size }, () => {});
+  pool(size: number, onError: (error: Error) => void = () => {}): pg.Pool {
+    const onConnect = (client: pg.ClientBase) => prepareConnection(client, this.#statementTimeoutMs);
+    return createPool({ ...this.#config, max: size, onConnect }, onError);
   }
 
   /** Gives the work its own connection without time limits, closed when the signal aborts. Conflicts run the work again. */
@@ -218,11 +221,11 @@ export class Database implements Session {
     signal: AbortSignal | undefined,
   ): Promise<Result> {
     signal?.throwIfAborted();
-    const client = this.client({ statement_timeout: 0, query_timeout: 0, idle_in_transaction_session_timeout: 0 });
+    const client = this.client({ query_timeout: 0 });
     client.on('error', () => {}); // the statement that runs then fails too
     try {
       await client.connect();
-      await prepareConnection(client);
+      await prepareConnection(client, 0);
     } catch (cause) {
       throw asStoreError(cause, 'the database cannot be reached');
     }

