@@ -32,8 +32,6 @@ async function diagnose(env: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
   return [...asked.byShell, ...(await examine(config, env))];
 }
 
-runCommand(main);
-
 const ABOUT = 'server';
 const WAIT_MS = 3000;
 const OF_SHELL = 'what follows is the configuration of this shell, not that of a server';
@@ -85,3 +83,5 @@ async function answers(address: string): Promise<boolean> {
     return false;
   }
 }
+
+runCommand(main);
