@@ -35,7 +35,7 @@ import { listModels } from './models/list-models.ts';
 import { listHoldings } from './offboarding/holdings.ts';
 import { takeOver } from './offboarding/take-over.ts';
 import { projectTools } from './projects.ts';
-import { reportTools } from './reports/reports.ts';
+import { reportTools } from './reports.ts';
 import { agentRunTools } from './runs/tools.ts';
 import { searchTool } from './search/search.ts';
 import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';

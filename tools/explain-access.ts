@@ -14,12 +14,12 @@ import { inCallOf, mayCall, withFixed } from './core/access/reach.ts';
 import type { Subjects } from './core/access/requirement.ts';
 import { subjectsIn } from './core/access/subjects.ts';
 import { ToolError } from './core/errors.ts';
-import { withoutAliases } from './core/registry/aliases.ts';
 import { unknownTool } from './core/registry/catalog-index.ts';
 import type { Context } from './core/registry/context.ts';
 import { defineTool, READS } from './core/registry/define-tool.ts';
 import { withRecordIds } from './core/registry/record-names.ts';
 import type { Tool } from './core/registry/tool.ts';
+import { withoutAliases } from './core/registry/validate.ts';
 
 const verdict = z.enum(['allowed', 'denied', 'depends']);
 const check = z.enum(['credential', 'tools', 'right', 'delegation']);

@@ -20,7 +20,7 @@ import {
   openKeys,
   type SigningKeys,
   type StoredSigningKeys,
-} from '../../tools/sign-in/signing-keys.ts';
+} from '../../tools/sign-in/issuer.ts';
 
 const SESSION_SECRETS = 'session-secrets';
 const SIGNING_KEYS = 'signing-keys.json';

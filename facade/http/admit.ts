@@ -1,7 +1,6 @@
 import { errorStatus } from '../../resources/error.ts';
 import type { Cluster } from '../../store/cluster-port.ts';
-import { anonymous } from '../../tools/core/access/anonymous.ts';
-import { capsuleIn, type Principal } from '../../tools/core/access/principal.ts';
+import { anonymous, capsuleIn, type Principal } from '../../tools/core/access/principal.ts';
 import { createRateLimit } from '../../tools/core/access/rate-limit.ts';
 import { ToolError, toToolError } from '../../tools/core/errors.ts';
 import type { SignIn } from '../../tools/sign-in/sign-in.ts';

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../resources/error.ts';
-import { anonymous } from '../../tools/core/access/anonymous.ts';
+import { anonymous } from '../../tools/core/access/principal.ts';
 import { auditEntryOf, startCall } from '../../tools/core/history/audit-entry.ts';
 import type { RequestContext } from './request-context.ts';
 

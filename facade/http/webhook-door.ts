@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorStatus } from '../../resources/error.ts';
 import type { Cluster } from '../../store/cluster-port.ts';
-import { anonymous } from '../../tools/core/access/anonymous.ts';
+import { anonymous } from '../../tools/core/access/principal.ts';
 import { createRateLimit, type RateLimit } from '../../tools/core/access/rate-limit.ts';
 import { ToolError, toToolError } from '../../tools/core/errors.ts';
 import type { Reply, WebhookReceiver } from '../../tools/flows/inbound/receiver.ts';

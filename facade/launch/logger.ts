@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { traceOfLog } from '../../tools/core/telemetry/span.ts';
-import { SignInRefused } from '../../tools/sign-in/refusal.ts';
+import { SignInRefused } from '../../tools/sign-in/id-token.ts';
 import type { Config } from '../config/config.ts';
 import type { McpOptions } from '../mcp/mcp.ts';
 

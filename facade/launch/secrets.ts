@@ -3,7 +3,7 @@ import type { Cluster } from '../../store/cluster-port.ts';
 import { OperatorError } from '../../store/errors.ts';
 import type { Store } from '../../store/port.ts';
 import { createSecretBox, type SecretBox, secretsKeyId } from '../../tools/core/sealing/secrets.ts';
-import { currentKeys, keptSigningKeys, openKeys, type SigningKeys } from '../../tools/sign-in/signing-keys.ts';
+import { currentKeys, keptSigningKeys, openKeys, type SigningKeys } from '../../tools/sign-in/issuer.ts';
 import type { Config } from '../config/config.ts';
 import { readIdempotencySecret, readSessionSecrets, readSigningKeys } from '../config/secret-files.ts';
 

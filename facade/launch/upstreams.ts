@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { SECRETS_KEY } from '../../store/lowdb/files/folder.ts';
-import type { LiveCatalog } from '../../tools/core/registry/live-catalog.ts';
+import type { LiveCatalog } from '../../tools/core/registry/catalog-index.ts';
 import { createSecretBox } from '../../tools/core/sealing/secrets.ts';
 import { IntegrationAccounts } from '../../tools/integrations/accounts/accounts.ts';
 import { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';

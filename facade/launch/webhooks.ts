@@ -1,5 +1,5 @@
 import { Clocks } from '../../tools/clocks.ts';
-import type { LiveCatalog } from '../../tools/core/registry/live-catalog.ts';
+import type { LiveCatalog } from '../../tools/core/registry/catalog-index.ts';
 import { kinds } from '../../tools/kinds.ts';
 import {
   backupAlerts,

@@ -1,6 +1,6 @@
 import { INVALID_REQUEST } from '@modelcontextprotocol/server';
 import type { Store } from '../../store/port.ts';
-import { scopesToAskFor } from '../../tools/core/access/step-up.ts';
+import { scopesToAskFor } from '../../tools/core/access/app-principal.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import { heavyTurn, isUnread, TooDeep } from '../http/body.ts';
 import type { RequestContext } from '../http/request-context.ts';

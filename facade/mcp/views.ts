@@ -1,6 +1,6 @@
 import { CLIENT_CAPABILITIES_META_KEY, INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import type { Registry } from '../../tools/core/registry/registry.ts';
-import { type View, viewAt } from '../../tools/core/registry/view.ts';
+import { type View, viewAt } from '../../tools/core/registry/tool.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { isObject, RpcError } from './message.ts';
 import { isModern } from './protocol-versions.ts';

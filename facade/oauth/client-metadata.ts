@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { namesUser } from '../../resources/fields.ts';
-import { redirectProblem } from '../../tools/apps/redirect-uri.ts';
+import { redirectProblem } from '../../tools/apps/oauth-clients.ts';
 import { OAuthError } from './answers.ts';
 
 const LONGEST_NAME = 200;

@@ -1,7 +1,7 @@
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers, Store } from '../../store/port.ts';
-import { redirectProblem } from '../../tools/apps/redirect-uri.ts';
+import { redirectProblem } from '../../tools/apps/oauth-clients.ts';
 import { hashSecret } from '../../tools/core/access/key-secret.ts';
 import { type ClientMetadata, redirectHost } from './client-metadata.ts';
 import type { ClientDocuments } from './documents.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import type { Cluster } from '../../store/cluster-port.ts';
-import { anonymous } from '../../tools/core/access/anonymous.ts';
 import { newSecret } from '../../tools/core/access/key-secret.ts';
+import { anonymous } from '../../tools/core/access/principal.ts';
 import { createRateLimit } from '../../tools/core/access/rate-limit.ts';
 import { networkOf } from '../../tools/sign-in/attempts.ts';
 import { CREDENTIAL, decodeText, readBody } from '../http/body.ts';

@@ -1,6 +1,6 @@
 import type { AdminUser } from '../../resources/admin-user.ts';
-import { anonymous } from '../../tools/core/access/anonymous.ts';
 import type { Principal, SessionPrincipal } from '../../tools/core/access/principal.ts';
+import { anonymous } from '../../tools/core/access/principal.ts';
 import { ToolError } from '../../tools/core/errors.ts';
 import { type Call, errorOf } from '../../tools/core/registry/call.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';

@@ -1,8 +1,7 @@
 import * as oidc from 'openid-client';
 import { z } from 'zod';
 import type { Dependency } from '../../tools/core/registry/context.ts';
-import { type Algorithm, type VerifiedIdentity, verifyIdToken } from '../../tools/sign-in/id-token.ts';
-import { refuseSignIn } from '../../tools/sign-in/refusal.ts';
+import { type Algorithm, refuseSignIn, type VerifiedIdentity, verifyIdToken } from '../../tools/sign-in/id-token.ts';
 import { away, findSigningKey, ProviderConnection, type ProviderConnectionOptions } from './provider-connection.ts';
 
 /** An external OpenID Connect provider. People sign in with the authorization code flow with PKCE. */

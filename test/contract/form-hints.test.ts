@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
-import { formSchema } from '../../tools/core/registry/form-schema.ts';
 import type { JsonSchema } from '../../tools/core/registry/json-schema.ts';
+import { formSchema } from '../../tools/core/registry/listed-tool.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { rest } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';

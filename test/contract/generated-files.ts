@@ -8,7 +8,7 @@ import { importedRows } from '../../resources/imported-rows.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { mayNeedFresh } from '../../tools/core/access/fresh-sign-in.ts';
 import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
-import { WEBHOOK_TOOL } from '../../tools/core/access/webhook-principal.ts';
+import { WEBHOOK_TOOL } from '../../tools/core/access/principal.ts';
 import type { Tool } from '../../tools/core/registry/define-tool.ts';
 import { listedTool } from '../../tools/core/registry/listed-tool.ts';
 import { Measures } from '../../tools/core/telemetry/measures.ts';

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { catalog } from '../../tools/catalog.ts';
-import { VIEWS, type View, viewUri } from '../../tools/core/registry/view.ts';
+import { VIEWS, type View, viewUri } from '../../tools/core/registry/tool.ts';
 import { capsuleClients, ways } from '../support/capsules.ts';
 import { serverForTests } from '../support/server.ts';
 import { inEra, legacy, modern, modernHeaders, type Params, post } from './mcp-requests.ts';

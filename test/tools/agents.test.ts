@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { routes } from '../../facade/routes.ts';
-import { BESIDE_AGENTS } from '../../tools/agents/reserved-names.ts';
+import { BESIDE_AGENTS } from '../../tools/agents/agents.ts';
 import { callsOf, makeKey, rest } from '../support/calls.ts';
 import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';

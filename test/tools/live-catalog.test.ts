@@ -3,9 +3,8 @@ import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { catalog } from '../../tools/catalog.ts';
 import { allowlistWarnings, matchEntry } from '../../tools/core/access/allowlist.ts';
-import { type CatalogEntry, indexCatalog } from '../../tools/core/registry/catalog-index.ts';
+import { type CatalogEntry, indexCatalog, LiveCatalog } from '../../tools/core/registry/catalog-index.ts';
 import { defineTool, READS } from '../../tools/core/registry/define-tool.ts';
-import { LiveCatalog } from '../../tools/core/registry/live-catalog.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 describe('a live catalog', () => {

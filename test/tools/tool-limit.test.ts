@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
 import { allowlistLimit } from '../../tools/core/access/allowlist.ts';
-import { isListed } from '../../tools/core/access/guarded-tool.ts';
+import { intersectToolLimits, isListed, type ToolLimit } from '../../tools/core/access/guarded-tool.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { reaches, reachOf } from '../../tools/core/access/reach.ts';
-import { intersectToolLimits, type ToolLimit } from '../../tools/core/access/tool-limit.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });

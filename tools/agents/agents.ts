@@ -16,9 +16,10 @@ import { listPage, textFilter } from '../core/registry/paging.ts';
 import { looksLikeId } from '../core/registry/record-names.ts';
 import { requireUnnamed } from '../core/registry/references.ts';
 import { requireNoDefault } from '../settings/settings.ts';
-import { agentAnswer, showAgent } from './agent-answer.ts';
-import { managedIssues, maskAgent, mergeIdentity, withServerManaged } from './identity.ts';
-import { BESIDE_AGENTS } from './reserved-names.ts';
+import { agentAnswer, managedIssues, maskAgent, mergeIdentity, showAgent, withServerManaged } from './agent-answer.ts';
+
+/** What stands in a path where an agent could: `/agents/health`. A test holds them to the routes. */
+export const BESIDE_AGENTS: readonly string[] = ['flows', 'health', 'memory', 'models', 'skills', 'tools'];
 
 export const agentId = agentRef.describe('Agent id (`agt_…`) or name, see list_agents.');
 const name = agentFields.name

@@ -3,4 +3,4 @@ export { MOST_REMEMBERED } from './run/conversation-history.ts';
 export type { Step } from './run/loop.ts';
 export { readOutputSchema } from './run/output-schema.ts';
 export { RunEnded, type RunOutcome, runAgent } from './run/run-agent.ts';
-export { RunTrace } from './run/trace.ts';
+export { RunTrace } from './run/run-reporter.ts';

@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import { addIntervals } from './calendar.ts';
+import type { NamedQuery, RowSnapshot } from '../../store/rows-port.ts';
+import { listOf } from '../../store/sql/lists.ts';
+import { addIntervals, type Period } from './calendar.ts';
+import { isBefore, isIn, periodsFrom } from './periods.sql.ts';
 import { activeUsersOf } from './product/activity.ts';
-import { metric, periodHead, periodShape } from './request.ts';
+import { limitsOf, metric, periodHead, periodShape } from './request.ts';
 import { Money } from './revenue/money.ts';
 import { monthlyChurn, monthOf, movementsOf, standingOf } from './revenue/movements.ts';
 import { warningsOf } from './revenue/rates.ts';
-import { usersAt, usersOf } from './users.ts';
 
 const count = z.int().min(0);
 
@@ -72,3 +74,48 @@ export const getOverview = metric({
     };
   },
 });
+
+/** Users there at the end of each of the consecutive periods, and those created in it. */
+async function usersOf(rows: RowSnapshot, periods: readonly Pick<Period, 'start' | 'end'>[]) {
+  const changes = await changesOf(rows, limitsOf(periods));
+  let users = changes.get(0)?.more ?? 0;
+  return periods.map((_, at) => {
+    const { created = 0, more = 0 } = changes.get(at + 1) ?? {};
+    users += more;
+    return { users, newUsers: created };
+  });
+}
+
+/** Users there after every change up to and including the time. */
+async function usersAt(rows: RowSnapshot, time: number): Promise<number> {
+  return (await changesOf(rows, listOf([time + 1]))).get(0)?.more ?? 0;
+}
+
+async function changesOf(rows: RowSnapshot, limits: string) {
+  const found = await rows.query<{ period: number; created: number; gone: number }>(usersByPeriod, [limits]);
+  return new Map(found.map(({ period, created, gone }) => [period, { created, more: created - gone }]));
+}
+
+/**
+ * Users created in each period and users gone in it, and with the period 0 those of the time before. A user is gone from its deletion on,
+ * or from its creation on where that is later. Users at the end of a period: all created until then less all gone until then. $1: limits of
+ * the periods.
+ */
+const usersByPeriod: NamedQuery = {
+  name: 'users by period',
+  sql: `
+  with ${periodsFrom('$1')},
+  changes as (
+    select created_ms as at_ms, 1 as created, 0 as gone from users
+    union all
+    select greatest(created_ms, deleted_ms), 0, 1 from users where deleted_ms is not null
+  ),
+  placed as (
+    select 0 as period, created, gone from changes where ${isBefore('at_ms')}
+    union all
+    select period, created, gone from changes join cells on ${isIn('at_ms')}
+  )
+  select period, cast(sum(created) as bigint) as created, cast(sum(gone) as bigint) as gone
+  from placed
+  group by period`,
+};

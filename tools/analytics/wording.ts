@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Readers } from '../../store/port.ts';
-import { askModel } from '../models/ask-model.ts';
+import type { LanguageModel } from '../models/language-model.ts';
 import type { Models } from '../models/models.ts';
 import { OFFLINE_MODEL } from '../models/offline-model.ts';
 import { fence } from '../models/prompt-sections.ts';
+import { ProviderFailure } from '../models/provider-failure.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
 
 /** Something that a rule found, in the rule's words. */
@@ -112,4 +113,29 @@ function numbersIn(text: string): string[] {
     const plain = number.replace(/,(?=\d{3}(?:\D|$))/g, '').replace(',', '.');
     return plain.includes('.') && plain.split('.').length === 2 ? String(Number(plain)) : plain;
   });
+}
+
+interface AskModelInput {
+  readonly system: string;
+  readonly prompt: string;
+  readonly maxOutputTokens: number;
+  readonly signal: AbortSignal;
+}
+
+/** Asks one question without tools. Returns the text of the answer. @throws ProviderFailure, or the reason of the signal */
+export async function askModel(model: LanguageModel, { signal, ...asked }: AskModelInput): Promise<string> {
+  const { streamText } = await import('ai');
+  let text = '';
+  try {
+    const stream = streamText({ model, ...asked, abortSignal: signal, maxRetries: 0, onError: () => {} });
+    for await (const part of stream.fullStream) {
+      if (part.type === 'error') throw part.error;
+      if (part.type === 'text-delta') text += part.text;
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw await ProviderFailure.of(model, error);
+  }
+  signal.throwIfAborted();
+  return text;
 }

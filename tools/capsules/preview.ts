@@ -4,7 +4,7 @@ import { type CapsuleDefinition, reachOfCapsule } from '../core/access/capsule-p
 import { capsuleRights } from '../core/access/credential.ts';
 import { requireWithin } from '../core/access/delegation.ts';
 import { isListed } from '../core/access/guarded-tool.ts';
-import { personPrincipal } from '../core/access/person-principal.ts';
+import { personPrincipal } from '../core/access/principal.ts';
 import { reaches } from '../core/access/reach.ts';
 import { narrowRights } from '../core/access/rights.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';

@@ -18,8 +18,7 @@ import { beginRun, endRun, failed, runningIn, saveTrace, succeeded } from '../ru
 import { shortened } from '../search/snippet.ts';
 import { readSettings } from '../settings/settings.ts';
 import { appendMessages, messagesBack } from '../threads/messages.ts';
-import { sourceOf } from '../threads/sources.ts';
-import { startThread } from '../threads/start.ts';
+import { sourceOf, startThread } from '../threads/threads.ts';
 import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose-model.ts';
 import { CONTINUE_PROMPT, requireOneTurn, runToContinue } from './continue-run.ts';

@@ -3,7 +3,7 @@ import { type ApiKey, type ApiKeyRecord, apiKey, apiKeyFields } from '../../reso
 import { instant, pageOf, paging, plainLine, recordId, time } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import { readRights } from '../core/access/assignable-rights.ts';
+import { readRights } from '../core/access/assignable.ts';
 import { budgetSubjectsIn, keySubject, madeBy } from '../core/access/budgets.ts';
 import { keyCredential, keyRights, requireCredential } from '../core/access/credential.ts';
 import { requireWithin } from '../core/access/delegation.ts';

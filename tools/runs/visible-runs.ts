@@ -1,11 +1,12 @@
 import type { AgentRunRecord } from '../../resources/agent-run.ts';
+import { firstOf } from '../../store/first.ts';
 import type { Reader, Readers, Where } from '../../store/port.ts';
-import { firstOf } from '../../store/record-change.ts';
-import { recordsNamed } from '../core/access/named-records.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { type RecordLimit, whereWithin } from '../core/access/record-limit.ts';
+import type { RecordLimit } from '../core/access/record-limit.ts';
+import { whereWithin } from '../core/access/record-limit.ts';
 import { makerKeyOf, seenBy } from '../core/access/visibility.ts';
 import type { Fail } from '../core/errors.ts';
+import { recordsNamed } from '../core/registry/record-names.ts';
 
 /** Reads the runs that a caller may see: those in threads that it sees, and its own. Its grants may limit them to some agents and threads. */
 export async function runsSeenBy(

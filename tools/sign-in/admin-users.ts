@@ -9,13 +9,13 @@ import {
 } from '../../resources/admin-user.ts';
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
+import { firstOf } from '../../store/first.ts';
 import type { Readers } from '../../store/port.ts';
-import { firstOf } from '../../store/record-change.ts';
-import { readRights } from '../core/access/assignable-rights.ts';
+import { readRights } from '../core/access/assignable.ts';
 import { requireCredential } from '../core/access/credential.ts';
 import { requireWithin } from '../core/access/delegation.ts';
 import { endPasskeysOf, endSessionsOf, endSignInsOf } from '../core/access/end-credentials.ts';
-import { requireOwner } from '../core/access/owner.ts';
+import { requireOwner } from '../core/access/ownership.ts';
 import { whereWithin } from '../core/access/record-limit.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import { defineKind } from '../core/registry/define-kind.ts';

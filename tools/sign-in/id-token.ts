@@ -3,7 +3,6 @@ import jwt from 'jsonwebtoken';
 import { z } from 'zod';
 import { email } from '../../resources/fields.ts';
 import { ToolError } from '../core/errors.ts';
-import { refuseSignIn } from './refusal.ts';
 
 /** The largest difference between the clocks of an issuer and of this server. */
 export const CLOCK_SKEW_SECONDS = 60;
@@ -112,4 +111,13 @@ async function keyFor(token: string, { algorithms, keys }: TokenRules): Promise<
   if (!key) throw refuseSignIn('the ID token is signed with a key that its issuer does not have');
   if (key.type !== 'public') throw refuseSignIn('the key of the issuer is not a public one');
   return key;
+}
+
+/** Why a sign-in was refused. Only the log shows it; callers learn no more than that they were refused. */
+export class SignInRefused extends Error {}
+
+/** The same answer for every failed attempt. The reason is its cause, which is logged. */
+export function refuseSignIn(reason: string, cause?: unknown): ToolError {
+  const logged = new SignInRefused(reason, cause === undefined ? undefined : { cause });
+  return new ToolError('unauthenticated', 'Authentication required', {}, logged);
 }

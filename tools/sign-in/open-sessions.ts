@@ -6,12 +6,11 @@ import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import type { Readers } from '../../store/port.ts';
 import { freshUntil } from '../core/access/fresh-sign-in.ts';
 import { type KeyReaders, keyProblem, keyReference } from '../core/access/key-principal.ts';
-import { personPrincipal } from '../core/access/person-principal.ts';
 import type { SessionPrincipal } from '../core/access/principal.ts';
+import { personPrincipal } from '../core/access/principal.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import { readSettings } from '../settings/settings.ts';
-import { CLOCK_SKEW_SECONDS, type VerifiedIdentity } from './id-token.ts';
-import { refuseSignIn } from './refusal.ts';
+import { CLOCK_SKEW_SECONDS, refuseSignIn, type VerifiedIdentity } from './id-token.ts';
 
 /** A session ends this long after it began, whether or not it is used. */
 export const SESSION_MS = 12 * 60 * 60 * 1000;

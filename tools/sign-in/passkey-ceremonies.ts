@@ -7,8 +7,8 @@ import type { NewRecord, Readers } from '../../store/port.ts';
 import { ToolError } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import { Challenges, type Purpose } from './challenges.ts';
+import { refuseSignIn, SignInRefused } from './id-token.ts';
 import { mayUserSignIn, useToken } from './open-sessions.ts';
-import { refuseSignIn, SignInRefused } from './refusal.ts';
 
 const base64url = z
   .string()

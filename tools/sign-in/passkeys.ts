@@ -6,8 +6,7 @@ import { type Passkey, type PasskeyRecord, passkey, passkeyFields } from '../../
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../core/access/delegation.ts';
 import { requireFresh } from '../core/access/fresh-sign-in.ts';
-import { requireOwner } from '../core/access/owner.ts';
-import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
+import { hasRight, isOwn, listFilter, requireOwner } from '../core/access/ownership.ts';
 import { isSession, type Principal } from '../core/access/principal.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';

@@ -3,20 +3,19 @@ import type { AdminUser } from '../../resources/admin-user.ts';
 import { email as emailField } from '../../resources/fields.ts';
 import type { SignInLinkRecord } from '../../resources/sign-in.ts';
 import type { Store } from '../../store/port.ts';
-import { anonymous } from '../core/access/anonymous.ts';
 import { type KeyReaders, keyProblem } from '../core/access/key-principal.ts';
 import { hashSecret, secretMatches } from '../core/access/key-secret.ts';
-import { keyBehind, type Principal } from '../core/access/principal.ts';
+import { anonymous, keyBehind, type Principal } from '../core/access/principal.ts';
 import { ToolError, toToolError } from '../core/errors.ts';
 import { auditEntryOf, startCall } from '../core/history/audit-entry.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import { Attempts, type SignInStep } from './attempts.ts';
 import type { Purpose } from './challenges.ts';
 import type { VerifiedIdentity } from './id-token.ts';
+import { refuseSignIn, SignInRefused } from './id-token.ts';
 import { type Issuer, SIGN_IN_MS } from './issuer.ts';
 import { earlier, mayUserSignIn, useToken } from './open-sessions.ts';
 import { acceptUse, PasskeyCeremonies } from './passkey-ceremonies.ts';
-import { refuseSignIn, SignInRefused } from './refusal.ts';
 
 declare module '../core/registry/context.ts' {
   interface ServerFacts {

@@ -6,8 +6,7 @@ import { thread, threadFields } from '../../resources/thread.ts';
 import { makerOf, openThread } from '../core/access/visibility.ts';
 import { CREATES, defineTool, type Fail } from '../core/registry/define-tool.ts';
 import { messagesBack, threadId } from './messages.ts';
-import { startThread } from './start.ts';
-import { showThread } from './threads.ts';
+import { showThread, startThread } from './threads.ts';
 
 const FORKED = ' (fork)';
 const LONGEST_TITLE = 200;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Door } from '../../resources/audit-entry.ts';
 import { agentRef, expectedRevision, pageOf, paging, plainLine } from '../../resources/fields.ts';
 import {
   type Thread,
@@ -9,8 +10,9 @@ import {
   threadVisibility,
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
+import type { Principal } from '../core/access/principal.ts';
 import { isHiddenByLimit } from '../core/access/reach.ts';
-import { openThread, threadsSeenBy } from '../core/access/visibility.ts';
+import { accessKeysOf, includingHidden, makerOf, openThread, threadsSeenBy } from '../core/access/visibility.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import type { Context } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
@@ -18,8 +20,6 @@ import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/d
 import { deleteAnswersAbout } from '../core/registry/idempotency.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { appendMessages, messageInput, messagesBack, threadId } from './messages.ts';
-import { leaveSource, sourceOf } from './sources.ts';
-import { startThread } from './start.ts';
 
 const MOST_FIRST_MESSAGES = 100;
 const agentIds = threadFields.agentIds.describe('Agents that take part.');
@@ -195,3 +195,45 @@ export const threadKind = defineKind({
     return purged;
   },
 });
+
+type ThreadInput = Pick<Thread, 'title' | 'source' | 'agentIds' | 'visibility' | 'forkedFrom'>;
+
+/** A new thread without messages. Its owner is its maker. */
+export async function startThread(
+  store: Pick<HistoryWriters, 'threads' | 'threadSources'>,
+  principal: Principal,
+  { agentIds, ...given }: ThreadInput,
+  now: Date,
+): Promise<ThreadRecord> {
+  await enterSource(store, given.source);
+  const maker = makerOf(principal);
+  const entries = [{ principal: maker, role: 'owner' as const, createdAt: now.toISOString(), grantedBy: maker.id }];
+  return store.threads.insert({
+    ...given,
+    ...(agentIds && { agentIds: [...new Set(agentIds)] }),
+    status: 'active',
+    messageCount: 0,
+    createdBy: maker.id,
+    entries,
+    accessKeys: accessKeysOf({ visibility: given.visibility, entries }),
+  });
+}
+
+/** The source of a new thread, by its door, where its maker gives none. */
+export function sourceOf(door: Door, how: 'created' | 'chat'): string {
+  if (door === 'agent' || door === 'flow') return door;
+  if (door === 'rest' || door === 'dashboard') return how === 'chat' ? 'chat' : 'api';
+  return 'mcp';
+}
+
+/** Stores that a thread has the source, so that stats can count by source without reading every thread. */
+async function enterSource(store: Pick<HistoryWriters, 'threadSources'>, source: string): Promise<void> {
+  if (!(await store.threadSources.first({ where: { source } }))) await store.threadSources.insert({ source });
+}
+
+/** Called after a thread was deleted. Deletes its source when no other thread has it. */
+async function leaveSource(store: Pick<HistoryWriters, 'threads' | 'threadSources'>, source: string): Promise<void> {
+  if (await store.threads.first({ where: { ...includingHidden, source } })) return;
+  const kept = await store.threadSources.first({ where: { source } });
+  if (kept) await store.threadSources.delete(kept.id);
+}

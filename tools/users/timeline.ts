@@ -1,20 +1,22 @@
 import { z } from 'zod';
 import { pageOf, paging, time } from '../../resources/fields.ts';
 import type { EventRow, InvoiceRow, SubscriptionRow, UserRow } from '../../resources/imported-rows.ts';
-import { majorUnits } from '../../resources/minor-units.ts';
+import { majorUnits } from '../../resources/locale.ts';
 import { type TimelineEntry, timelineEntry } from '../../resources/product-user.ts';
 import type { Position } from '../../store/port.ts';
 import { hashOf, rowOf, type TableRow } from '../../store/rows/records.ts';
 import type { RowStore } from '../../store/rows-port.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { countFitting, openCursor, pageBody } from '../core/registry/paging.ts';
-import { findUser, userId } from './find-user.ts';
-import { eventsCount, eventsPage } from './user-rows.sql.ts';
 import {
+  eventsCount,
+  eventsPage,
+  findUser,
   type LatestStatement,
   paidUntil,
   readInvoices,
   subscriptionsOf,
+  userId,
   websiteSteps,
   websitesOf,
 } from './user-rows.ts';

@@ -9,9 +9,17 @@ import { openCursor, pageBody } from '../core/registry/paging.ts';
 import { requireUnnamed } from '../core/registry/references.ts';
 import type { Purgeable } from '../versions/purge.ts';
 import { billingOf } from './billing.ts';
-import { findUser, userId } from './find-user.ts';
 import { getUserTimeline } from './timeline.ts';
-import { countUsers, findUsers, knowsOf, lastActivity, websiteSteps, websitesOf } from './user-rows.ts';
+import {
+  countUsers,
+  findUser,
+  findUsers,
+  knowsOf,
+  lastActivity,
+  userId,
+  websiteSteps,
+  websitesOf,
+} from './user-rows.ts';
 
 const listUsers = defineTool({
   name: 'list_users',

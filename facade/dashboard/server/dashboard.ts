@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { View } from '../../../tools/core/registry/view.ts';
+import type { View } from '../../../tools/core/registry/tool.ts';
 import type { Middleware } from '../../http/middleware.ts';
 import { cookiesNamed } from '../../http/session-cookie.ts';
 import { acceptedTypes } from '../../http/target.ts';

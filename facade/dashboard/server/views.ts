@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { BuildOptions, Plugin } from 'esbuild';
-import { VIEWS, type View } from '../../../tools/core/registry/view.ts';
+import { VIEWS, type View } from '../../../tools/core/registry/tool.ts';
 
 /** The pages for hosts, each complete but for what it is told of its reader. */
 export type BuiltViews = Readonly<Record<View, string>>;

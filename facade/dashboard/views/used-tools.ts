@@ -1,4 +1,4 @@
-import type { View } from '../../../tools/core/registry/view.ts';
+import type { View } from '../../../tools/core/registry/tool.ts';
 import { refs } from '../kinds.ts';
 
 const READERS = Object.values(refs).flatMap(({ get }) => get ?? []);

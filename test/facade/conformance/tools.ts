@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { ANYONE } from '../../../tools/core/access/guarded-tool.ts';
 import type { CatalogEntry } from '../../../tools/core/registry/catalog-index.ts';
+import { LiveCatalog } from '../../../tools/core/registry/catalog-index.ts';
 import type { CallingContext } from '../../../tools/core/registry/context.ts';
 import { defineTool, READS, type Tool } from '../../../tools/core/registry/define-tool.ts';
 import { declareJsonSchema } from '../../../tools/core/registry/json-schema.ts';
-import { LiveCatalog } from '../../../tools/core/registry/live-catalog.ts';
 
 export const PICTURE =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

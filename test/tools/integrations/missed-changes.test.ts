@@ -5,7 +5,7 @@ import { createUpstreams } from '../../../facade/launch/upstreams.ts';
 import { StoreUnavailable } from '../../../store/errors.ts';
 import type { Store } from '../../../store/port.ts';
 import { catalog } from '../../../tools/catalog.ts';
-import { LiveCatalog } from '../../../tools/core/registry/live-catalog.ts';
+import { LiveCatalog } from '../../../tools/core/registry/catalog-index.ts';
 import { Telemetry } from '../../../tools/core/telemetry/telemetry.ts';
 import { closedAtEnd } from '../../support/at-end.ts';
 import { dataFolder, openStoreIn, removeFolder } from '../../support/store.ts';

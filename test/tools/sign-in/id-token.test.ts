@@ -3,8 +3,7 @@ import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
 import jwt from 'jsonwebtoken';
 import { ToolError } from '../../../tools/core/errors.ts';
-import { type TokenRules, verifyIdToken } from '../../../tools/sign-in/id-token.ts';
-import { SignInRefused } from '../../../tools/sign-in/refusal.ts';
+import { SignInRefused, type TokenRules, verifyIdToken } from '../../../tools/sign-in/id-token.ts';
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadRecord } from '../../../resources/agent-run.ts';
 import type { ErrorCode } from '../../../resources/error.ts';
@@ -6,14 +7,12 @@ import { offered } from '../../core/access/agent-principal.ts';
 import type { CheckCredential } from '../../core/access/credential-status.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { shownArguments } from '../../core/history/audit-entry.ts';
-import type { Answer } from '../../core/registry/call.ts';
+import { type Answer, retryDelayMs } from '../../core/registry/call.ts';
 import type { Catalog } from '../../core/registry/catalog-index.ts';
 import type { CallingContext } from '../../core/registry/context.ts';
 import type { Tool } from '../../core/registry/define-tool.ts';
 import { jsonSchema, withoutMembers } from '../../core/registry/json-schema.ts';
-import { retryDelayMs } from '../../core/registry/retry-delay.ts';
 import { storable, storableText } from '../../models/sanitize-text.ts';
-import { offeredName } from './tool-names.ts';
 
 /** A call that the model makes. */
 export interface ToolCall {
@@ -186,4 +185,14 @@ function cut(text: string): string {
   if (text.length <= LONGEST_RESULT) return text;
   const left = text.length - LONGEST_RESULT;
   return `${text.slice(0, LONGEST_RESULT).toWellFormed()} … (cut: ${left} more characters; ask for less, for example by \`limit\`)`;
+}
+
+/** The tool names that providers accept. */
+const FITS = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** The name under which a tool is offered to a model: its own, or a similar one that providers accept. */
+export function offeredName(name: string): string {
+  if (FITS.test(name)) return name;
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  return `${name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 55)}_${digest}`;
 }

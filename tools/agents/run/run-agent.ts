@@ -21,8 +21,8 @@ import { answerIn, type OutputSchema } from './output-schema.ts';
 import { promptOf } from './prompt.ts';
 import { recall } from './recall.ts';
 import { rememberTool } from './remember.ts';
+import type { RunTrace } from './run-reporter.ts';
 import { RunReporter } from './run-reporter.ts';
-import type { RunTrace } from './trace.ts';
 
 /** What to do. The context says for whom. */
 interface AgentTask {

@@ -3,7 +3,7 @@ import type { RowSnapshot } from '../../../store/rows-port.ts';
 import { addDays, dateIn, type LocalDate, periodsOf } from '../calendar.ts';
 import type { Question } from '../question.ts';
 import { limitsOf, metric, periodHead, periodShape, share } from '../request.ts';
-import { activeUsersByDay, activityParameters } from './activity.sql.ts';
+import { activeUsersByDay, activityParameters } from './activity.ts';
 
 const count = z.int().min(0);
 const point = {

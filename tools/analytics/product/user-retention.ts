@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { RowSnapshot } from '../../../store/rows-port.ts';
 import type { Question } from '../question.ts';
 import { limitsOf, metric, share } from '../request.ts';
-import { activeUsersByCohort, activityParameters } from './activity.sql.ts';
+import { activeUsersByCohort, activityParameters } from './activity.ts';
 
 export const getCohortRetention = metric({
   name: 'get_cohort_retention',

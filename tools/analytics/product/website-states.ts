@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type WebsiteState, websiteState } from '../../../resources/imported-rows.ts';
+import type { NamedQuery } from '../../../store/rows-port.ts';
+import { isBefore, isIn, periodsFrom } from '../periods.sql.ts';
 import { limitsOf, metric, periodShape, seriesOf } from '../request.ts';
-import { websitesByPeriod, websiteTransitions } from './websites.sql.ts';
 
 const count = z.int().min(0);
 const STATES = websiteState.options;
@@ -47,3 +48,56 @@ interface Transition {
 function place({ from, to }: Transition): number {
   return STATES.indexOf(from) * STATES.length + STATES.indexOf(to);
 }
+
+/** How many websites more are in the state after the steps. */
+const more = (state: string) =>
+  `count(case when state = '${state}' then 1 end) - count(case when state_before = '${state}' then 1 end)`;
+
+/**
+ * How many websites are in each state at the end of each period, and how many were created and changed their state within, from
+ * website_steps. $1: limits of the periods; $2: now, since imports may name future times, which have not happened yet.
+ */
+const websitesByPeriod: NamedQuery = {
+  name: 'websites by period',
+  sql: `
+    with ${periodsFrom('$1')},
+    steps as (
+      select 0 as period, state, state_before from website_steps where ${isBefore('time_ms')} and time_ms <= $2
+      union all
+      select period, state, state_before from website_steps join cells on ${isIn('time_ms')} where time_ms <= $2
+    ),
+    moved as (
+      select period,
+        ${more('draft')} as draft,
+        ${more('published')} as published,
+        ${more('suspended')} as suspended,
+        ${more('deleted')} as deleted,
+        count(case when state_before is null then 1 end) as created,
+        count(state_before) as transitions
+      from steps
+      group by period
+    ),
+    every as (select 0 as period union all select period from periods),
+    standing as (
+      select period,
+        cast(coalesce(sum(draft) over so_far, 0) as bigint) as draft,
+        cast(coalesce(sum(published) over so_far, 0) as bigint) as published,
+        cast(coalesce(sum(suspended) over so_far, 0) as bigint) as suspended,
+        cast(coalesce(sum(deleted) over so_far, 0) as bigint) as deleted,
+        coalesce(created, 0) as created,
+        coalesce(transitions, 0) as transitions
+      from every left join moved using (period)
+      window so_far as (order by period)
+    )
+    select draft, published, suspended, deleted, created, transitions from standing where period > 0 order by period`,
+};
+
+/** How many websites changed from one state to another in [$1, $2). */
+const websiteTransitions: NamedQuery = {
+  name: 'transitions of websites',
+  sql: `
+    select state_before as "from", state as "to", count(*) as count
+    from website_steps
+    where state_before is not null and time_ms >= $1 and time_ms < $2
+    group by state_before, state`,
+};

@@ -1,12 +1,17 @@
 import type { Agent } from '../../../resources/agent.ts';
 import { ToolError } from '../errors.ts';
 import { allowlistLimit } from './allowlist.ts';
-import { type GuardedCatalog, type GuardedTool, isListed } from './guarded-tool.ts';
+import {
+  type GuardedCatalog,
+  type GuardedTool,
+  intersectToolLimits,
+  isListed,
+  type ToolLimit,
+} from './guarded-tool.ts';
 import { chainOf, type Principal } from './principal.ts';
 import { reaches } from './reach.ts';
 import { grantsFor } from './requirement.ts';
 import { grantRights, intersectRights } from './rights.ts';
-import { intersectToolLimits, type ToolLimit } from './tool-limit.ts';
 
 /** How deep runs of agents and flows may be nested. */
 export const DEEPEST = 3;

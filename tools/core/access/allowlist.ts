@@ -1,9 +1,8 @@
-import type { GuardedTool } from './guarded-tool.ts';
+import type { GuardedTool, ToolLimit } from './guarded-tool.ts';
 import { type GuardedCatalog, type GuardedEntry, isListed } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 import { mayDelegate } from './reach.ts';
 import { similarNames } from './similar-names.ts';
-import type { ToolLimit } from './tool-limit.ts';
 
 /** The tools that an allowlist entry matches. */
 export function matchEntry(entry: string, catalog: GuardedCatalog): readonly GuardedEntry[] {

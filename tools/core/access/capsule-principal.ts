@@ -5,12 +5,11 @@ import type { Readers } from '../../../store/port.ts';
 import { allowlistLimit, memoizedLimit } from './allowlist.ts';
 import { madeBy } from './budgets.ts';
 import { CapsuleRights } from './capsule-rights.ts';
-import type { GuardedCatalog, GuardedTool } from './guarded-tool.ts';
+import type { GuardedCatalog, GuardedTool, ToolLimit } from './guarded-tool.ts';
 import { type KeyReaders, keyProblem } from './key-principal.ts';
 import { prefixOf, secretMatches } from './key-secret.ts';
-import { withinOwner } from './person-principal.ts';
 import type { Principal } from './principal.ts';
-import type { ToolLimit } from './tool-limit.ts';
+import { withinOwner } from './principal.ts';
 
 /** Tools of these resources manage things that act with rights of their own. */
 export const MANAGEMENT_RESOURCES: readonly string[] = [

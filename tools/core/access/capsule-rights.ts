@@ -1,10 +1,9 @@
 import type { Grant } from './grants.ts';
-import type { GuardedTool } from './guarded-tool.ts';
+import type { FixedArguments, GuardedTool } from './guarded-tool.ts';
 import { NAME } from './guarded-tool.ts';
 import { admitsNothing, intersectLimits, NO_RECORD, type RecordLimit } from './record-limit.ts';
 import { grantsFor, type NeededRight, neededRights } from './requirement.ts';
 import { grantRights, type Rights } from './rights.ts';
-import type { FixedArguments } from './tool-limit.ts';
 
 /** Arguments that shape an answer and hide no record for good. */
 const SHAPING: readonly string[] = ['limit', 'includeTotal', 'order', 'sort', 'expectedRevision'];

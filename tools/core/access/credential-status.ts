@@ -4,8 +4,8 @@ import { appPrincipal } from './app-principal.ts';
 import { capsulePrincipal, capsuleProblem } from './capsule-principal.ts';
 import type { GuardedCatalog } from './guarded-tool.ts';
 import { keyProblem, keyReference, principalOf } from './key-principal.ts';
-import { personPrincipal } from './person-principal.ts';
 import type { Principal } from './principal.ts';
+import { personPrincipal } from './principal.ts';
 
 /** The principal as it is now, or the reason why it may not continue. */
 export type CredentialStatus = Principal | ToolError;

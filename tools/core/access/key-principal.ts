@@ -4,8 +4,7 @@ import type { Readers, Store } from '../../../store/port.ts';
 import { madeBy } from './budgets.ts';
 import { grantsOf } from './grants.ts';
 import { prefixOf, secretMatches } from './key-secret.ts';
-import { withinOwner } from './person-principal.ts';
-import { isSession, type Principal } from './principal.ts';
+import { isSession, type Principal, withinOwner } from './principal.ts';
 import { callerRights, scopeRights } from './rights.ts';
 
 const USE_NOTED_EVERY_MS = 60_000;

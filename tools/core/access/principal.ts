@@ -1,7 +1,8 @@
+import type { AdminUser, PersonAccess } from '../../../resources/admin-user.ts';
 import type { Author } from '../../../resources/version.ts';
-import type { Grant } from './grants.ts';
-import type { Rights } from './rights.ts';
-import type { ToolLimit } from './tool-limit.ts';
+import { type Grant, grantsOf } from './grants.ts';
+import type { ToolLimit } from './guarded-tool.ts';
+import { callerRights, grantRights, narrowRights, personRights, type Rights, scopeRights } from './rights.ts';
 
 /** Who makes a call. The door makes it, and it lives for one request. A session has the id of the admin user who signed in. */
 export interface Principal {
@@ -93,4 +94,78 @@ export function isSession(principal: Principal): principal is SessionPrincipal {
 
 export function authorOf({ type, id, name }: Principal): Author {
   return { type, id, name };
+}
+
+const RIGHTS = scopeRights([]);
+const SIGNING_IN: ToolLimit = {
+  holder: 'callers who are not signed in',
+  fingerprint: 'signing in',
+  allows: ({ session }) => session === 'begins',
+};
+
+/** A caller that is not authenticated. It can call only the tool that signs in. */
+export function anonymous(address: string): Principal {
+  return { type: 'anonymous', id: address, name: address, scopes: [], ownerId: '', rights: RIGHTS, tools: SIGNING_IN };
+}
+
+/** The only tool of such a principal. */
+export const WEBHOOK_TOOL = 'receive_webhook';
+
+const RECEIVING: ToolLimit = {
+  holder: 'the webhooks of flows',
+  fingerprint: 'webhook',
+  allows: ({ name }) => name === WEBHOOK_TOOL,
+};
+
+/** The sender of a delivery signed with the secret of the flow's webhook. It may trigger that flow and nothing else. */
+export function webhookPrincipal(flowId: string, sender: string): Principal {
+  const grants: readonly Grant[] = [{ resource: 'flow', op: 'trigger', id: flowId }];
+  return {
+    type: 'webhook',
+    id: flowId,
+    name: `${sender} webhook`,
+    scopes: [],
+    grants,
+    ownerId: '',
+    rights: grantRights(grants),
+    tools: RECEIVING,
+  };
+}
+
+type Person = Pick<AdminUser, 'id' | 'email' | 'access'>;
+type Reach = Pick<Principal, 'scopes' | 'grants' | 'rights'>;
+
+/** Of a person without a limit. */
+const EVERYTHING: Reach = { scopes: ['*'], rights: personRights(scopeRights(['*'])) };
+
+/** A person with their current rights: of a session, or of what acts for them without one. */
+export function personPrincipal({ id, email, access }: Person): Principal & { readonly type: 'session' } {
+  return { type: 'session', id, name: email, ownerId: id, ...(access ? reachOf(id, access) : EVERYTHING) };
+}
+
+const reaches = new WeakMap<PersonAccess, Reach>();
+
+/** Made once for each state of the person: records never change. */
+function reachOf(id: string, access: PersonAccess): Reach {
+  const known = reaches.get(access);
+  if (known) return known;
+  const { scopes } = access;
+  const grants = access.grants && grantsOf(access);
+  const rights = personRights(grants ? callerRights(id, grants) : scopeRights(scopes));
+  const reach = { scopes, ...(grants && { grants }), rights };
+  reaches.set(access, reach);
+  return reach;
+}
+
+const within = new WeakMap<Principal, Principal>();
+
+/** The key or capsule with no more than the person it acts for may do now. Every principal that a record stands for passes here. */
+export function withinOwner(principal: Principal, owner: Person | undefined): Principal {
+  if (!owner?.access) return principal;
+  const person = personPrincipal(owner);
+  const known = within.get(principal);
+  if (known?.limitedBy?.rights === person.rights) return known;
+  const limited = { ...principal, rights: narrowRights(principal.rights, person.rights), limitedBy: person };
+  within.set(principal, limited);
+  return limited;
 }

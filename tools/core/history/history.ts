@@ -12,14 +12,17 @@ import type {
   Query,
   Reader,
   Readers,
+  Store,
   Transaction,
   Where,
   Writer,
 } from '../../../store/port.ts';
 import { bytesOf } from '../../../store/sizes.ts';
-import type { StorageRoom } from '../access/storage.ts';
+import { authorOf, type Principal } from '../access/principal.ts';
+import { type StorageRoom, storageOwnerOf } from '../access/storage.ts';
 import type { HistoryWriter, HistoryWriters, VersionNote } from '../history-writers.ts';
 import { type HistoryOptions, isVersioned, type Payload, type RecordKind, type VersionedKind } from '../kind.ts';
+import type { ServerFacts } from '../registry/context.ts';
 import type { History } from '../registry/define-kind.ts';
 import { deleteAnswersAbout } from '../registry/idempotency.ts';
 
@@ -221,4 +224,17 @@ export async function showVersion(history: Shown, record: VersionRecord, store: 
   const payload = await history.shown(record.payload, store);
   const content = contentOf(history, payload);
   return { ...record, payload, content, contentHash: hash('sha256', content) };
+}
+
+/** Runs the work with the history of what it changes, held against the quotas of storage. */
+export async function transactWithHistory<Result>(
+  store: Store,
+  { principal, server }: { readonly principal: Principal; readonly server: ServerFacts },
+  work: (tx: Transaction, history: HistoryWriters) => Promise<Result>,
+): Promise<Result> {
+  const { kinds, now, storage } = server;
+  const room = await storage?.roomFor(principal);
+  const by = { author: authorOf(principal), principalId: storageOwnerOf(principal), room, now };
+  const done = store.transaction((tx) => work(tx, withHistory(tx, kinds, by)), principal);
+  return done.finally(() => room?.end());
 }

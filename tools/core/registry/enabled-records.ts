@@ -1,8 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Cluster } from '../../../store/cluster-port.ts';
 import type { RecordOf } from '../../../store/collections.ts';
 import type { Commit, Reader, Store } from '../../../store/port.ts';
 import { allOf } from './paging.ts';
-import { readWithRetry } from './read-with-retry.ts';
 
 /** Collections whose records are in effect while they are enabled. */
 type Switched = 'budgets' | 'flows' | 'webhooks';
@@ -91,5 +91,27 @@ export class EnabledRecords<Name extends Switched> {
   #drop(id: string): void {
     this.#told.delete(id);
     this.#parts.drop(id);
+  }
+}
+
+/** How long until the store is asked again where it refused. */
+const AGAIN_MS = 2000;
+
+interface ReadOptions {
+  /** Ends the attempts. */
+  readonly signal: AbortSignal;
+  onFailure(cause: unknown): void;
+}
+
+/** Reads again what changed unheard, until the store answers. Each failure is told. */
+export async function readWithRetry(read: () => Promise<unknown>, { signal, onFailure }: ReadOptions): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await read();
+      return;
+    } catch (cause) {
+      onFailure(cause);
+      await setTimeout(AGAIN_MS, undefined, { signal, ref: false }).catch(() => {}); // ended
+    }
   }
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { type NamedType, recordNames, toolArguments } from '../../../resources/markers.ts';
-import type { Readers } from '../../../store/port.ts';
+import type { Reader, Readers } from '../../../store/port.ts';
 import type { GuardedTool } from '../access/guarded-tool.ts';
-import { recordsNamed } from '../access/named-records.ts';
 import type { Principal } from '../access/principal.ts';
 import { mayRead } from '../access/read-access.ts';
 import { neededRights } from '../access/requirement.ts';
@@ -178,4 +177,29 @@ function callsIn(calls: NonNullable<Places['calls']>, own: Holder, catalog: Find
     const tool = typeof name === 'string' ? catalog.get(name)?.tool : undefined;
     return tool && typeof member === 'string' ? [[member, placesIn(tool.input)]] : [];
   });
+}
+
+interface NamedRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly [member: string]: unknown;
+}
+
+const COLLECTIONS = { agent: 'agents', skill: 'skills', flow: 'flows' } as const satisfies Record<NamedType, string>;
+
+/** A deleted agent keeps its record, and its name is free for another one. */
+const CURRENT = { agent: { status: ['active', 'paused'] }, skill: {}, flow: {} } as const;
+
+/** This many records of one name are looked at. */
+const MOST_ALIKE = 100;
+
+/** The records of the type that have this name, whoever may see them. Names are stored with composed characters. */
+export async function recordsNamed(
+  type: NamedType,
+  text: string,
+  store: Pick<Readers, 'agents' | 'skills' | 'flows'>,
+): Promise<readonly NamedRecord[]> {
+  const where = { name: text.trim().normalize('NFC'), ...CURRENT[type] };
+  const reader: Pick<Reader<NamedRecord & { readonly status?: unknown }>, 'find'> = store[COLLECTIONS[type]];
+  return (await reader.find({ where, limit: MOST_ALIKE })).records;
 }

@@ -1,26 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import type { Readers, Store, Transaction } from '../../../store/port.ts';
+import { refusalFor } from '../access/app-principal.ts';
 import type { CheckCredential } from '../access/credential-status.ts';
 import { requireFresh } from '../access/fresh-sign-in.ts';
 import { isListed } from '../access/guarded-tool.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import { mayCall, reaches, reachOf, withFixed } from '../access/reach.ts';
 import type { Subjects } from '../access/requirement.ts';
-import { refusalFor } from '../access/step-up.ts';
 import { subjectsIn } from '../access/subjects.ts';
 import { errorBodyOf, ToolError, toToolError } from '../errors.ts';
 import { type CallStart, callEntry, shownArguments, startCall } from '../history/audit-entry.ts';
-import { withoutAliases } from './aliases.ts';
+import { transactWithHistory } from '../history/history.ts';
 import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable } from './call-context.ts';
 import { type CatalogEntry, unknownTool } from './catalog-index.ts';
 import type { ServerFacts } from './context.ts';
 import { checkedOutput } from './frozen-output.ts';
-import { transactWithHistory } from './history-transaction.ts';
 import { type IdempotentCall, IdempotentCalls, type StoredAnswer } from './idempotency.ts';
 import { withRecordIds } from './record-names.ts';
 import type { Tool } from './tool.ts';
-import { parseInput } from './validate.ts';
+import { parseInput, withoutAliases } from './validate.ts';
 
 export type { Answer, Call } from './call.ts';
 

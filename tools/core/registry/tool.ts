@@ -4,7 +4,6 @@ import type { Readers } from '../../../store/port.ts';
 import type { GuardedTool } from '../access/guarded-tool.ts';
 import type { Principal } from '../access/principal.ts';
 import type { RecordKind } from '../kind.ts';
-import type { View } from './view.ts';
 
 export interface Annotations {
   readonly readOnlyHint: boolean;
@@ -15,7 +14,7 @@ export interface Annotations {
 
 /** What every tool has. Its name is `verb_noun`. */
 /** To whom an output is shown, and what decides it. */
-export interface Showing {
+interface Showing {
   readonly store: Readers;
   readonly principal: Principal;
   readonly server: { readonly kinds: readonly RecordKind[] };
@@ -95,4 +94,23 @@ export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   stage?(input: object, context: object): Promise<Staged>;
   /** Run by the registry alone, with the context that the definition asks for. */
   handler(input: object, context: object, staged?: Staged): Promise<unknown>;
+}
+
+/**
+ * The pages in which hosts show the answers of tools (MCP Apps): a chart, a report, the history of a record, runs of a flow, hits of a search.
+ * A tool has one of them by its member `view`.
+ */
+export const VIEWS = ['chart', 'report', 'diff', 'run', 'search'] as const;
+export type View = (typeof VIEWS)[number];
+
+const BEGINNING = 'ui://agent-admin/';
+
+/** The address under which hosts read the page. */
+export function viewUri(view: View): string {
+  return `${BEGINNING}${view}`;
+}
+
+/** The page at the address. Undefined if there is none. */
+export function viewAt(uri: string): View | undefined {
+  return VIEWS.find((view) => viewUri(view) === uri);
 }

@@ -8,7 +8,7 @@ import { secretsIn } from '../../core/history/redact.ts';
 import type { Answer } from '../../core/registry/call.ts';
 import type { Catalog } from '../../core/registry/catalog-index.ts';
 import type { Tool } from '../../core/registry/define-tool.ts';
-import { retryDelayMs } from '../../core/registry/retry-delay.ts';
+import { retryDelayMs } from '../../core/registry/call.ts';
 import type { TemplateScope } from '../render.ts';
 
 export const STEP_MS = 10 * 60_000;
