@@ -5,10 +5,11 @@ import { refTo } from '../resources/markers.ts';
 import type { Readers } from '../store/port.ts';
 import { whereWithin } from './core/access/record-limit.ts';
 import { accessKeysWith, isSeen, mayKnowOf, seenBy } from './core/access/visibility.ts';
+import { invalidMember } from './core/errors.ts';
 import { withoutBookkeeping } from './core/history/history.ts';
 import type { Context } from './core/registry/context.ts';
 import { defineKind } from './core/registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from './core/registry/define-tool.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
 import { listPage } from './core/registry/paging.ts';
 import { requireReferences, restoreWithReferences } from './core/registry/references.ts';
 
@@ -75,7 +76,7 @@ const createArtifact = defineTool({
   errors: [],
 
   async handler(input, context) {
-    requireOne(input, context.fail);
+    requireOne(input);
     await requireReferences(context, input);
     const accessKeys = await accessKeysWith(context.store, input);
     return showArtifact(await context.store.artifacts.insert({ ...input, accessKeys }));
@@ -106,7 +107,7 @@ const updateArtifact = defineTool({
     const { store } = context;
     const current = await findArtifact(context, id);
     const inside = content === undefined && data === undefined ? {} : { content: content ?? null, data: data ?? null };
-    if (content !== undefined) requireOne({ content, data }, context.fail);
+    if (content !== undefined) requireOne({ content, data });
     await requireReferences(context, change);
     const { threadId = current.threadId } = change;
     const accessKeys = await accessKeysWith(store, { threadId }, current);
@@ -176,8 +177,7 @@ function showArtifact(record: ArtifactRecord): z.input<typeof artifact> {
   return { ...record, sizeBytes: data === undefined ? Buffer.byteLength(content) : Buffer.byteLength(data, 'base64') };
 }
 
-function requireOne(inside: { readonly content?: unknown; readonly data?: unknown }, fail: Fail<never>): void {
+function requireOne(inside: { readonly content?: unknown; readonly data?: unknown }): void {
   if ((inside.content === undefined) !== (inside.data === undefined)) return;
-  const message = 'Give either `content` (text) or `data` (base64), and not both.';
-  throw fail('invalid_input', message, { issues: [{ path: 'content', message }] });
+  throw invalidMember('content', 'Give either `content` (text) or `data` (base64), and not both.');
 }

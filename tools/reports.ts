@@ -8,7 +8,7 @@ import { mayCall, refusal } from './core/access/reach.ts';
 import { whereWithin } from './core/access/record-limit.ts';
 import { nearest } from './core/access/similar-names.ts';
 import { subjectsIn } from './core/access/subjects.ts';
-import { ToolError } from './core/errors.ts';
+import { requireNoIssues, ToolError } from './core/errors.ts';
 import { secretsIn } from './core/history/redact.ts';
 import { errorOf } from './core/registry/call.ts';
 import type { CallingContext, ServerFacts } from './core/registry/context.ts';
@@ -164,7 +164,7 @@ function requireNoSecrets(tool: Tool, query: Query, { catalog }: Pick<ServerFact
     path: formatPath(['query', 'arguments', ...path]),
     message: 'A secret cannot be kept in a report; leave it out.',
   }));
-  if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
+  requireNoIssues(issues);
 }
 
 /** The current result of the query, under the rights of the caller. */

@@ -1,4 +1,5 @@
 import { SETTINGS_ID, type Settings } from '../resources/settings.ts';
+import { pagesOf } from '../store/pages.ts';
 import { type PeriodicTask, startLeaderTask } from '../store/periodic-task.ts';
 import type { Position, Reader, Store, Writers } from '../store/port.ts';
 import { isUnused, removeThread } from './threads/threads.ts';
@@ -34,8 +35,9 @@ const RUNS = ['agentRuns', 'flowRuns'] as const;
 
 async function deleteRuns(store: Store, name: (typeof RUNS)[number], to: string): Promise<void> {
   const reader: Pick<Reader<Position & { readonly status: string }>, 'find'> = store[name];
-  for await (const runs of batches(reader, to)) {
+  for await (const runs of pagesOf(reader, { to, order: 'oldest', limit: BATCH })) {
     const ended = runs.filter(({ status }) => status !== 'queued' && status !== 'running');
+    if (ended.length === 0) continue;
     await store.transaction(async (tx) => {
       const writer: Pick<Writers[typeof name], 'get' | 'delete'> = tx[name];
       for (const { id } of ended) if (await writer.get(id)) await writer.delete(id);
@@ -45,7 +47,7 @@ async function deleteRuns(store: Store, name: (typeof RUNS)[number], to: string)
 
 /** Threads in which nothing was said or changed since then. */
 async function deleteThreads(store: Store, to: string): Promise<void> {
-  for await (const threads of batches(store.threads, to)) {
+  for await (const threads of pagesOf(store.threads, { to, order: 'oldest', limit: BATCH })) {
     for (const { id } of threads.filter((thread) => isUnused(thread, to))) {
       await store.transaction(async (tx) => {
         const thread = await tx.threads.get(id);
@@ -53,16 +55,4 @@ async function deleteThreads(store: Store, to: string): Promise<void> {
       });
     }
   }
-}
-
-async function* batches<Kept extends Position>(
-  reader: Pick<Reader<Kept>, 'find'>,
-  to: string,
-): AsyncGenerator<readonly Kept[], void> {
-  let after: Position | undefined;
-  do {
-    const { records, next } = await reader.find({ to, order: 'oldest', limit: BATCH, after });
-    if (records.length > 0) yield records;
-    after = next ?? undefined;
-  } while (after);
 }

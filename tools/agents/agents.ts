@@ -5,10 +5,10 @@ import { agentRef, expectedRevision, namePart, pageOf, paging, plainLine } from 
 import type { Readers } from '../../store/port.ts';
 import { requireWithin } from '../core/access/delegation.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { FORBIDDEN, isHiddenByLimit } from '../core/access/reach.ts';
+import { isHiddenByLimit } from '../core/access/reach.ts';
 import { whereWithin } from '../core/access/record-limit.ts';
 import { requireSteering, steers } from '../core/access/steering.ts';
-import { ToolError } from '../core/errors.ts';
+import { FORBIDDEN, requireNoIssues, ToolError } from '../core/errors.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
@@ -174,7 +174,7 @@ const updateAgent = defineTool({
         ...change,
         ...(change.skillIds && { skillIds: [...new Set(change.skillIds)] }),
         ...(memory && { memoryPolicy: policyAfter(current, memory) }),
-        ...identityChange(current, identity, fail),
+        ...identityChange(current, identity),
       },
       { expectedRevision },
     );
@@ -269,14 +269,10 @@ async function requireSkills(
   if (issues[0]) throw fail('invalid_input', issues[0].message, { issues });
 }
 
-function identityChange(
-  current: Agent,
-  change: z.output<typeof agentIdentityPatch> | null | undefined,
-  fail: Fail<never>,
-) {
+function identityChange(current: Agent, change: z.output<typeof agentIdentityPatch> | null | undefined) {
   if (change === undefined) return {};
   const issues = change ? managedIssues(current.identity, change) : [];
-  if (issues[0]) throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
+  requireNoIssues(issues);
   const identity = change === null ? withServerManaged({}, current.identity) : mergeIdentity(current.identity, change);
   return { identity: Object.keys(identity).length > 0 ? identity : null };
 }

@@ -138,3 +138,9 @@ export function periodsOf(from: LocalDate, to: LocalDate, interval: Interval, zo
   }
   return periods;
 }
+
+/** The days up to the one that contains `now`, oldest first. A day has 23 or 25 hours where the clocks change. */
+export function lastDays(now: Date, zone: string, count: number): Period[] {
+  const tomorrow = addDays(dateIn(zone, now.getTime()), 1);
+  return periodsOf(addDays(tomorrow, -count), tomorrow, 'day', zone);
+}

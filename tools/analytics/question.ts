@@ -1,5 +1,5 @@
 import type { SettingsRecord } from '../../resources/settings.ts';
-import type { Fail } from '../core/registry/define-tool.ts';
+import { invalidMember, ToolError } from '../core/errors.ts';
 import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
 
 export const MOST_PERIODS = 800;
@@ -39,16 +39,10 @@ interface Usual {
   readonly whole?: Whole;
 }
 
-interface QuestionContext {
-  readonly settings: SettingsRecord;
-  readonly now: number;
-  readonly fail: Fail<never>;
-}
-
 export function asking(
   input: QuestionInput,
   { interval: usual, whole }: Usual,
-  { settings, now, fail }: QuestionContext,
+  { settings, now }: Pick<Question, 'settings' | 'now'>,
 ): Question {
   const zone = input.timezone ?? settings.timezone;
   const to = input.to ?? addDays(dateIn(zone, now), 1);
@@ -58,12 +52,14 @@ export function asking(
   const interval = isWhole ? 'month' : (input.interval ?? usual);
   if (from >= to) {
     const message = `The range from ${from} to ${to} is empty; \`to\` is the date after the last.`;
-    throw fail('invalid_input', message, { issues: [{ path: 'to', message: 'Give a date after `from`.' }] });
+    throw new ToolError('invalid_input', message, { issues: [{ path: 'to', message: 'Give a date after `from`.' }] });
   }
   const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
   if (!isWhole && days / { day: 1, week: 7, month: 28 }[interval] > MOST_PERIODS) {
-    const message = `The range has more than ${MOST_PERIODS} intervals; choose a longer interval or a shorter range.`;
-    throw fail('invalid_input', message, { issues: [{ path: 'interval', message }] });
+    throw invalidMember(
+      'interval',
+      `The range has more than ${MOST_PERIODS} intervals; choose a longer interval or a shorter range.`,
+    );
   }
   const periods = periodsOf(from, to, interval, zone);
   return {

@@ -108,13 +108,13 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
     output,
     errors: [],
 
-    async handler(input, { store, server, fail, signal }) {
+    async handler(input, { store, server, signal }) {
       const settings = await workspaceSettings(store);
       const now = server.now().getTime();
       const kept = answers.get(server.rows) ?? new AnswerCache<CachedAnswer<Shape>>();
       answers.set(server.rows, kept);
       const ask = (question: Question) => answered(given, question, { kept, rows: server.rows, signal });
-      const question = asking(input, given, { settings, now, fail });
+      const question = asking(input, given, { settings, now });
       const found = await ask(question);
       const worded = given.word
         ? { ...found.answer, ...(await given.word(found.body, { store, server })) }
@@ -123,7 +123,7 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
       const answer = notes.length > 0 ? { ...worded, warnings: [...warningsIn(worded), ...notes] } : worded;
       if (!input.compare) return answer;
       const range = rangeBefore(question, question.isWhole ? undefined : question.interval);
-      const earlier = asking({ ...input, ...range }, given, { settings, now, fail });
+      const earlier = asking({ ...input, ...range }, given, { settings, now });
       // Answered as at the end of that range.
       const before = await ask({ ...earlier, now: Math.min(now, earlier.end - 1) });
       return compared(answer, range, before);

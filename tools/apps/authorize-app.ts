@@ -8,6 +8,7 @@ import { budgetSubjectsIn } from '../core/access/budgets.ts';
 import { requireWithin } from '../core/access/delegation.ts';
 import { ANYONE, type GuardedTool } from '../core/access/guarded-tool.ts';
 import { endsWithKey, isSession, type Principal } from '../core/access/principal.ts';
+import { forbidden } from '../core/errors.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { CREATES, defineTool, type Fail } from '../core/registry/define-tool.ts';
 
@@ -51,7 +52,7 @@ export const authorizeApp = defineTool({
       if (capsuleId === undefined) requireScopes(principal, scopes, fail);
       else await requireCapsule(store, principal, capsuleId, fail);
     } else if (principal.type !== 'capsule' || principal.id !== capsuleId || tokenPrefix === undefined) {
-      throw fail('forbidden', 'Insufficient permissions', { issues: [{ path: '', message: WHO }] });
+      throw forbidden(WHO);
     }
     const { clientId, client, resource } = asked;
     const app = await store.connectedApps.insert({

@@ -14,7 +14,7 @@ import { requireWithin } from '../core/access/delegation.ts';
 import { endConnections } from '../core/access/end-credentials.ts';
 import { hashSecret, newSecret } from '../core/access/key-secret.ts';
 import { whereWithin } from '../core/access/record-limit.ts';
-import { ToolError } from '../core/errors.ts';
+import { requireNoIssues } from '../core/errors.ts';
 import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 
@@ -120,7 +120,7 @@ function requireRedirects(uris: readonly string[]): void {
       ? []
       : [{ path: `redirectUris[${index}]`, message: `The address ${problem.replace(/\.$/, '')}; give another.` }];
   });
-  if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
+  requireNoIssues(issues);
 }
 
 const LOOPBACK: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];

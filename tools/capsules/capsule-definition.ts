@@ -4,7 +4,7 @@ import type { Issue } from '../../resources/error.ts';
 import { type CapsuleDefinition, canBeInCapsule } from '../core/access/capsule-principal.ts';
 import { isListed } from '../core/access/guarded-tool.ts';
 import { similarNames } from '../core/access/similar-names.ts';
-import { ToolError } from '../core/errors.ts';
+import { requireNoIssues, ToolError } from '../core/errors.ts';
 import { secretsIn } from '../core/history/redact.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Tool } from '../core/registry/define-tool.ts';
@@ -21,7 +21,7 @@ export function requireDefinition({ allowedTools = [], constraints }: Written, c
     return [{ path: `allowedTools[${index}]`, message: `${entry} can never be in a capsule; leave it out.` }];
   });
   issues.push(...constraintIssues(constraints, catalog));
-  if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
+  requireNoIssues(issues);
 }
 
 /** The constraints that changed. Unchanged ones are not checked again, because their tool may be away. */

@@ -1,7 +1,7 @@
-import type { AdminUser } from '../../resources/admin-user.ts';
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import type { IntegrationHealth } from '../../resources/health.ts';
-import type { Page, Position, Readers } from '../../store/port.ts';
+import { pagesOf } from '../../store/pages.ts';
+import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { msSince } from '../core/registry/dependency-health.ts';
 
@@ -14,15 +14,13 @@ export async function capsuleHealth(
 ): Promise<IntegrationHealth[]> {
   const started = performance.now();
   const stopped: CapsuleRecord[] = [];
-  let after: Position | undefined;
-  do {
-    const inactive: Page<AdminUser> = await store.adminUsers.find({ where: { isActive: false }, limit: 100, after });
-    after = inactive.next ?? undefined;
-    const ownerId = inactive.records.map(({ id }) => id);
+  for await (const inactive of pagesOf(store.adminUsers, { where: { isActive: false }, limit: 100 })) {
+    const ownerId = inactive.map(({ id }) => id);
     if (ownerId.length === 0) break;
     const { records } = await store.capsules.find({ where: { ownerId, status: 'live' }, limit: MOST_NAMED });
     stopped.push(...records);
-  } while (after && stopped.length < MOST_NAMED);
+    if (stopped.length >= MOST_NAMED) break;
+  }
   if (stopped.length === 0) return [];
   const named = rights.allows({ scope: 'admin', needs: [{ resource: 'capsule', op: 'read' }] });
   const which = named ? stopped.map(({ id, name, ownerId }) => `${id} "${name}" of ${ownerId}`).join(', ') : 'some';

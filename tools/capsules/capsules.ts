@@ -8,13 +8,13 @@ import { capsuleCredential, capsuleRights, requireCredential } from '../core/acc
 import { endConnections, endConnectionsByToken } from '../core/access/end-credentials.ts';
 import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
 import { endsWithKey } from '../core/access/principal.ts';
-import { FORBIDDEN } from '../core/access/reach.ts';
-import { ToolError } from '../core/errors.ts';
+import { FORBIDDEN, ToolError } from '../core/errors.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Context } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage, textFilter } from '../core/registry/paging.ts';
+import { futureInstant } from '../core/registry/validate.ts';
 import { changedConstraints, requireDefinition } from './capsule-definition.ts';
 import { newToken, tokensInGrace, withoutEarlier } from './tokens.ts';
 import { warningsOf } from './verdicts.ts';
@@ -110,8 +110,8 @@ const createCapsule = defineTool({
     await requireCredential({ store, principal }, { way: 'make', rights });
   },
 
-  async handler({ expiresAt: until, ...input }, { store, principal, server, fail }) {
-    const expiresAt = until === undefined ? undefined : futureInstant(until, server.now(), fail);
+  async handler({ expiresAt: until, ...input }, { store, principal, server }) {
+    const expiresAt = until === undefined ? undefined : futureInstant(until, server.now());
     const { secret, members } = newToken(server.now(), []);
     const record = await store.capsules.insert({
       ...input,
@@ -182,9 +182,9 @@ const updateCapsule = defineTool({
     await requireCredential({ store, principal }, { way: 'change', ...credential });
   },
 
-  async handler({ id, expectedRevision, endEarlierTokens = false, ...change }, { store, server, fail }) {
+  async handler({ id, expectedRevision, endEarlierTokens = false, ...change }, { store, server }) {
     const current = await store.capsules.read(id);
-    const expiresAt = change.expiresAt && futureInstant(change.expiresAt, server.now(), fail);
+    const expiresAt = change.expiresAt && futureInstant(change.expiresAt, server.now());
     const ended = endEarlierTokens ? withoutEarlier(current) : {};
     const updated = await store.capsules.update(id, { ...change, ...ended, expiresAt }, { expectedRevision });
     if (endEarlierTokens) await endConnectionsByToken(store, updated);
@@ -269,12 +269,6 @@ function changesWhatItDoes({
   ...others
 }: Partial<Record<keyof CapsuleRecord, unknown>>): boolean {
   return status === 'live' || Object.values(others).some((value) => value !== undefined);
-}
-
-export function futureInstant(text: string, now: Date, fail: Fail<never>, path = 'expiresAt'): string {
-  if (Date.parse(text) > now.getTime()) return instant(text);
-  const message = 'expiresAt is in the past; give a later time or leave it out.';
-  throw fail('invalid_input', message, { issues: [{ path, message }] });
 }
 
 export const capsuleKind = defineKind({

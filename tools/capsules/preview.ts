@@ -7,11 +7,13 @@ import { isListed } from '../core/access/guarded-tool.ts';
 import { personPrincipal } from '../core/access/principal.ts';
 import { reaches } from '../core/access/reach.ts';
 import { narrowRights } from '../core/access/rights.ts';
+import { invalidMember } from '../core/errors.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { listedTool } from '../core/registry/listed-tool.ts';
+import { futureInstant } from '../core/registry/validate.ts';
 import { changedConstraints, requireDefinition } from './capsule-definition.ts';
-import { capsuleChanges, capsuleId, futureInstant } from './capsules.ts';
+import { capsuleChanges, capsuleId } from './capsules.ts';
 import { entryVerdict, verdictsOf, warningsOf } from './verdicts.ts';
 
 /** Accepts the bodies of create_capsule and of update_capsule. */
@@ -37,10 +39,9 @@ export const previewCapsule = defineTool({
   }),
   errors: ['not_found'],
 
-  async handler({ id, draft }, { store, principal, server, fail }) {
+  async handler({ id, draft }, { store, principal, server }) {
     if (id === undefined && !draft) {
-      const message = 'Give the id of a capsule, a draft, or both.';
-      throw fail('invalid_input', message, { issues: [{ path: 'id', message }] });
+      throw invalidMember('id', 'Give the id of a capsule, a draft, or both.');
     }
     const { catalog } = server;
     const record = id === undefined ? undefined : await store.capsules.read(id);
@@ -57,7 +58,7 @@ export const previewCapsule = defineTool({
         { allowedTools: draft.allowedTools ?? [], constraints: changedConstraints(stored, draft.constraints) },
         catalog,
       );
-      if (draft.expiresAt) futureInstant(draft.expiresAt, server.now(), fail, 'draft.expiresAt');
+      if (draft.expiresAt) futureInstant(draft.expiresAt, server.now(), 'draft.expiresAt');
       requireWithin(principal, capsuleRights(definition, catalog));
     }
     const owner = await store.adminUsers.get((record ?? principal).ownerId);

@@ -2,6 +2,7 @@ import type { Agent } from '../../resources/agent.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { nearest } from '../core/access/similar-names.ts';
+import { invalidMember } from '../core/errors.ts';
 import type { Fail } from '../core/registry/define-tool.ts';
 import type { LanguageModel } from '../models/language-model.ts';
 import type { Models } from '../models/models.ts';
@@ -42,8 +43,7 @@ export async function chooseModel(
   const close = nearest(id, models.known(), 3);
   const hint = `list_models shows those there are${close.length > 0 ? `, such as ${close.join(', ')}` : ''}`;
   if (asked !== undefined) {
-    const message = `There is no model ${JSON.stringify(id)}; ${hint}.`;
-    throw fail('invalid_input', message, { issues: [{ path: 'model', message }] });
+    throw invalidMember('model', `There is no model ${JSON.stringify(id)}; ${hint}.`);
   }
   const whose = agent?.modelPreference ? `The agent ${agent.name} prefers the model` : 'The default model is';
   throw fail(

@@ -1,7 +1,7 @@
 import type { Agent } from '../../resources/agent.ts';
 import type { AgentRun } from '../../resources/agent-run.ts';
 import type { Readers } from '../../store/port.ts';
-import { ToolError } from '../core/errors.ts';
+import { invalidMember, ToolError } from '../core/errors.ts';
 import type { Context } from '../core/registry/context.ts';
 import type { Fail } from '../core/registry/define-tool.ts';
 import { openRun } from '../runs/visible-runs.ts';
@@ -27,8 +27,7 @@ export function requireOneTurn(asked: TurnInput): void {
     throw new ToolError('invalid_input', text, { issues: [{ path: 'message', message: text }] });
   }
   if (runId !== undefined && threadId === undefined) {
-    const text = 'Give the thread of the run too, as the error named it.';
-    throw new ToolError('invalid_input', text, { issues: [{ path: 'threadId', message: text }] });
+    throw invalidMember('threadId', 'Give the thread of the run too, as the error named it.');
   }
 }
 

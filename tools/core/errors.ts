@@ -62,6 +62,27 @@ export type Fail<Code extends ErrorCode> = (
   detail?: ErrorDetail,
 ) => ToolError;
 
+/** The error for one member of an input. */
+export function invalidMember(path: string, message: string): ToolError {
+  return new ToolError('invalid_input', message, { issues: [{ path, message }] });
+}
+
+/** @throws ToolError (invalid_input) that begins with the first of the problems, if there are any */
+export function requireNoIssues(issues: readonly Issue[], most = issues.length): void {
+  const [first] = issues;
+  if (first) throw new ToolError('invalid_input', `${first.path}: ${first.message}`, { issues: issues.slice(0, most) });
+}
+
+export const FORBIDDEN = 'Insufficient permissions';
+
+/** The error for a call beyond the rights of its caller. The reason is about the input member at the path, by default about the whole call. */
+export function forbidden(reason: string, required?: RequiredRight, path = ''): ToolError {
+  return new ToolError('forbidden', FORBIDDEN, {
+    ...(required && Object.keys(required).length > 0 && { required }),
+    issues: [{ path, message: reason }],
+  });
+}
+
 /** Codes every tool can answer with; the `errors` of a tool add to them. */
 export const COMMON_ERRORS = ['invalid_input', 'unauthenticated', 'forbidden', 'internal', 'unavailable'] as const;
 

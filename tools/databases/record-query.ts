@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Column, ColumnType } from '../../resources/database.ts';
 import { fold } from '../../store/search-text.ts';
-import { ToolError } from '../core/errors.ts';
+import { invalidMember } from '../core/errors.ts';
 import { parseInput } from '../core/registry/validate.ts';
 import { keyOf, type Values } from './columns.ts';
 import { byComposedNames, keptValue, requireCurrentNames, valueSchemas } from './values.ts';
@@ -113,8 +113,7 @@ function orderOf(
   if (!column || column.type === 'json') {
     const others = columns.filter(({ type }) => type !== 'json').map((each) => `"${each.name}"`);
     const problem = column ? `The column "${name}" holds JSON, which has no order` : `There is no column "${name}"`;
-    const message = `${problem}; sort by ${others.join(', ') || 'nothing'}.`;
-    throw new ToolError('invalid_input', message, { issues: [{ path: 'sort.column', message }] });
+    throw invalidMember('sort.column', `${problem}; sort by ${others.join(', ') || 'nothing'}.`);
   }
   const key = keyOf(column);
   const sign = direction === 'asc' ? 1 : -1;

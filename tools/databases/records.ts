@@ -42,7 +42,7 @@ const listRecords = defineTool({
   output: pageOf(databaseRecord),
   errors: ['not_found'],
 
-  async handler({ databaseId, filter, sort, ...input }, { store, principal, fail, signal }) {
+  async handler({ databaseId, filter, sort, ...input }, { store, principal, signal }) {
     const limit = principal.rights.limitedTo('record', 'read');
     const any = whereWithin<DatabaseRecord>(limit, 'id', 'databaseId');
     const where = { databaseId };
@@ -54,7 +54,7 @@ const listRecords = defineTool({
     if (!filter && !sort) return listPage(store.databaseRecords, input, { where, any }, show, LARGEST_PAGE);
     const query = recordQuery(found.columns, filter ?? {}, sort);
     const asked = { ...input, where, any, query, bound: { where, any, filter, sort } };
-    return scanRecords(store.databaseRecords, asked, show, { fail, signal });
+    return scanRecords(store.databaseRecords, asked, show, signal);
   },
 });
 

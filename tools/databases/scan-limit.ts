@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { DatabaseRecord } from '../../resources/database.ts';
 import type { Position, Reader, Where } from '../../store/port.ts';
-import type { Fail } from '../core/registry/define-tool.ts';
+import { invalidMember, type ToolError } from '../core/errors.ts';
 import { countFitting, foreignCursor, seal, unseal } from '../core/registry/paging.ts';
 import type { RecordQuery, SortKey } from './record-query.ts';
 
@@ -33,11 +33,6 @@ interface ScanHit {
   readonly place: ScanPosition;
 }
 
-interface LookContext {
-  readonly fail: Fail<never>;
-  readonly signal: AbortSignal | undefined;
-}
-
 /**
  * A page of the records that match, in the order asked for. Without an order, a page ends when the largest number of records was read, and
  * the next page continues there. An order or a count of all is refused where it needs more.
@@ -46,7 +41,7 @@ export async function scanRecords(
   reader: Reader<DatabaseRecord>,
   asked: ScanInput,
   show: (record: DatabaseRecord) => DatabaseRecord,
-  { fail, signal }: LookContext,
+  signal: AbortSignal | undefined,
 ): Promise<{ data: DatabaseRecord[]; nextCursor: string | null; total?: number }> {
   const { query, limit, bound } = asked;
   const after = openPlace(asked);
@@ -57,14 +52,14 @@ export async function scanRecords(
     total += 1;
     return page.take(record);
   });
-  if (query.order && stoppedAt) throw tooMany(fail);
+  if (query.order && stoppedAt) throw tooMany();
   if (asked.includeTotal && !query.order) {
     total = 0;
     const uncounted = await look(reader, { ...asked, from: undefined, signal }, () => {
       total += 1;
       return true;
     });
-    if (uncounted) throw tooMany(fail);
+    if (uncounted) throw tooMany();
   }
   const { found, last } = page.end(stoppedAt);
   return {
@@ -165,7 +160,9 @@ function openPlace({ cursor, bound }: ScanInput): ScanPosition | undefined {
   return { key: key as SortKey, createdAt, id }; // this server made the cursor, for the same query
 }
 
-function tooMany(fail: Fail<never>): Error {
-  const message = `To sort or count them, a call looks at no more than ${MOST_RECORDS} records, fewer where it looks for texts in long ones; leave out sort and includeTotal and read page by page.`;
-  return fail('invalid_input', message, { issues: [{ path: 'sort', message }] });
+function tooMany(): ToolError {
+  return invalidMember(
+    'sort',
+    `To sort or count them, a call looks at no more than ${MOST_RECORDS} records, fewer where it looks for texts in long ones; leave out sort and includeTotal and read page by page.`,
+  );
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Column, ColumnType } from '../../resources/database.ts';
 import { instant, time } from '../../resources/fields.ts';
-import { ToolError } from '../core/errors.ts';
+import { invalidMember, ToolError } from '../core/errors.ts';
 import { formatPath, parseInput } from '../core/registry/validate.ts';
 import { byName, keyOf, type Values } from './columns.ts';
 
@@ -31,8 +31,7 @@ export function byComposedNames(given: Values, member = 'values'): Values {
   const entries = Object.entries(given).map(([name, value]) => [name.normalize('NFC'), value] as const);
   const composed = Object.fromEntries(entries);
   if (Object.keys(composed).length === entries.length) return composed;
-  const message = 'A column is named twice, with its accents written in two ways; name it once.';
-  throw new ToolError('invalid_input', message, { issues: [{ path: member, message }] });
+  throw invalidMember(member, 'A column is named twice, with its accents written in two ways; name it once.');
 }
 
 /** The value in the form in which it is stored. */
@@ -83,8 +82,10 @@ function kept(columns: readonly Column[], values: Values): Values {
   });
   const record = Object.fromEntries(entries);
   if (JSON.stringify(record).length > LONGEST_RECORD) {
-    const message = `A record holds at most ${LONGEST_RECORD} characters of JSON; keep longer texts in documents or artifacts.`;
-    throw new ToolError('invalid_input', message, { issues: [{ path: 'values', message }] });
+    throw invalidMember(
+      'values',
+      `A record holds at most ${LONGEST_RECORD} characters of JSON; keep longer texts in documents or artifacts.`,
+    );
   }
   return record;
 }

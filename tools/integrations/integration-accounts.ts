@@ -5,9 +5,9 @@ import { type IntegrationAccountRecord, integrationAccount } from '../../resourc
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { FORBIDDEN } from '../core/access/reach.ts';
+
 import { whereWithin } from '../core/access/record-limit.ts';
-import { ToolError } from '../core/errors.ts';
+import { FORBIDDEN, ToolError } from '../core/errors.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';

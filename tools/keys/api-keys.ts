@@ -13,6 +13,7 @@ import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
 import { endsWithKey, type Principal } from '../core/access/principal.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { filteredReader, listPage } from '../core/registry/paging.ts';
+import { futureInstant } from '../core/registry/validate.ts';
 
 export function showKey(record: ApiKeyRecord): ApiKey {
   const { hash: _, replaced = [], replacedPrefixes: __, budgetSubjects: ___, ...shown } = record;
@@ -79,12 +80,8 @@ const createApiKey = defineTool({
     await requireCredential({ store, principal }, { way: 'make', rights: { scopes, grants, catalog, lifetime } });
   },
 
-  async handler({ name, scopes, grants: texts, expiresAt: until }, { store, principal, server, fail }) {
-    const expiresAt = until && instant(until);
-    if (expiresAt && Date.parse(expiresAt) <= server.now().getTime()) {
-      const message = 'expiresAt is in the past; give a later time or leave it out.';
-      throw fail('invalid_input', message, { issues: [{ path: 'expiresAt', message }] });
-    }
+  async handler({ name, scopes, grants: texts, expiresAt: until }, { store, principal, server }) {
+    const expiresAt = until && futureInstant(until, server.now());
     const secret = newSecret('key');
     const record = await store.apiKeys.insert({
       name,

@@ -29,7 +29,8 @@ import type { HistoryWriters } from '../core/history-writers.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage, openRank, sealRank } from '../core/registry/paging.ts';
 import { requireReferences } from '../core/registry/references.ts';
-import { findMemory, findReplaced, future, given, requireOwnerOfScope } from './rules.ts';
+import { definedMembers, futureInstant } from '../core/registry/validate.ts';
+import { findMemory, findReplaced, requireOwnerOfScope } from './rules.ts';
 
 const memoryId = refTo('memory', recordId).describe('Memory id (`mem_…`), see list_memories.');
 
@@ -108,8 +109,8 @@ const createMemory = defineTool({
   },
 
   async handler({ expiresAt, tags, ...input }, context) {
-    const { store, server, fail } = context;
-    requireOwnerOfScope(input, fail);
+    const { store, server } = context;
+    requireOwnerOfScope(input);
     await requireReferences(context, input);
     const replaced = input.supersedes === undefined ? undefined : await findReplaced(context, input.supersedes);
     if (replaced) {
@@ -120,7 +121,7 @@ const createMemory = defineTool({
       tags: [...new Set(tags)],
       superseded: false,
       accessKeys: await accessKeysWith(store, input),
-      ...(expiresAt !== undefined && { expiresAt: future(expiresAt, server.now(), fail) }),
+      ...(expiresAt !== undefined && { expiresAt: futureInstant(expiresAt, server.now()) }),
     });
   },
 });
@@ -166,20 +167,20 @@ export const updateMemory = defineTool({
   async authorize({ id, expectedRevision: _, expiresAt: __, tags: ___, ...members }, context) {
     const current = await context.store.memories.get(id);
     if (current && isSeen(current, context.principal)) {
-      await requireSteeringBy(context, current, { ...current, ...given(members) });
+      await requireSteeringBy(context, current, { ...current, ...definedMembers(members) });
     }
   },
 
   async handler({ id, expectedRevision, expiresAt, tags, ...members }, context) {
-    const { store, server, fail } = context;
+    const { store, server } = context;
     const current = await findMemory(context, id);
-    requireOwnerOfScope({ ...current, ...given(members) }, fail);
+    requireOwnerOfScope({ ...current, ...definedMembers(members) });
     await requireReferences(context, members);
     const change = {
       ...members,
       tags: tags && [...new Set(tags)],
-      accessKeys: await accessKeysWith(store, { ...current, ...given(members) }, current),
-      expiresAt: expiresAt && future(expiresAt, server.now(), fail),
+      accessKeys: await accessKeysWith(store, { ...current, ...definedMembers(members) }, current),
+      expiresAt: expiresAt && futureInstant(expiresAt, server.now()),
     };
     return store.memories.update(id, change, { expectedRevision });
   },

@@ -1,8 +1,9 @@
 import type { Agent } from '../../resources/agent.ts';
 import type { AgentRun } from '../../resources/agent-run.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
+import { pagesOf } from '../../store/pages.ts';
 import { type PeriodicTask, startLeaderTask } from '../../store/periodic-task.ts';
-import type { Position, Store, Writers } from '../../store/port.ts';
+import type { Store, Writers } from '../../store/port.ts';
 import { RunEnded, type RunOutcome, type RunTrace } from '../agents/exports.ts';
 import { authorOf, capsuleIn, chainOf } from '../core/access/principal.ts';
 import { makerKeyOf, ownAccessKeys } from '../core/access/visibility.ts';
@@ -121,19 +122,13 @@ export async function startSettling(
 
 async function settleRuns(store: Store): Promise<void> {
   const { agentRuns, jobs } = store;
-  let after: Position | undefined;
-  do {
-    const page = await agentRuns.find({ where: { status: 'running' }, order: 'oldest', limit: 500, after });
+  for await (const runs of pagesOf(agentRuns, { where: { status: 'running' }, order: 'oldest', limit: 500 })) {
     const lost: AgentRun[] = [];
-    for (const run of page.records) if (!(await jobs.isAlive(run.worker))) lost.push(run);
-    if (lost.length > 0) await store.transaction((tx) => settle(tx, lost));
-    after = page.next ?? undefined;
-  } while (after);
-}
-
-async function settle({ agentRuns }: Runs, lost: readonly AgentRun[]): Promise<void> {
-  for (const { id } of lost) {
-    if ((await agentRuns.get(id))?.status === 'running') await agentRuns.update(id, lostRun(new Date()));
+    for (const run of runs) if (!(await jobs.isAlive(run.worker))) lost.push(run);
+    if (lost.length === 0) continue;
+    await store.transaction(async (tx) => {
+      for (const { id } of lost) await endRun(tx, id, lostRun(new Date()));
+    });
   }
 }
 

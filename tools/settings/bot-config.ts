@@ -11,9 +11,10 @@ import { expectedRevision } from '../../resources/fields.ts';
 import { serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { requireSteeringAll } from '../core/access/steering.ts';
+import { invalidMember } from '../core/errors.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
-import { defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
 import type { Models } from '../models/models.ts';
 
 type Sections = BotConfigRecord['promptSections'];
@@ -51,8 +52,8 @@ export const updateBotConfig = defineTool({
   },
 
   async handler({ promptSections, expectedRevision, ...change }, context) {
-    const { store, server, fail } = context;
-    if (change.defaultModel !== undefined) requireModel(change.defaultModel, server.models, fail);
+    const { store, server } = context;
+    if (change.defaultModel !== undefined) requireModel(change.defaultModel, server.models);
     const current = await readBotConfig(store);
     const sections = promptSections && Object.entries(promptSections).map(([name, text]) => ({ name, text }));
     const updated = await store.botConfigs.update(
@@ -77,7 +78,8 @@ export const botConfigKind = defineKind({
     authorizeRestore: (_state, _current, context) => requireSteeringAll(context),
 
     async prepareRestore(state, current, { server, fail }) {
-      requireModel(state.defaultModel, server.models, (_, message) => fail('conflict', message));
+      const problem = modelProblem(state.defaultModel, server.models);
+      if (problem !== undefined) throw fail('conflict', problem);
       return current ? { ...state, ...sectionsChange(current, state.promptSections) } : state;
     },
   },
@@ -112,9 +114,13 @@ function sectionsText(sections: Sections): string {
   return JSON.stringify(sections.map(({ name, text }) => [name, text]));
 }
 
-function requireModel(id: string, models: Models, fail: Fail<never>): void {
-  if (models.find(id)) return;
+function requireModel(id: string, models: Models): void {
+  const problem = modelProblem(id, models);
+  if (problem !== undefined) throw invalidMember('defaultModel', problem);
+}
+
+function modelProblem(id: string, models: Models): string | undefined {
+  if (models.find(id)) return undefined;
   const shown = models.known().slice(0, 10).join(', ');
-  const message = `There is no model ${JSON.stringify(id)}; list_models shows: ${shown}.`;
-  throw fail('invalid_input', message, { issues: [{ path: 'defaultModel', message }] });
+  return `There is no model ${JSON.stringify(id)}; list_models shows: ${shown}.`;
 }

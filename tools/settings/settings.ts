@@ -10,7 +10,9 @@ import {
   settingsPatch,
 } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
+import { invalidMember, requireNoIssues } from '../core/errors.ts';
 import { defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { definedMembers } from '../core/registry/validate.ts';
 
 const getSettings = defineTool({
   name: 'get_settings',
@@ -50,16 +52,16 @@ const updateSettings = defineTool({
   output: settings,
   errors: ['conflict'],
 
-  async handler({ expectedRevision, analytics, retentionDays, ...fields }, { store, fail }) {
+  async handler({ expectedRevision, analytics, retentionDays, ...fields }, { store }) {
     const current = await readSettings(store);
     const change = {
       ...fields,
-      ...(analytics && { analytics: { ...current.analytics, ...given(analytics) } }),
-      ...(retentionDays && { retentionDays: { ...current.retentionDays, ...given(retentionDays) } }),
+      ...(analytics && { analytics: { ...current.analytics, ...definedMembers(analytics) } }),
+      ...(retentionDays && { retentionDays: { ...current.retentionDays, ...definedMembers(retentionDays) } }),
     };
-    await requireAgent(store, change.defaultAgentId, fail);
-    requireUsableRates(current, change, fail);
-    requireOnePrice(change.prices ?? [], fail);
+    await requireAgent(store, change.defaultAgentId);
+    requireUsableRates(current, change);
+    requireOnePrice(change.prices ?? []);
     return showSettings(await store.settings.update(SETTINGS_ID, change, { expectedRevision }));
   },
 });
@@ -82,33 +84,24 @@ export async function requireNoDefault(
   throw fail('conflict', 'The agent is the defaultAgentId of the settings; name another with update_settings first.');
 }
 
-/** The members that have a value. */
-function given<Group extends object>(group: Group): { [Name in keyof Group]: Exclude<Group[Name], undefined> } {
-  const entries = Object.entries(group).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [Name in keyof Group]: Exclude<Group[Name], undefined> }; // of this group
-}
-
 function showSettings({ id: _, ...shown }: SettingsRecord): Settings {
   return shown;
 }
 
-async function requireAgent(
-  store: Pick<Readers, 'agents'>,
-  id: string | null | undefined,
-  fail: Fail<never>,
-): Promise<void> {
+async function requireAgent(store: Pick<Readers, 'agents'>, id: string | null | undefined): Promise<void> {
   if (typeof id !== 'string') return;
   const agent = await store.agents.get(id);
   if (agent && agent.status !== 'deleted') return;
-  const message = agent ? `The agent ${id} is deleted; name another.` : `There is no agent ${id}; see list_agents.`;
-  throw fail('invalid_input', message, { issues: [{ path: 'defaultAgentId', message }] });
+  throw invalidMember(
+    'defaultAgentId',
+    agent ? `The agent ${id} is deleted; name another.` : `There is no agent ${id}; see list_agents.`,
+  );
 }
 
 /** There is one rate for each month and currency, no rate of the workspace currency to itself, and no rate to another currency. */
 function requireUsableRates(
   current: Pick<Settings, 'currency' | 'exchangeRates'>,
   { currency = current.currency, exchangeRates }: { currency?: string | undefined; exchangeRates?: Rates | undefined },
-  fail: Fail<never>,
 ): void {
   const issues: Issue[] = [];
   if (!exchangeRates && currency !== current.currency && current.exchangeRates.length > 0) {
@@ -125,12 +118,11 @@ function requireUsableRates(
     }
     seen.add(key);
   }
-  if (issues[0])
-    throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues: issues.slice(0, 100) });
+  requireNoIssues(issues, 100);
 }
 
 /** A model has one price from a date on. */
-function requireOnePrice(prices: NonNullable<Settings['prices']>, fail: Fail<never>): void {
+function requireOnePrice(prices: NonNullable<Settings['prices']>): void {
   const seen = new Set<string>();
   const issues: Issue[] = [];
   for (const [index, { model, from }] of prices.entries()) {
@@ -139,9 +131,7 @@ function requireOnePrice(prices: NonNullable<Settings['prices']>, fail: Fail<nev
     if (seen.has(key)) issues.push({ path: `prices[${index}]`, message });
     seen.add(key);
   }
-  if (issues[0]) {
-    throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues: issues.slice(0, 100) });
-  }
+  requireNoIssues(issues, 100);
 }
 
 type Rates = Settings['exchangeRates'];

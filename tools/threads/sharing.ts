@@ -13,6 +13,7 @@ import {
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
 import { accessKeysOf, hasOwner, haveSameAccess, isSame, makerOf, openThread } from '../core/access/visibility.ts';
+import { invalidMember } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import { DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { threadId } from './messages.ts';
@@ -98,7 +99,7 @@ const removeThreadAccess = defineTool({
   async handler({ id, expectedRevision, ...named }, context) {
     const { store, fail } = context;
     const current = await openThread(context, id, 'owner');
-    const removed = principalsOf(named, fail);
+    const removed = principalsOf(named);
     const entries = current.entries.filter((entry) => !removed.some((gone) => isSame(gone, entry.principal)));
     return changeAccess(store, current, { entries }, { expectedRevision, fail });
   },
@@ -140,14 +141,14 @@ interface NamedPrincipals {
   readonly principalId?: string | undefined;
 }
 
-function principalsOf(
-  { principals, principalType: type, principalId: id }: NamedPrincipals,
-  fail: Fail<never>,
-): readonly AccessPrincipal[] {
+function principalsOf({
+  principals,
+  principalType: type,
+  principalId: id,
+}: NamedPrincipals): readonly AccessPrincipal[] {
   if (principals && type === undefined && id === undefined) return principals;
   if (!principals && type !== undefined && id !== undefined) return [{ type, id }];
-  const message = 'Give either principals, or principalType and principalId.';
-  throw fail('invalid_input', message, { issues: [{ path: 'principals', message }] });
+  throw invalidMember('principals', 'Give either principals, or principalType and principalId.');
 }
 
 const LISTS: Readonly<Record<AccessPrincipal['type'], string>> = {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type ThreadRecord, type ThreadStats, threadStats, threadStatus } from '../../resources/thread.ts';
-import type { Filter, Position, Readers, Where } from '../../store/port.ts';
-import { type Day, lastDays } from '../analytics/exports.ts';
+import { pagesOf } from '../../store/pages.ts';
+import type { Readers, Where } from '../../store/port.ts';
+import { lastDays, type Period } from '../analytics/exports.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { whereWithin } from '../core/access/record-limit.ts';
 import { includingHidden, roleIn, threadsSeenBy, visibleTo } from '../core/access/visibility.ts';
@@ -13,7 +14,7 @@ const MOST_SOURCES = 100;
 const BATCH = 1000;
 
 type Stored = Pick<Readers, 'threads' | 'messages' | 'threadSources'>;
-type Range = Partial<Pick<Day, 'from' | 'to'>>;
+type Range = { readonly from?: string; readonly to?: string };
 type MessageCount = (range: Range) => Promise<number>;
 type ThreadCount = (where: Where<ThreadRecord>) => Promise<number>;
 
@@ -58,7 +59,10 @@ async function messageCounter(store: Stored, principal: Principal): Promise<Mess
   const only = principal.rights.limitedTo('thread', 'read');
   if (only) {
     const any = whereWithin<ThreadRecord>(only, 'id');
-    const seen = (await all(threads, { any })).filter((thread) => roleIn(thread, principal));
+    const seen: ThreadRecord[] = [];
+    for await (const page of pagesOf(threads, { any, limit: BATCH })) {
+      seen.push(...page.filter((thread) => roleIn(thread, principal)));
+    }
     return (range) => countIn(seen, range, messages);
   }
   if (principal.rights.isAdmin) return (range) => messages.count(range);
@@ -99,31 +103,23 @@ async function countIn(
   return messages.count({ where: { threadId: within.map(({ id }) => id) }, from, to });
 }
 
-async function all(threads: Stored['threads'], filter: Filter<ThreadRecord>): Promise<readonly ThreadRecord[]> {
-  const found: ThreadRecord[] = [];
-  let after: Position | undefined;
-  do {
-    const page = await threads.find({ ...filter, limit: BATCH, after });
-    found.push(...page.records);
-    after = page.next ?? undefined;
-  } while (after);
-  return found;
-}
-
 async function bySource({ threadSources }: Stored, countThreads: ThreadCount): Promise<ThreadStats['bySource']> {
   const counted: ThreadStats['bySource'] = [];
-  let after: Position | undefined;
-  do {
-    const page = await threadSources.find({ limit: BATCH, after });
-    for (const { source } of page.records) counted.push({ source, threads: await countThreads({ source }) });
-    after = page.next ?? undefined;
-  } while (after);
+  for await (const sources of pagesOf(threadSources, { limit: BATCH })) {
+    for (const { source } of sources) counted.push({ source, threads: await countThreads({ source }) });
+  }
   return counted
     .filter(({ threads }) => threads > 0)
     .sort((a, b) => b.threads - a.threads || a.source.localeCompare(b.source))
     .slice(0, MOST_SOURCES);
 }
 
-function perDay(days: readonly Day[], countMessages: MessageCount): Promise<ThreadStats['messagesPerDay']> {
-  return Promise.all(days.map(async ({ date, from, to }) => ({ date, messages: await countMessages({ from, to }) })));
+function perDay(days: readonly Period[], countMessages: MessageCount): Promise<ThreadStats['messagesPerDay']> {
+  const iso = (time: number) => new Date(time).toISOString();
+  return Promise.all(
+    days.map(async ({ from: date, start, end }) => ({
+      date,
+      messages: await countMessages({ from: iso(start), to: iso(end) }),
+    })),
+  );
 }

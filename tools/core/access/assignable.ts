@@ -1,5 +1,5 @@
 import type { Issue } from '../../../resources/error.ts';
-import { ToolError } from '../errors.ts';
+import { requireNoIssues } from '../errors.ts';
 import { type Grant, type GrantNames, parseGrant, unknownName } from './grants.ts';
 import type { Access, GuardedCatalog } from './guarded-tool.ts';
 import { COARSE_SCOPES, GUEST_GRANT, GUEST_SCOPES } from './scopes.ts';
@@ -67,7 +67,7 @@ export function readRights({ scopes, grants: texts = [] }: RightsInput, catalog:
   if (scopes.length === 0 && texts.length === 0) {
     issues.push({ path: `${at}scopes`, message: 'Without scopes and grants it opens nothing; give at least one.' });
   }
-  if (issues[0]) throw new ToolError('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
+  requireNoIssues(issues);
   return grants;
 }
 

@@ -3,13 +3,13 @@ import type { ApiKeyRecord } from '../../../resources/api-key.ts';
 import type { CapsuleRecord } from '../../../resources/capsule.ts';
 import type { AccessPrincipal } from '../../../resources/thread.ts';
 import type { Readers } from '../../../store/port.ts';
-import { ToolError } from '../errors.ts';
+import { forbidden } from '../errors.ts';
 import { type DelegatedRights, requireWithin } from './delegation.ts';
 import { grantsOf } from './grants.ts';
 import type { GuardedCatalog } from './guarded-tool.ts';
 import { isOwn, requireOwner } from './ownership.ts';
 import type { Principal } from './principal.ts';
-import { FORBIDDEN } from './reach.ts';
+
 import { requireEntriesWithin } from './visibility.ts';
 
 /** A credential that a call makes, replaces, moves or changes, with all that comes with it. */
@@ -44,8 +44,8 @@ export async function requireCredential({ store, principal }: Obtaining, credent
   const { way, rights, ownerId, role, holder, usesAccounts } = credential;
   requireWithin(principal, rights);
   const isOthers = ownerId !== undefined && ownerId !== principal.ownerId;
-  if (isOthers && way === 'rotate') throw refused(TAKE_OVER);
-  if (isOthers && way === 'change' && usesAccounts) throw refused(ACCOUNTS, 'integrationAccounts');
+  if (isOthers && way === 'rotate') throw forbidden(TAKE_OVER);
+  if (isOthers && way === 'change' && usesAccounts) throw forbidden(ACCOUNTS, undefined, 'integrationAccounts');
   if (way === 'take-over' || way === 'sign-in') {
     const owner = ownerId === undefined ? undefined : await store.adminUsers.get(ownerId);
     if (role === OWNER || owner?.role === OWNER) await requireOwner(store, principal);
@@ -56,10 +56,6 @@ export async function requireCredential({ store, principal }: Obtaining, credent
 const TAKE_OVER =
   'It acts for somebody else; take_over has it act for you and gives it another secret. Only its owner rotates it.';
 const ACCOUNTS = 'It uses the accounts of its owner, so only the owner changes what it does; give "none" to end that.';
-
-function refused(message: string, path = ''): ToolError {
-  return new ToolError('forbidden', FORBIDDEN, { issues: [{ path, message }] });
-}
 
 /** A key as it is. */
 export function keyCredential(

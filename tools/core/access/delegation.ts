@@ -1,4 +1,4 @@
-import { ToolError } from '../errors.ts';
+import { FORBIDDEN, forbidden, ToolError } from '../errors.ts';
 import { firstExceeding, isGlob, isGuest } from './allowlist.ts';
 import { scopesFor } from './assignable.ts';
 import { requireFreshFor } from './fresh-sign-in.ts';
@@ -114,7 +114,7 @@ function requireNames({ rights, tools }: Principal, { entries, catalog }: Handed
       ? []
       : [{ path: `allowedTools[${index}]`, message: `"${entry}" is not the name of a tool: ${ONE_BY_ONE}` }],
   );
-  if (issues[0]) throw new ToolError('forbidden', 'Insufficient permissions', { required: { scope: 'admin' }, issues });
+  if (issues[0]) throw new ToolError('forbidden', FORBIDDEN, { required: { scope: 'admin' }, issues });
 }
 
 const ONE_BY_ONE = 'without full access, name the tools there are one by one, without globs.';
@@ -123,19 +123,12 @@ function requireLifetimeWithin(giver: Principal, lifetime: NonNullable<Delegated
   const end = endOf(giver);
   if (end === undefined) return;
   if (lifetime === 'never') {
-    throw refused(`What you make here would stay, but your own credential ends at ${end}; use one without an end.`, {});
+    throw forbidden(`What you make here would stay, but your own credential ends at ${end}; use one without an end.`);
   }
   if (lifetime.expiresAt !== undefined && lifetime.expiresAt <= end) return;
-  throw refused(`What you make may not outlive your own credential; give an expiresAt no later than ${end}.`, {});
+  throw forbidden(`What you make may not outlive your own credential; give an expiresAt no later than ${end}.`);
 }
 
 function refusal(what: string, required: { scope?: string; grant?: string }): ToolError {
-  return refused(`You cannot hand out ${what}: it is beyond your own rights.`, required);
-}
-
-function refused(message: string, required: { scope?: string; grant?: string }): ToolError {
-  return new ToolError('forbidden', 'Insufficient permissions', {
-    ...(Object.keys(required).length > 0 && { required }),
-    issues: [{ path: '', message }],
-  });
+  return forbidden(`You cannot hand out ${what}: it is beyond your own rights.`, required);
 }

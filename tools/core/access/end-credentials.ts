@@ -1,7 +1,8 @@
 import type { ApiKeyRecord } from '../../../resources/api-key.ts';
 import type { CapsuleRecord } from '../../../resources/capsule.ts';
 import type { ConnectedAppRecord } from '../../../resources/connected-app.ts';
-import type { Page, Where, Writer } from '../../../store/port.ts';
+import { pagesOf } from '../../../store/pages.ts';
+import type { Where, Writer } from '../../../store/port.ts';
 import type { HistoryWriters } from '../history-writers.ts';
 
 /** Ends all sessions of the user, the links that the user made for others, and the sessions that those links began. */
@@ -33,13 +34,11 @@ export async function endConnectionsByToken(
   { connectedApps }: AppWriters,
   { id, tokenPrefixes }: Pick<CapsuleRecord, 'id' | 'tokenPrefixes'>,
 ): Promise<void> {
-  let page: Page<ConnectedAppRecord> | undefined;
-  do {
-    page = await connectedApps.find({ where: { capsuleId: id }, limit: 100, after: page?.next ?? undefined });
-    for (const app of page.records) {
+  for await (const apps of pagesOf(connectedApps, { where: { capsuleId: id }, limit: 100 })) {
+    for (const app of apps) {
       if (app.tokenPrefix !== undefined && !tokenPrefixes.includes(app.tokenPrefix)) await connectedApps.delete(app.id);
     }
-  } while (page.next);
+  }
 }
 
 type AppWriters = Pick<HistoryWriters, 'connectedApps'>;
@@ -55,14 +54,12 @@ export async function endMadeWith(
   for (const id of ending) {
     await deleteAll(store.sessions, { keyId: id });
     await deleteAll(store.signInLinks, { keyId: id });
-    let page: Page<ApiKeyRecord> | undefined;
-    do {
-      page = await store.apiKeys.find({ where: { endsWith: id }, limit: 100, after: page?.next ?? undefined });
-      for (const made of page.records) {
+    for await (const keys of pagesOf(store.apiKeys, { where: { endsWith: id }, limit: 100 })) {
+      for (const made of keys) {
         ending.push(made.id);
         if (made.revokedAt === undefined) await store.apiKeys.update(made.id, { revokedAt });
       }
-    } while (page.next);
+    }
   }
 }
 

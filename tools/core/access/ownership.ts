@@ -1,8 +1,8 @@
 import { OWNER } from '../../../resources/admin-user.ts';
 import type { Filter, Readers, Where } from '../../../store/port.ts';
-import { ToolError } from '../errors.ts';
+import { forbidden } from '../errors.ts';
 import type { Principal } from './principal.ts';
-import { FORBIDDEN } from './reach.ts';
+
 import { whereWithin } from './record-limit.ts';
 
 /**
@@ -42,6 +42,5 @@ export function hasRight(
 export async function requireOwner(store: Pick<Readers, 'adminUsers'>, { ownerId }: Principal): Promise<void> {
   const user = await store.adminUsers.get(ownerId);
   if (user?.role === OWNER) return;
-  const message = 'This concerns an owner, so only another owner may do it; list_admin_users shows the owners.';
-  throw new ToolError('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
+  throw forbidden('This concerns an owner, so only another owner may do it; list_admin_users shows the owners.');
 }

@@ -1,4 +1,4 @@
-import { ToolError } from '../errors.ts';
+import { FORBIDDEN, forbidden, ToolError } from '../errors.ts';
 import type { GuardedTool } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 import { admits } from './record-limit.ts';
@@ -105,8 +105,7 @@ export function isHiddenByLimit(
 /** The error for a refused call, with what would have allowed it. The input may be unchecked. */
 export function refusal({ tools }: Reach, tool: GuardedTool, input: object): ToolError {
   if (tools && !tools.allows(tool)) {
-    const message = `${tool.name} is not among the tools of ${tools.holder}.`;
-    return new ToolError('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
+    return forbidden(`${tool.name} is not among the tools of ${tools.holder}.`);
   }
   const access = accessFor(tool.access, input);
   const message = tools?.narrowed?.(tool);
@@ -115,5 +114,3 @@ export function refusal({ tools }: Reach, tool: GuardedTool, input: object): Too
     ...(message !== undefined && { issues: [{ path: '', message }] }),
   });
 }
-
-export const FORBIDDEN = 'Insufficient permissions';

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Agent } from '../../../resources/agent.ts';
 import type { Memory } from '../../../resources/memory.ts';
-import type { Position, Readers, Where } from '../../../store/port.ts';
-import { ToolError } from '../errors.ts';
+import { pagesOf } from '../../../store/pages.ts';
+import type { Readers, Where } from '../../../store/port.ts';
+import { forbidden } from '../errors.ts';
 import { exceedsTools } from './delegation.ts';
 import type { GuardedCatalog } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
@@ -42,14 +43,11 @@ export function requireSteering({ principal, server }: Omit<Changing, 'store'>, 
 export async function requireSteeringAll(changing: Changing, where: Where<Agent> = {}): Promise<void> {
   const { principal, store } = changing;
   if (principal.rights.isAdmin && !principal.tools) return;
-  let after: Position | undefined;
-  do {
-    const query = { where: { ...where, status: ['active', 'paused'] }, limit: BATCH, after };
-    const page = await store.agents.find(query);
-    requireSteering(changing, ...distinct(page.records));
-    after = page.next ?? undefined;
+  const current: Where<Agent> = { ...where, status: ['active', 'paused'] };
+  for await (const agents of pagesOf(store.agents, { where: current, limit: BATCH })) {
+    requireSteering(changing, ...distinct(agents));
     await setImmediate(); // lets other calls run
-  } while (after);
+  }
 }
 
 const BATCH = 500;
@@ -88,8 +86,5 @@ function refusal(
 ) {
   const which = mayReadAgent(principal, agent) ? `the agent ${agent.name}` : 'an agent';
   const message = `This steers ${which}, which may use ${what}: that is beyond your own rights, and others run it with theirs.`;
-  return new ToolError('forbidden', 'Insufficient permissions', {
-    ...(Object.keys(required).length > 0 && { required }),
-    issues: [{ path: '', message }],
-  });
+  return forbidden(message, required);
 }

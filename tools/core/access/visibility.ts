@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AccessEntry, AccessPrincipal, ThreadRecord, ThreadRole } from '../../../resources/thread.ts';
 import { type CollectionName, collections } from '../../../store/collections.ts';
-import type { Position, Reader, Readers, Where } from '../../../store/port.ts';
-import type { Fail } from '../errors.ts';
-import { ToolError } from '../errors.ts';
+import { pagesOf } from '../../../store/pages.ts';
+import type { Reader, Readers, Where } from '../../../store/port.ts';
+import { type Fail, forbidden, type ToolError } from '../errors.ts';
 import type { HistoryWriters } from '../history-writers.ts';
 import type { VersionedKind } from '../kind.ts';
 import type { Principal } from './principal.ts';
-import { FORBIDDEN } from './reach.ts';
+
 import { whereWithin } from './record-limit.ts';
 
 /**
@@ -119,13 +119,11 @@ export async function haveSameAccess(
   { id, accessKeys }: Pick<ThreadRecord, 'id' | 'accessKeys'>,
 ): Promise<void> {
   for (const collection of FOLLOWING) {
-    let after: Position | undefined;
-    do {
-      const page = await store[collection].find({ where: { threadId: id, ...includingHidden }, limit: BATCH, after });
-      for (const record of page.records) await store[collection].touch(record.id, { accessKeys });
-      after = page.next ?? undefined;
+    const reader: Pick<Reader<Guarded & Naming & { readonly id: string }>, 'find'> = store[collection];
+    for await (const records of pagesOf(reader, { where: { threadId: id, ...includingHidden }, limit: BATCH })) {
+      for (const record of records) await store[collection].touch(record.id, { accessKeys });
       await setImmediate(); // lets other calls run
-    } while (after);
+    }
   }
 }
 
@@ -212,13 +210,10 @@ export async function requireEntriesWithin(
   { batch = BATCH }: { readonly batch?: number } = {},
 ): Promise<void> {
   if (principal.rights.isAdmin) return;
-  let after: Position | undefined;
-  do {
-    const page = await store.threads.find({ where: { accessKeys: keyOf(other) }, limit: batch, after });
-    if (page.records.some((thread) => entriesBeyond(thread, principal, other))) throw beyondEntries(other);
-    after = page.next ?? undefined;
+  for await (const threads of pagesOf(store.threads, { where: { accessKeys: keyOf(other) }, limit: batch })) {
+    if (threads.some((thread) => entriesBeyond(thread, principal, other))) throw beyondEntries(other);
     await setImmediate();
-  } while (after);
+  }
 }
 
 function entriesBeyond(thread: Shared, principal: Principal, other: AccessPrincipal): boolean {
@@ -229,8 +224,8 @@ function entriesBeyond(thread: Shared, principal: Principal, other: AccessPrinci
 
 /** The message does not name the threads. */
 function beyondEntries({ type, id }: AccessPrincipal): ToolError {
-  const message = `The ${type} ${id} has access to restricted threads in which you have less or none; somebody with full access can do this, or owners of these threads take it out of their access entries.`;
-  return new ToolError('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
+  const reason = `The ${type} ${id} has access to restricted threads in which you have less or none; somebody with full access can do this, or owners of these threads take it out of their access entries.`;
+  return forbidden(reason);
 }
 
 /** The name of a caller in access entries. Agents, flows and apps have the name of the principal that they act for. */

@@ -1,6 +1,7 @@
 import { type AuditEntry, recordsOf, withoutContent } from '../../../resources/audit-entry.ts';
 import { collections } from '../../../store/collections.ts';
-import type { Position, Readers } from '../../../store/port.ts';
+import { pagesOf } from '../../../store/pages.ts';
+import type { Readers } from '../../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
 import { neededRights } from '../access/requirement.ts';
 import { guardedAmong, guardedIdsIn, isSeen, mayKnowOf } from '../access/visibility.ts';
@@ -70,11 +71,8 @@ async function requestsOfHiddenRuns(
   requestId: readonly string[],
 ): Promise<Set<string | undefined>> {
   const hidden = new Set<string | undefined>();
-  let after: Position | undefined;
-  do {
-    const page = await agentRuns.find({ where: { requestId }, limit: 500, after });
-    for (const run of page.records) if (!isSeen(run, principal)) hidden.add(run.requestId);
-    after = page.next ?? undefined;
-  } while (after);
+  for await (const runs of pagesOf(agentRuns, { where: { requestId }, limit: 500 })) {
+    for (const run of runs) if (!isSeen(run, principal)) hidden.add(run.requestId);
+  }
   return hidden;
 }

@@ -2,8 +2,8 @@ import type { Door } from '../../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../../resources/error.ts';
 import { type CheckCredential, CredentialSignal, checkSafely } from '../access/credential-status.ts';
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
-import { FORBIDDEN, inCallOf } from '../access/reach.ts';
-import { type Fail, ToolError } from '../errors.ts';
+import { inCallOf } from '../access/reach.ts';
+import { type Fail, forbidden, ToolError } from '../errors.ts';
 import type { Answer, Call, Progress, Questions } from './call.ts';
 import type { CatalogEntry } from './catalog-index.ts';
 import type { CallingContext, InnerCallOptions, ServerFacts, SteppingContext } from './context.ts';
@@ -147,8 +147,7 @@ export function requireCallable(tool: Tool, { gone, from }: Pick<Call, 'gone' | 
     throw new ToolError('conflict', 'The tool calls are nested too deep; call them one by one.');
   }
   if (from.tool.annotations.readOnlyHint && !tool.annotations.readOnlyHint) {
-    const message = `${from.tool.name} only reads and cannot call ${tool.name}, which does not.`;
-    throw new ToolError('forbidden', FORBIDDEN, { issues: [{ path: '', message }] });
+    throw forbidden(`${from.tool.name} only reads and cannot call ${tool.name}, which does not.`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { pagesOf } from '../../../store/pages.ts';
 import type { Page, Position, Query, Rank, Reader } from '../../../store/port.ts';
 import { ToolError } from '../errors.ts';
 import type { Tool } from './tool.ts';
@@ -46,12 +47,7 @@ export function filteredReader<Record extends Position>(
   holds: (record: Record) => boolean,
 ): Pick<Reader<Record>, 'find' | 'count'> {
   async function* matches(query: Query<Record>): AsyncGenerator<Record, void> {
-    for (let after = query.after; ; ) {
-      const { records, next } = await reader.find({ ...query, limit: LOOK, after });
-      for (const record of records) if (holds(record)) yield record;
-      if (!next) return;
-      after = next;
-    }
+    for await (const records of pagesOf(reader, { ...query, limit: LOOK })) yield* records.filter(holds);
   }
   return {
     async find(query) {

@@ -5,7 +5,7 @@ import type { GuardedTool } from '../access/guarded-tool.ts';
 import type { Principal } from '../access/principal.ts';
 import { mayRead } from '../access/read-access.ts';
 import { neededRights } from '../access/requirement.ts';
-import { ToolError } from '../errors.ts';
+import { invalidMember, type ToolError } from '../errors.ts';
 import type { Catalog } from './catalog-index.ts';
 import { formatPath, unwrap } from './validate.ts';
 
@@ -100,8 +100,10 @@ function ambiguous(
 ): ToolError {
   const ids = found.slice(0, 10).map(({ id }) => id);
   const several = types.length === 1 ? `${types[0]}s` : 'records';
-  const message = `Several ${several} have the name ${JSON.stringify(name)}; give the id of one: ${ids.join(', ')}${found.length > ids.length ? ' or another' : ''}.`;
-  return new ToolError('invalid_input', message, { issues: [{ path, message }] });
+  return invalidMember(
+    path,
+    `Several ${several} have the name ${JSON.stringify(name)}; give the id of one: ${ids.join(', ')}${found.length > ids.length ? ' or another' : ''}.`,
+  );
 }
 
 function placesIn(schema: z.ZodType): Places {

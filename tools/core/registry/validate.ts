@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { compiled } from '../../../resources/compiled.ts';
 import type { Issue } from '../../../resources/error.ts';
+import { instant } from '../../../resources/fields.ts';
 import { serverManaged } from '../../../resources/markers.ts';
 import { nearest } from '../access/similar-names.ts';
-import { ToolError } from '../errors.ts';
+import { invalidMember, ToolError } from '../errors.ts';
 import { INPUT_LIMITS, inputLimitsOf, type JsonLimits } from './json-limits.ts';
 import type { Tool } from './tool.ts';
 import { validationMessage } from './validation-messages.ts';
@@ -235,4 +236,18 @@ function twice(alias: string, name: string): ToolError {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The end as it is stored. @throws ToolError (invalid_input) if it is over */
+export function futureInstant(expiresAt: string, now: Date, path = 'expiresAt'): string {
+  if (Date.parse(expiresAt) > now.getTime()) return instant(expiresAt);
+  throw invalidMember(path, 'expiresAt is in the past; give a later time or leave it out.');
+}
+
+/** The members that have a value. */
+export function definedMembers<Members extends object>(
+  members: Members,
+): { [M in keyof Members]: Exclude<Members[M], undefined> } {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [M in keyof Members]: Exclude<Members[M], undefined> }; // of the same members
 }
