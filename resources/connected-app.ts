@@ -13,10 +13,7 @@ export const appClient = z.object({
   verified: z.boolean().describe('Whether its name was published by its own host.'),
 });
 
-/**
- * The stored record: somebody let a client act at one MCP address. Its id is that of the protocol's grant. It is ended by deleting the record,
- * so a connection without a record opens nothing.
- */
+/** The stored record: a client may act at one MCP address. Its id is that of the protocol's grant. Deleting the record ends the connection. */
 export const connectedAppRecord = z.object({
   id: recordId,
   clientId: z.string().min(1).max(2000),

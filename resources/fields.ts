@@ -24,10 +24,7 @@ export function instant(text: string): string {
   return new Date(text).toISOString();
 }
 
-/**
- * Whether the year is between 0001 and 9999. Other years are written with a sign, so their texts do not sort in the order of their times,
- * and many clients know no year 0000.
- */
+/** Whether the year is 0001 to 9999: texts of other years do not sort in the order of their times, and many clients know no year 0000. */
 export function hasPlainYear(text: string): boolean {
   const time = new Date(text);
   return !Number.isNaN(time.getTime()) && /^(?!0000)\d/.test(time.toISOString());
@@ -43,9 +40,7 @@ export function nameText(longest: number) {
 
 const NO_LINE = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/u;
 
-/**
- * Whether the text is one line and looks as it is: no control characters, no line breaks, no marks that reverse the direction of writing.
- */
+/** Whether the text is one line and reads as it looks: no control characters, line breaks or marks that reverse the direction of writing. */
 function isPlainLine(text: string): boolean {
   return !NO_LINE.test(text);
 }
@@ -70,10 +65,7 @@ export const namePart = z.string().trim().min(1).max(200).optional();
 /** An agent's id or name, for inputs that take either. */
 export const agentRef = orAgentName(recordId.describe('Agent id or name.'));
 
-/**
- * Checked as browsers check it, so `admin@localhost` is valid. The published schema names no format, because `email` would refuse such an
- * address.
- */
+/** Checked as browsers do, so `admin@localhost` is valid. The published schema names no format, because `email` would refuse it. */
 export const email = z.email({ pattern: z.regexes.html5Email }).max(320);
 
 /** Members of every record that can change. `revision` starts at 1 and grows by one with every change. */

@@ -24,10 +24,7 @@ export const integrationAccount = integrationAccountRecord
   .pick({ integrationId: true, userId: true, status: true, scopes: true, connectedAt: true })
   .extend({ lastUsedAt: timestamp.optional().describe('To the minute.') });
 
-/**
- * A link to connect an account, for one person, once. Of its secret and of the `state` that its provider sends back only SHA-256 hashes are
- * stored.
- */
+/** A link to connect an account, for one person, once. Its secret and the provider's `state` are stored as SHA-256 hashes. */
 export const integrationLinkRecord = z.object({
   id: recordId,
   hash: z.string().length(64),

@@ -18,10 +18,7 @@ export function address<T extends z.ZodType>(schema: T): T {
   return schema;
 }
 
-/**
- * Members that take the id or the name of a record of one of these types, an agent's name while it is not deleted. Handlers receive the id.
- * `beside` names the member of the same object that says which type it is.
- */
+/** Members that take the id or name of a record of these types; handlers receive the id. `beside` names the member that says which type it is. */
 export const recordNames = z.registry<{ names: readonly NamedType[]; beside?: string }>();
 
 /** The types of records that inputs take by name. */

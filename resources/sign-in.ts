@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { bookkeeping, email, recordId, timestamp } from './fields.ts';
 
-/**
- * A link that signs a person in once. Only SHA-256 hashes (hex) are stored of its secret and of the secret of the browser that it is bound
- * to.
- */
+/** A link that signs a person in once. Its secret and that of the browser it is bound to are stored as SHA-256 hashes (hex). */
 export const signInLinkRecord = z.object({
   id: recordId,
   hash: z.string().length(64),

@@ -8,10 +8,7 @@ import { type Catalog, type CatalogEntry, unknownTool } from './core/registry/ca
 import { defineTool, READS } from './core/registry/define-tool.ts';
 import { jsonSchema, withoutMembers } from './core/registry/json-schema.ts';
 
-/**
- * For clients that cannot hold all tools in a model's context: find a tool, read its schema, call it. These tools give access only to what
- * the caller may call anyway. `tools/list` shows them in search mode only.
- */
+/** For clients that cannot hold all tools in a model's context, shown in search mode only. They give access to nothing more. */
 const searchTools = defineTool({
   name: 'search_tools',
   title: 'Search tools',

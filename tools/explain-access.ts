@@ -140,10 +140,7 @@ async function beyond(
   }
 }
 
-/**
- * A capsule has the rights that its tools need. So its lists and the tool's fixed arguments decide, and fixed arguments of its other tools
- * may narrow the answer.
- */
+/** A capsule has the rights that its tools need, so its lists and fixed arguments decide. */
 async function explainCapsule(id: string, tool: Tool, given: object | undefined, context: Explaining): Explanation {
   const { store, server, fail } = context;
   const capsule = await store.capsules.get(id);

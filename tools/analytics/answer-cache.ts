@@ -4,10 +4,7 @@ export class AnswerCache<Answer> {
   readonly #runs = new Map<string, Run<Answer>>();
   #state: string | undefined;
 
-  /**
-   * The cached answer, or the result of `make`. Concurrent callers with the same question share one computation. The signal given to
-   * `make` is aborted when nobody waits any more. No answer outlives its state.
-   */
+  /** The cached answer, or that of `make`, computed once for concurrent callers and aborted when nobody waits. No answer outlives its state. */
   async get(
     { state, question }: { readonly state: string; readonly question: string },
     make: (signal: AbortSignal) => Promise<Answer>,

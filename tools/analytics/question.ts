@@ -12,10 +12,7 @@ interface QuestionInput {
   readonly timezone?: string | undefined;
 }
 
-/**
- * Whether a metric answers for the whole range: always, when no interval can be given, or by default, when none is given. Then the usual
- * interval only says how far back the range goes.
- */
+/** Whether a metric answers for the whole range: always, or by default where no interval is given. Then the interval only sets how far back. */
 export type Whole = 'always' | 'by default';
 
 /** One question: the settings, and the range cut into periods. */

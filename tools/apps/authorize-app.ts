@@ -15,10 +15,7 @@ import { CREATES, defineTool, type Fail } from '../core/registry/define-tool.ts'
 const NAME = 'authorize_app';
 const line = (longest: number) => plainLine(z.string().min(1).max(longest));
 
-/**
- * Whether a person, or the holder of a capsule's token, lets an app in. Only the consent page calls it, with the client and the address
- * that the protocol has checked.
- */
+/** Lets an app in. Only the consent page calls it, with the client and the address that the protocol has checked. */
 export const authorizeApp = defineTool({
   name: NAME,
   title: 'Authorize app',

@@ -31,10 +31,7 @@ export function requireOneTurn(asked: TurnInput): void {
   }
 }
 
-/**
- * The run whose turn can be finished.
- * @throws not_found if the thread has no such run, conflict if it is in progress or was followed by another
- */
+/** The run to finish. @throws not_found if the thread lacks it, conflict if it is in progress or was followed by another */
 export async function runToContinue(
   { agentRuns }: Pick<Readers, 'agentRuns'>,
   { id, threadId }: { readonly id: string; readonly threadId: string },

@@ -11,11 +11,7 @@ import { requireInvoke } from './choose-model.ts';
 
 type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict' | 'interrupted'>;
 
-/**
- * The run begun by an earlier call under the same key, if it succeeded and its answer was not stored. Undefined if there was none, or it
- * failed for a transient reason: then the agent runs. Two such calls are never in flight at once.
- * @throws ToolError the error that ended the run; (interrupted) if it was cut off
- */
+/** The run that an earlier call under the same key began, if it succeeded. @throws ToolError that ended the run; (interrupted) if it was cut off */
 export async function earlierRun({ store, server, repeat, write }: Context): Promise<AgentRunRecord | undefined> {
   if (!repeat) return undefined;
   const now = server.now();

@@ -24,9 +24,6 @@ export type HistoryWriters = { readonly [Name in CollectionName]: HistoryWriter<
   Transaction,
   'rows'
 > & {
-    /**
-     * Removes the record with its versions, the kept answers that show it, and its content from audited arguments.
-     * Returns whether there was anything to remove.
-     */
+    /** Removes the record with its versions, stored answers and audited content. Returns whether there was anything to remove. */
     purge(collection: CollectionName, id: string): Promise<boolean>;
   };

@@ -33,10 +33,7 @@ interface ScanHit {
   readonly place: ScanPosition;
 }
 
-/**
- * A page of the records that match, in the order asked for. Without an order, a page ends when the largest number of records was read, and
- * the next page continues there. An order or a count of all is refused where it needs more.
- */
+/** A page of the matching records. Without an order, a page ends where too many were read, and the next continues there; else that is refused. */
 export async function scanRecords(
   reader: Reader<DatabaseRecord>,
   asked: ScanInput,

@@ -21,10 +21,7 @@ const MOST_QUOTES = 4;
 const MOST_DOCUMENTS = 2;
 const LONGEST_QUERY = 400;
 
-/**
- * The built-in model. People can try agents, allowlists and flows with it before they have a provider. The same prompt gives the same
- * answer.
- */
+/** The built-in, deterministic model, with which people can try agents, allowlists and flows before they have a provider. */
 export const offlineModel: LanguageModel = {
   specificationVersion: 'v3',
   provider: OFFLINE_MODEL.provider,

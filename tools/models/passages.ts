@@ -22,9 +22,7 @@ const NEAR = 0.6;
 /** Words that share a beginning longer than this count as the same word: order, orders, ordered. */
 const STEM = 4;
 
-/**
- * The passages with most of the question's words, best first. Rare words count more, and words in the heading above a passage count too.
- */
+/** The passages with most of the question's words, best first. Rare words count more; words in the heading above count too. */
 export function bestPassages(question: string, sources: readonly Source[], most: number): Passage[] {
   const passages = sources.flatMap(split).slice(0, MOST_PASSAGES);
   const wanted = [...stemsOf(question)];

@@ -1,7 +1,4 @@
-/**
- * Text that is put into a prompt: a memory, the result of a tool, a skill. It stands between marks that say what it is, and cannot contain
- * such marks itself, so that a model can tell it from its instructions. Skills are instructions and are marked as such.
- */
+/** Text in a prompt, between marks that it cannot contain itself, so that a model can tell it from its instructions. Skills are instructions. */
 export interface Fenced {
   /** One word. `skill` is an instruction; every other kind is data. */
   readonly kind: string;

@@ -101,11 +101,7 @@ const BACKOFF = { firstMs: 500, longestMs: LONGEST_WAIT_MS };
 
 type Fetch = typeof globalThis.fetch;
 
-/**
- * Sends a request to a model provider, and repeats it where the provider is busy or cannot be reached. Once the provider has begun to
- * answer, the request is not repeated, because part of the answer may have been shown. Redirects are refused, because the key would be sent
- * to the new address.
- */
+/** A request to a model provider, repeated while it is busy or unreachable, but not once it answered. A redirect would get the key: refused. */
 export const providerFetch: Fetch = async (resource, init = {}) => {
   for (let attempt = 1; ; attempt++) {
     const last = attempt === ATTEMPTS;

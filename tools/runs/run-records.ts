@@ -107,10 +107,7 @@ export async function endRun({ agentRuns }: Runs, id: string, change: Ending): P
 /** How often one process looks for runs whose process is gone. */
 const LOOK_EVERY_MS = 5_000;
 
-/**
- * Marks runs of dead processes as failed: before a server begins to serve and, if several share the store, while it does. Only a process
- * that has the store to itself can be sure that no run is its own.
- */
+/** Marks runs of dead processes as failed: before a server begins to serve and, where several share the store, while it does. */
 export async function startSettling(
   store: Store,
   onFailure: (cause: unknown) => void,

@@ -31,10 +31,7 @@ const settingsDefaults = {
   retentionDays: { audit: 365 },
 };
 
-/**
- * Adds the records that must always exist to a store that lacks them, as revision 1 of their history. `defaultModel` is the default model
- * of a new workspace.
- */
+/** Adds the records that must always exist, as revision 1 of their history. `defaultModel` is that of a new workspace. */
 export async function prepareSettings(store: Store, defaultModel = OFFLINE_MODEL.id): Promise<void> {
   if ((await store.botConfigs.get(BOT_CONFIG_ID)) && (await store.settings.get(SETTINGS_ID))) return;
   await store.transaction(async (tx) => {

@@ -14,10 +14,7 @@ export interface Purpose {
   readonly userId?: string | undefined;
 }
 
-/**
- * Challenges for passkeys. They are signed instead of stored, so that showing a sign-in page writes nothing; accepting one marks it as
- * used.
- */
+/** Challenges for passkeys, signed instead of stored, so that showing a sign-in page writes nothing. Accepting one marks it as used. */
 export class Challenges {
   readonly #secrets: readonly string[];
   readonly #now: () => Date;

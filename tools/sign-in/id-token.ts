@@ -58,10 +58,7 @@ const claims = z.object({
   link: text.optional().catch(undefined),
 });
 
-/**
- * Checks an ID token. Tokens of the built-in issuer and of external ones are checked only here.
- * @throws ToolError (unauthenticated) for every fault; its cause says which
- */
+/** The only check of ID tokens, our own and others'. @throws ToolError (unauthenticated) for every fault; its cause says which */
 export async function verifyIdToken(token: string, rules: TokenRules): Promise<VerifiedIdentity> {
   try {
     return await verify(token, rules);

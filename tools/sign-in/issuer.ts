@@ -25,10 +25,7 @@ interface IssuedToken {
   readonly expiresAt: Date;
 }
 
-/**
- * The built-in issuer of ID tokens. It confirms the identity of people who have shown that they read the mail of an address, or whom an
- * admin trusts.
- */
+/** The built-in issuer of ID tokens, for people who have shown that they read the mail of an address, or whom an admin trusts. */
 export class Issuer {
   readonly #issuer: string;
   #keys: SigningKeys;

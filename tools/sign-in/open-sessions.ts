@@ -32,10 +32,7 @@ interface OpenedSession {
   readonly principal: SessionPrincipal;
 }
 
-/**
- * Begins a session for the person in the token and marks the token as used, in the same transaction.
- * @throws ToolError (unauthenticated) if the token was used before, its link has ended, or nobody may sign in with its e-mail
- */
+/** Begins a session and marks the token as used. @throws ToolError (unauthenticated) if the token or its link ended, or nobody may sign in */
 export async function openSession(
   store: HistoryWriters,
   identity: VerifiedIdentity,
@@ -120,11 +117,7 @@ export async function authenticateSession(
   return key && principalOf(session, { user, key, now });
 }
 
-/**
- * The person of the session has confirmed their identity by a token that no link made: a session begun by a link ends with the link's
- * maker.
- * @throws ToolError (unauthenticated) if the token was used before or belongs to somebody else
- */
+/** The person of the session confirmed it by a token that no link made. @throws ToolError (unauthenticated) if the token is used or another's */
 export async function confirmSession(
   store: HistoryWriters,
   identity: VerifiedIdentity,

@@ -83,10 +83,7 @@ export class SignIn {
     });
   }
 
-  /**
-   * Exchanges the secret of a link for an ID token, once.
-   * @throws ToolError (unauthenticated, rate_limited)
-   */
+  /** Exchanges the secret of a link for an ID token, once. @throws ToolError (unauthenticated, rate_limited) */
   redeemLink(secret: string, browser: string | undefined, visitor: Visitor): Promise<string> {
     return this.attempt('redeem', visitor, {}, async () => {
       const used = await this.#options.store.transaction(async (tx) => {
@@ -100,10 +97,7 @@ export class SignIn {
     });
   }
 
-  /**
-   * An ID token of the built-in issuer for a person whose identity an external issuer confirmed, if that person may sign in.
-   * @throws ToolError (unauthenticated, rate_limited) and what `prove` throws
-   */
+  /** An ID token for a person whom an external issuer identified. @throws ToolError (unauthenticated, rate_limited) and what `prove` throws */
   redeemIdentity(prove: () => Promise<VerifiedIdentity>, visitor: Visitor): Promise<string> {
     const args: Record<string, unknown> = {};
     return this.attempt('provider', visitor, args, async () => {
@@ -162,11 +156,7 @@ export class SignIn {
     return `${this.#options.baseUrl}/sign-in/link?token=${encodeURIComponent(secret)}`;
   }
 
-  /**
-   * Runs a step of signing in that is not a tool call. Counts the attempt, writes an audit entry with `args` as the work leaves them, and
-   * logs the cause of a refusal. Work that returns undefined has refused without showing it.
-   * @throws ToolError (rate_limited) and whatever the work throws
-   */
+  /** Runs a step of signing in: counts, audits with `args` as the work leaves them, and logs the cause of a refusal. Undefined: a silent refusal. */
   async attempt<Result>(
     step: SignInStep,
     visitor: Visitor,

@@ -115,9 +115,7 @@ function withEntry(entries: AccessEntry[], added: AccessEntry): AccessEntry[] {
   return before.role === added.role ? entries : entries.with(place, added);
 }
 
-/**
- * The only function that changes who sees a thread. It also changes the keys by which the thread and the records that name it are found.
- */
+/** The only function that changes who sees a thread. It also changes the keys by which the thread and its records are found. */
 async function changeAccess(
   store: Pick<HistoryWriters, 'threads' | 'memories' | 'artifacts' | 'agentRuns'>,
   current: ThreadRecord,

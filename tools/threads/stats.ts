@@ -84,10 +84,7 @@ async function messageCounter(store: Stored, principal: Principal): Promise<Mess
   };
 }
 
-/**
- * Counts the messages of a thread in the range. A thread that cannot have messages in the range is not read; without a range its own count
- * is used.
- */
+/** The messages of the threads in the range. Threads that cannot have any are not read; without a range their own counts are used. */
 async function countIn(
   threads: readonly ThreadRecord[],
   { from, to }: Range,

@@ -138,9 +138,7 @@ export async function findUser(rows: RowStore, given: string, fail: Fail<'not_fo
   throw fail('not_found', `There is no user ${given}; list_users shows the ones you can see.`);
 }
 
-/**
- * Users by status ($1), part of uid, e-mail or name in the form of `searched` ($2), among these ($3); null: any. Also deleted ones where $4.
- */
+/** Users by status ($1), part of uid, e-mail or name as in `searched` ($2), among these ($3); null: any. Deleted ones too where $4. */
 const wanted = `
   (cast($1 as text) is null or status = cast($1 as text))
   and (cast($2 as text) is null or strpos(searched, cast($2 as text)) > 0)

@@ -79,10 +79,7 @@ class Histories {
     throw caller.fail('not_found', `There is no history of ${entityType} ${entityId}; check type and id.`);
   }
 
-  /**
-   * History follows its record: callers who may get (or update) the record may read (or restore) its history. A principal limited to some tools, such as
-   * a capsule, needs the tool that gets (or updates) the record.
-   */
+  /** Who may get (or update) a record may read (or restore) its history. A principal limited to some tools needs that tool. */
   #as(which: keyof Tools): Pick<Tool, 'access' | 'actsAs'> {
     const kinds = [...this.#byType.values()];
     const accesses = new Map(kinds.map((kind) => [kind.type as string, onEntity(accessFor(kind[which].access, {}))]));

@@ -13,10 +13,7 @@ export const RESULTS = 48_000;
 
 const LEFT_OUT = 'This result was left out to save space; call the tool again if you need it.';
 
-/**
- * A conversation in the form for a model: the latest whole turns that fit. Each call comes with its result, because providers refuse a call
- * without one. Messages are given oldest first; the last turn is always included.
- */
+/** The latest whole turns that fit, and always the last one. Each call comes with its result, because providers refuse a call without one. */
 export function historyOf(messages: readonly Message[]): ModelMessage[] {
   const turns = turnsOf(messages).map((turn) => turn.flatMap((message, at) => converted(message, turn.slice(at + 1))));
   let left = HISTORY;

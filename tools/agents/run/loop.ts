@@ -61,10 +61,7 @@ const TOO_MANY: ToolResult = {
   text: JSON.stringify({ error: `Not run: a turn makes at most ${MOST_CALLS} calls.`, code: 'conflict' }),
 };
 
-/**
- * Lets the model answer and call tools, turn by turn, until it is done or has used all its turns. Calls run one after the other.
- * @throws ProviderFailure, or the reason of the signal
- */
+/** Lets the model answer and call tools, one after the other, turn by turn. @throws ProviderFailure, or the reason of the signal */
 export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
   const { tools, maxSteps, listener, signal } = options;
   const messages = [...options.messages];

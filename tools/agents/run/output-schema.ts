@@ -22,9 +22,7 @@ const typeName = z.enum(['object', 'array', 'string', 'number', 'integer', 'bool
 const plainValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const size = z.int().min(0).optional();
 
-/**
- * What each part of a schema may contain. Patterns are not allowed, because some take endless time to match, and these cannot be recognised.
- */
+/** The parts of a schema. Patterns are not allowed, because some take endless time to match and these cannot be recognised. */
 const part = z.strictObject({
   type: z.union([typeName, z.array(typeName).min(1)]).optional(),
   title: z.string().optional(),
@@ -106,10 +104,7 @@ function partsOf({ properties = {}, items, anyOf = [], additionalProperties }: z
   return [...parts, ...others, ...single.filter(([, value]) => value !== undefined)];
 }
 
-/**
- * Runs the model until its answer has the form. Before each new try the model reads what was wrong with its answer.
- * @throws ToolError (unavailable) if no try has the form
- */
+/** Runs the model until its answer has the form; each retry tells it the problem. @throws ToolError (unavailable) if no try has the form */
 export async function answerIn(
   schema: OutputSchema | undefined,
   asked: readonly ModelMessage[],

@@ -13,10 +13,7 @@ import { jsonSchema } from '../../core/registry/json-schema.ts';
 import { parseInput } from '../../core/registry/validate.ts';
 import type { LoopTool } from './agent-tools.ts';
 
-/**
- * Instructions and preferences can be stored by people only. An agent could be made to write somebody else's orders into them by what it
- * reads.
- */
+/** People alone store instructions and preferences: what an agent reads could make it store somebody else's orders. */
 const input = z.strictObject({
   content: memoryFields.content.max(4000),
   kind: z.enum(['fact', 'episode', 'summary']).default('fact'),

@@ -92,10 +92,7 @@ export const activeUsersByDay: NamedQuery = {
   order by period`,
 };
 
-/**
- * For each cohort, the users whose first activity ever is in one period, how many of them are active in each period. $1: limits of the
- * periods. $2, $3: activity.
- */
+/** How many users of each cohort (first active ever in that period) are active in each period. $1: limits of the periods. $2, $3: activity. */
 export const activeUsersByCohort: NamedQuery = {
   name: 'active users by cohort',
   sql: `

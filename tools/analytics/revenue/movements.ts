@@ -85,10 +85,7 @@ export function meanChurn(churns: ReadonlyMap<string, number | null>, month: str
 
 const PARTS = ['new', 'reactivation', 'expansion', 'contraction', 'churn'] as const;
 
-/**
- * The movement in major units, rounded so that start plus changes still equals the end. Start and end are rounded normally. Of the changes,
- * those that lose most by normal rounding are rounded the other way first.
- */
+/** The movement in major units. Changes that lose most by rounding are rounded the other way, so that start plus changes equals the end. */
 export function bridge(movement: Movement, money: Money): Bridge {
   const [start, end] = [cents(money, movement.start), cents(money, movement.end)];
   const parts = PARTS.map((name) => {

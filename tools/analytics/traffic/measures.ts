@@ -66,10 +66,7 @@ export function splitBy<Name extends VisitDimension>(dimensions: readonly Name[]
   return { dimensions, query: trafficBy(dimensions) };
 }
 
-/**
- * The traffic of consecutive periods together, in all and of each label: one dimension after the other, in each those with most sessions first.
- * Of so many of each dimension also the traffic of each period.
- */
+/** The traffic of all periods together, in all and by label, most sessions first; for `series` labels of each dimension also by period. */
 export async function trafficOfLabels<Name extends VisitDimension>(
   rows: RowSnapshot,
   { dimensions, query }: Split<Name>,

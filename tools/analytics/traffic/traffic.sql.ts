@@ -93,10 +93,7 @@ function sumsFrom(dimensions: Dimensions): string {
   )`;
 }
 
-/**
- * The medians of the durations of `sought (dimension, label, period)`, where the period 0 stands for all of them. They are exact, and what takes
- * longest, so only those are worked out that are not 0 anyway.
- */
+/** The medians of the durations of `sought (dimension, label, period)`; period 0 is all. Exact and slow, so only those that are not 0 anyway. */
 function mediansFrom(dimensions: Dimensions): string {
   const median = 'percentile_cont(0.5) within group (order by end_ms - start_ms) as median_ms';
   // Where there are several dimensions, the sessions are read once for all.

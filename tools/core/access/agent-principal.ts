@@ -55,10 +55,7 @@ export function requireShallow(caller: Principal): void {
   throw new ToolError('conflict', message);
 }
 
-/**
- * The tools that an agent is offered, in the order of the catalog. Where there are too many, it gets the first ones and the tools that find
- * the others.
- */
+/** The tools that an agent is offered, in catalog order. Of too many, it gets the first ones and the tools that find the others. */
 export function offered<Tool extends GuardedTool>(
   principal: Principal,
   { entries }: { readonly entries: readonly { readonly tool: Tool }[] },

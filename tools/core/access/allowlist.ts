@@ -36,10 +36,7 @@ export function memoizedLimit(judge: (tool: GuardedTool) => boolean): (tool: Gua
   };
 }
 
-/**
- * A glob (`list_*`) never matches tools that need `admin`; those must be named one by one. It matches tools of an integration only where it
- * names the integration (`github__*`): otherwise every new integration would be in each list with a `*`.
- */
+/** A glob never matches tools that need `admin`, nor those of an integration unless it names the integration (`github__*`). */
 function matcherOf(entry: string): (tool: GuardedTool) => boolean {
   const matches = globMatcher(entry);
   return (tool) =>

@@ -46,10 +46,7 @@ interface Behind {
 
 const principals = new WeakMap<Connection, Behind & { readonly principal: Principal }>();
 
-/**
- * The principal of a connected app as it is now, or why the connection is not accepted (any more). It may do what was handed out to it, and
- * never more than the person it acts for may do now.
- */
+/** The principal of a connected app as it is now, never with more rights than its person; or why the connection is not accepted. */
 export async function appPrincipal(
   store: AppReaders,
   app: Connection,
@@ -160,10 +157,7 @@ export function refusalFor(principal: Principal, tool: GuardedTool, input: objec
   return askFor ? refused.with({ askFor }) : refused;
 }
 
-/**
- * The scopes that a connected app must ask its person for, to be allowed a call that it is refused now: those it has and all that are
- * missing. Undefined if no scope would help, because the person may not make the call either, or because no app may.
- */
+/** All scopes that a connected app must ask its person for, so that the call is allowed. Undefined if no scope would help. */
 export function scopesToAskFor(principal: Principal, tool: GuardedTool, input: object): AppScope[] | undefined {
   const person = principal.type === 'app' && isOpenToMore(principal) ? chainOf(principal).at(-1) : undefined;
   if (person?.type !== 'session') return undefined;

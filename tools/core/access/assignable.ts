@@ -45,10 +45,7 @@ interface RightsInput {
   readonly grants?: readonly string[] | undefined;
 }
 
-/**
- * The parsed grants. `path` names the input member that holds the two lists, empty where they are the input's own.
- * @throws ToolError that names every scope and grant that nobody can be given.
- */
+/** The parsed grants of the input member `path`. @throws ToolError that names every scope and grant that nobody can be given */
 export function readRights({ scopes, grants: texts = [] }: RightsInput, catalog: GuardedCatalog, path = ''): Grant[] {
   const issues: Issue[] = [];
   const at = path === '' ? '' : `${path}.`;

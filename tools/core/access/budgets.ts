@@ -4,15 +4,9 @@ import { chainOf, type Principal } from './principal.ts';
 
 /** Limits to how much is used. */
 export interface Budgets {
-  /**
-   * Counts one call, and no repeat that gets a kept answer. Undefined if no budget counts it.
-   * @throws ToolError (rate_limited) if one is used up
-   */
+  /** Counts one call. Undefined if no budget counts it. @throws ToolError (rate_limited) if one is used up */
   call(principal: Principal): Promise<void> | undefined;
-  /**
-   * Reserves what the turn may use, takes it, and counts what it used.
-   * @throws ToolError (rate_limited) if a budget is used up, (conflict) if a turn cannot be priced
-   */
+  /** Reserves, takes and counts a turn. @throws ToolError (rate_limited) if a budget is used up, (conflict) if a turn cannot be priced */
   turn<Turn extends { readonly usage: TokenUsage }>(use: ModelUse, take: () => Promise<Turn>): Promise<Turn>;
   /** @throws ToolError, as a turn would */
   requireRoom(use: Omit<ModelUse, 'estimate' | 'run'>): Promise<void>;

@@ -23,10 +23,7 @@ export const MANAGEMENT_RESOURCES: readonly string[] = [
   'webhook',
 ];
 
-/**
- * False for tools that manage keys, capsules, sessions, admin users, integrations, their accounts, apps and webhooks, even where a capsule
- * names them.
- */
+/** False for tools that manage credentials, people, sessions, integrations, apps and webhooks, even where a capsule names them. */
 export function canBeInCapsule({ access, forPeople }: GuardedTool): boolean {
   if (forPeople) return false;
   const grants = 'among' in access ? access.among.flatMap(({ grant }) => grant) : [access.grant].flat();
@@ -144,10 +141,7 @@ export async function capsuleProblem(
   return owner?.isActive ? undefined : `This capsule acts for the admin user ${ownerId}, who is deactivated.`;
 }
 
-/**
- * Why a principal may not use a door. Undefined if it may. Each capsule has a door of its own: only its tokens open that door, and they
- * open no other. `capsuleId` is the capsule of the door, undefined for all other doors.
- */
+/** Why a principal may not use a door: the tokens of a capsule open its own door and no other. `capsuleId` is undefined for all other doors. */
 export async function doorProblem(
   store: KeyReaders & Pick<Readers, 'capsules'>,
   { type, id }: Principal,

@@ -49,10 +49,7 @@ export class CapsuleRights {
     this.rights = this.#rights(this.grants, []);
   }
 
-  /**
-   * Whether a call is admitted by the arguments fixed for other ways to the same records (see `actsAs`). Those fixed for ways that read
-   * limit all ways; those fixed for ways that change limit only ways that change.
-   */
+  /** Whether arguments fixed for other ways to the same records admit the call (`actsAs`). Those of ways that write limit only ways that write. */
   admits(tool: GuardedTool, input: object): boolean {
     if (!tool.actsAs || this.#fixed(tool)) return true;
     const given = new Map<string, unknown>(Object.entries(input));
@@ -104,10 +101,7 @@ export class CapsuleRights {
     return this.#rights([...this.grants, ...grantsFor(tool.access)], bound);
   }
 
-  /**
-   * The rights that are not limited in the tool's own calls, because its fixed arguments say which records it reaches or because it makes
-   * new records.
-   */
+  /** The rights that are not limited in the tool's own calls: its fixed arguments say which records it reaches, or it makes new ones. */
   #bound(tool: GuardedTool): string[] {
     const needs = neededRights(tool.access);
     const own = this.#holds.filter((hold) => hold.tool === tool);

@@ -20,10 +20,7 @@ interface CredentialListener {
   onRenewed?: ((principal: Principal) => void) | undefined;
 }
 
-/**
- * Asks every second, until the returned function is called or the principal may not continue. If the question fails, the principal may not
- * continue either.
- */
+/** Asks every second, until the returned function is called or the principal may not continue, also because the question failed. */
 export function watchCredential(ask: CheckCredential, told: CredentialListener): () => void {
   const watch = setInterval(() => void checkNow(ask, told), CHECK_INTERVAL_MS);
   return () => clearInterval(watch);

@@ -35,11 +35,7 @@ interface Obtaining {
   readonly principal: Principal;
 }
 
-/**
- * Nobody comes by a credential that can do what they cannot. Every tool that answers or moves one asks here: for its rights and its
- * lifetime, for the person it acts for with their accounts and their rank, and for its entries in restricted threads.
- * @throws ToolError (forbidden)
- */
+/** The only check that nobody gets a credential beyond their own rights, lifetime, accounts, rank and threads. @throws ToolError (forbidden) */
 export async function requireCredential({ store, principal }: Obtaining, credential: Credential): Promise<void> {
   const { way, rights, ownerId, role, holder, usesAccounts } = credential;
   requireWithin(principal, rights);

@@ -24,17 +24,11 @@ export interface DelegatedRights {
 interface HandedTools {
   readonly entries: readonly string[];
   readonly catalog: GuardedCatalog;
-  /**
-   * Without full access each entry is the name of a tool there is. Globs and names of future tools could later reach anything, whatever the
-   * rights of their writer.
-   */
+  /** Without full access each entry is the name of a tool there is: globs and names of future tools could later reach anything. */
   readonly named?: true;
 }
 
-/**
- * Nobody gives away more rights than they have. Every tool uses this that makes, changes or restores something that acts with rights.
- * @throws ToolError (forbidden) that names the first right that the giver lacks.
- */
+/** Nobody gives away more rights than they have. @throws ToolError (forbidden) that names the first right that the giver lacks */
 export function requireWithin(giver: Principal, handed: DelegatedRights): void {
   if (giver.tools && (handed.fullAccess || handed.scopes || handed.grants)) {
     throw refusal(`rights without a limit on tools, because ${giver.tools.holder} has one`, {});

@@ -15,10 +15,7 @@ export interface Finding {
   readonly required?: RequiredRight | undefined;
 }
 
-/**
- * The scope or the grants that decide the call, by the same judgement as for the call itself. `input` is parsed; `whole` is false where it
- * lacks arguments that the tool requires. `given` has the names that the caller gives, which the required right shows as a refusal does.
- */
+/** The scope or grants that decide the call. `whole` is false where required arguments are missing; `given` has the names as the caller wrote. */
 export async function explainRight(
   principal: Principal,
   tool: GuardedTool,

@@ -15,11 +15,7 @@ export function freshUntil(shownAt: string, now: Date): string | undefined {
 
 type Call = Pick<GuardedTool, 'answersSecret' | 'lasting'>;
 
-/**
- * What answers a secret, or makes something that outlives the session, needs a fresh sign-in. Everything else is undone by ending the
- * session.
- * @throws ToolError (forbidden) if the call needs it, and the session behind the call has none
- */
+/** Secrets and what outlives the session need a fresh sign-in. @throws ToolError (forbidden) if the session behind the call has none */
 export async function requireFresh(principal: Principal, tool: Call, input: object, store: Readers): Promise<void> {
   if (!mayNeedFresh(tool) || !isStale(principal)) return;
   const { answersSecret, lasting } = tool;

@@ -1,7 +1,4 @@
-/**
- * A parsed grant `<resource>(:<op>)?(:<id>)?`. A missing segment means all and is kept as `*`. The id of a `tool` grant may end in `/*`,
- * which means all tools of one integration, now and later.
- */
+/** A parsed grant. A missing segment is `*`. The id of a `tool` grant may end in `/*`: all tools of one integration, now and later. */
 export interface Grant {
   readonly resource: string;
   readonly op: string;

@@ -2,10 +2,7 @@ import type { z } from 'zod';
 import type { Readers } from '../../../store/port.ts';
 import type { Scope } from './scopes.ts';
 
-/**
- * The right that a tool needs, as data: a scope, or a grant with the input member that names the record in braces (`agent:read:{id}`).
- * Where there are several grants, all are needed.
- */
+/** The right that a tool needs: a scope, or grants, all of them, with the input member that names the record in braces (`agent:read:{id}`). */
 export interface Access {
   readonly scope: Scope;
   readonly grant: string | readonly string[];
@@ -37,10 +34,7 @@ export const ANYONE: Access = { scope: '', grant: [] };
 
 /** What a call makes or changes that continues after the session of its caller has ended. */
 export interface Lasting {
-  /**
-   * `credential`: with which somebody gets in. `program`: it is started on the machine of the server. `actor`: it acts by itself, or when
-   * somebody outside asks. `person`: who may sign in, and with which rights.
-   */
+  /** `credential`: lets somebody in. `program`: runs on the server. `actor`: acts by itself or when asked from outside. `person`: may sign in. */
   readonly what: 'credential' | 'program' | 'actor' | 'person';
   /** Whether this call does so. Default: every call does. */
   of?(input: object, store: Readers): boolean | Promise<boolean>;
@@ -70,10 +64,7 @@ export interface GuardedTool {
   readonly answersSecret?: true;
   /** What outlives the session of the caller, who therefore needs a fresh sign-in (`fresh.ts`). */
   readonly lasting?: Lasting;
-  /**
-   * What the call does to the session of its caller, so that the door can change the browser's cookie. A call that `begins` a session has
-   * no principal and authenticates by its input, so every fault in the input is `unauthenticated`. Its answer is never stored.
-   */
+  /** What the call does to the session, for the browser's cookie. `begins`: no principal, every fault is `unauthenticated`, nothing is stored. */
   readonly session?: 'begins' | 'ends';
   /** A person who is signed in may call it for what is their own, whatever their other rights. The handler leaves out what is not. */
   readonly own?: true;

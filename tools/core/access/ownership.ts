@@ -5,10 +5,7 @@ import type { Principal } from './principal.ts';
 
 import { whereWithin } from './record-limit.ts';
 
-/**
- * The filter for records the caller may list by its rights or owns. Undefined: all records. For tools that also serve the caller's own
- * records.
- */
+/** The filter for records the caller owns or may list by its rights. Undefined: all records. */
 export function listFilter<Record extends { readonly id: string }>(
   { rights }: Principal,
   resource: string,
@@ -35,10 +32,7 @@ export function hasRight(
   return rights.allows({ scope: 'admin', needs: [{ resource, op, ids: [id] }] });
 }
 
-/**
- * Only an owner, or a key or session of one, may make an owner, change how an owner signs in, or sign in as an owner.
- * @throws ToolError (forbidden)
- */
+/** Only an owner, or a key or session of one, changes owners and how they sign in. @throws ToolError (forbidden) */
 export async function requireOwner(store: Pick<Readers, 'adminUsers'>, { ownerId }: Principal): Promise<void> {
   const user = await store.adminUsers.get(ownerId);
   if (user?.role === OWNER) return;

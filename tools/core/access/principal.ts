@@ -23,10 +23,7 @@ export interface Principal {
   readonly limitedBy?: Principal;
   /** Where present, the principal cannot see or call any other tool, whatever its rights. */
   readonly tools?: ToolLimit;
-  /**
-   * The principal that an agent, a flow or an app acts for, and whose rights it has, narrowed. An app acts for a person, or for a capsule, which
-   * then acts for the person who connected the app, if anybody did.
-   */
+  /** The principal that an agent, flow or app acts for, with its rights narrowed. An app acts for a person, or for a capsule of one. */
   readonly actsFor?: Principal;
   /** For an app: the URL of the MCP address that its tokens open. */
   readonly resource?: string;

@@ -68,10 +68,7 @@ interface Share {
   asking: Promise<void> | undefined;
 }
 
-/**
- * All processes together let no more through than the limit. Above 600 calls a minute each takes several at a time, and what it does not use
- * nobody uses; a refused key is refused until the period ends, without a question.
- */
+/** Together, processes let no more through than the limit. Above 600 calls a minute each takes several at a time; what it does not use is lost. */
 function countedTogether(cluster: Cluster, { perMinute, name, periodMs }: Counted): Take {
   const block = Math.max(1, Math.floor(perMinute / MOST_QUESTIONS));
   const shares = new Map<string, Share>();

@@ -7,10 +7,7 @@ import { subjectOf } from './subjects.ts';
 
 type StoredRecord = Parameters<typeof subjectOf>[1];
 
-/**
- * What a principal can reach: its rights and, where it has one, its limit to some tools. Only this file judges the two together, for lists
- * and for calls.
- */
+/** The rights of a principal and its limit to some tools. Only this file judges the two together, for lists and for calls. */
 type Reach = Pick<Principal, 'rights' | 'tools'>;
 
 /** Equal for principals that can reach the same, so that a list made for one serves the other. */
@@ -36,10 +33,7 @@ export function reachesFully({ rights, tools }: Reach, tool: GuardedTool): boole
   return hasWithoutLimit(rights.inCallOf(tool), tool.access);
 }
 
-/**
- * Whether the principal may put the tool into an allowlist. One that is another way to what other tools reach (`actsAs`) gives no more than
- * those of them that are in the allowlist too, which are judged themselves.
- */
+/** Whether the principal may put the tool into an allowlist. One that `actsAs` others gives no more than those in the allowlist too. */
 export function mayDelegate(reach: Reach, tool: GuardedTool): boolean {
   return tool.actsAs && !reach.tools ? reaches(reach, tool) : reachesFully(reach, tool);
 }
@@ -59,10 +53,7 @@ export function mayCall(
   return allows(rights.inCallOf(tool), accessFor(tool.access, input), input, subjects);
 }
 
-/**
- * Some tools do what another tool does in another way. A principal limited to some tools needs that other tool too. Where the tool changes
- * records, arguments fixed for the other tool must do no more than select records, because the tool could change the fixed values.
- */
+/** A principal limited to some tools also needs the tool whose work this one does. If this one writes, fixed arguments may only select records. */
 function standsIn({ tools }: Reach, { annotations }: GuardedTool, other: GuardedTool): boolean {
   if (!tools) return true;
   if (!tools.allows(other)) return false;

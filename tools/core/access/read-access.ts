@@ -6,10 +6,7 @@ import { isGuarded, isSeen } from './visibility.ts';
 
 type StoredRecord = { readonly id: string; readonly [member: string]: unknown };
 
-/**
- * Whether the principal may read the record by its read tool with this input. Makes no call, and also works for a record that is already
- * deleted.
- */
+/** Whether the principal may read the record by its read tool with this input. Makes no call, and works for a deleted record too. */
 export async function mayRead(
   principal: Principal,
   tool: GuardedTool,

@@ -33,14 +33,9 @@ export interface Rights {
   allows(requirement: Requirement): boolean;
   /** The records that the principal is limited to for the operation. Undefined if it is not limited. */
   limitedTo(resource: string, op: string): RecordLimit | undefined;
-  /**
-   * The part of these limits that comes from arguments fixed for other tools. It holds whatever the principal's grants and whichever tool
-   * it calls.
-   */
+  /** The part of these limits that comes from arguments fixed for other tools, whatever the grants and whichever tool is called. */
   readonly held: RecordLimits;
-  /**
-   * The rights during a call of the tool. Where the tool's own fixed arguments apply, those of other tools do not narrow the call further.
-   */
+  /** The rights during a call of the tool. Its own fixed arguments replace the limits by those of other tools. */
   inCallOf(tool: GuardedTool): Rights;
 }
 
@@ -163,10 +158,7 @@ export function narrowRights(handed: Rights, own: Rights): Rights {
   return handed.isAdmin ? intersectRights(own, handed) : intersectRights(handed, own);
 }
 
-/**
- * The rights that are in both. `outer` belongs to the principal that is acted for, `inner` is what the acting agent or flow needs. Which
- * restricted threads are visible is decided by the outer principal.
- */
+/** The rights that are in both. `outer` is acted for and decides which restricted threads are visible; `inner` is what the actor needs. */
 export function intersectRights(outer: Rights, inner: Rights): Rights {
   return {
     isAdmin: outer.isAdmin,

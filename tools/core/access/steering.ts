@@ -8,10 +8,7 @@ import { exceedsTools } from './delegation.ts';
 import type { GuardedCatalog } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 
-/**
- * The members that steer an agent: its instructions and its tools. The agent runs with the rights of its caller, so changing these members
- * requires the right to every tool of its allowlist. Names and appearance steer nothing.
- */
+/** The members that steer an agent. It runs with the rights of its caller, so changing them requires the right to every tool it has. */
 const STEERING = ['description', 'instructions', 'tools', 'skillIds', 'modelPreference'] as const;
 
 /** Kinds of memories whose text a model must follow. */

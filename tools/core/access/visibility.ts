@@ -23,10 +23,7 @@ type Shared = Pick<ThreadRecord, 'visibility' | 'entries'>;
 type Guarded = Pick<ThreadRecord, 'accessKeys'>;
 type Naming = { readonly threadId?: string | null | undefined };
 
-/**
- * The keys to store with a thread of this access. An entry for an agent adds no key, so an agent never sees more than the caller that it
- * runs for.
- */
+/** The keys to store with a thread. An entry for an agent adds none: an agent never sees more than the caller that it runs for. */
 export function accessKeysOf({ visibility, entries }: Shared): string[] {
   if (visibility === 'workspace') return [ADMINS, WORKSPACE];
   const people = entries.filter(({ principal }) => principal.type !== 'agent');
@@ -96,10 +93,7 @@ export function threadsSeenBy({ threads }: Pick<Readers, 'threads'>, principal: 
   } satisfies Pick<Reader<ThreadRecord>, 'find' | 'count'>;
 }
 
-/**
- * The keys to store with a record that names the thread, or names none. For a deleted thread the record keeps its keys: then it is shown to
- * nobody who could not see the thread.
- */
+/** The keys to store with a record that names the thread, or none. If the thread is deleted, the record keeps its keys. */
 export async function accessKeysWith(
   { threads }: Pick<Readers, 'threads'>,
   { threadId }: Naming,
@@ -166,10 +160,7 @@ export async function guardedAmong(
   return found.flatMap((record) => (record && 'accessKeys' in record ? record : []));
 }
 
-/**
- * Whether the caller may know about the record and its history. The record decides, or where it is deleted, the thread that its last state
- * named.
- */
+/** Whether the caller may know about the record and its history. For a deleted record, the thread that its last state named decides. */
 export async function mayKnowOf(
   { store, principal }: { readonly store: Readers; readonly principal: Principal },
   { type, collection }: Pick<VersionedKind, 'type' | 'collection'>,
@@ -199,11 +190,7 @@ export function roleIn({ visibility, entries }: Shared, principal: Principal): T
   return entry?.role ?? (visibility === 'workspace' ? 'editor' : undefined);
 }
 
-/**
- * A caller who gets a credential of another principal, or changes what it does, also gets its entries in restricted threads. So the caller
- * needs at least the same role in each of these threads.
- * @throws ToolError (forbidden)
- */
+/** Who gets or changes a credential of another principal needs at least its role in each restricted thread. @throws ToolError (forbidden) */
 export async function requireEntriesWithin(
   { store, principal }: { readonly store: Pick<Readers, 'threads'>; readonly principal: Principal },
   other: AccessPrincipal,
@@ -245,10 +232,7 @@ export function makerOf(principal: Principal): AccessPrincipal {
   return entryPrincipalOf(principal) ?? { type: 'user', id: principal.ownerId };
 }
 
-/**
- * The thread, for a caller who has at least this role.
- * @throws not_found if the caller may not see it, as if it did not exist; forbidden if it may see the thread but has a lower role.
- */
+/** The thread, for a caller with at least this role. @throws not_found if the caller may not see it, forbidden if its role is lower */
 export async function openThread(
   { store, principal, fail }: { store: Pick<Readers, 'threads'>; principal: Principal; fail: Fail<'not_found'> },
   id: string,

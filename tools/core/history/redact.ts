@@ -41,10 +41,7 @@ function withoutUser(text: string): string {
 
 const redactors = new WeakMap<z.ZodObject, Redactor>();
 
-/**
- * The arguments without sensitive values and unknown members, also inside the arguments of other tools. What exceeds the number of
- * characters of JSON is left out.
- */
+/** The arguments without sensitive values and unknown members, also inside the arguments of other tools, cut after so many characters of JSON. */
 export function redacted(
   tool: Pick<Tool, 'input'>,
   input: object,

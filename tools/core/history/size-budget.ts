@@ -1,7 +1,4 @@
-/**
- * How much of a value can still be shown. It counts at most as many characters as the JSON has, so what does not fit would be cut off
- * anyway.
- */
+/** How much of a value can still be shown. It never counts more characters than the JSON has. */
 export class SizeBudget {
   #left: number;
 

@@ -16,10 +16,7 @@ export interface Caller {
 
 type Auditor = Caller & { readonly server: Pick<ServerFacts, 'catalog'> };
 
-/**
- * The entries as the caller may read them. The arguments of a call are content of the records that it is about, so they are left out, but for
- * ids, where the caller may not see one of these records, or a run of an agent in the same request.
- */
+/** The entries as the caller may read them: without arguments, but for ids, where they may be content of a record that the caller cannot see. */
 export async function withheldFrom(caller: Auditor, entries: readonly AuditEntry[]): Promise<readonly AuditEntry[]> {
   const { store, principal } = caller;
   if (principal.rights.isAdmin || entries.length === 0) return entries;

@@ -77,10 +77,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
     };
   }
 
-  /**
-   * Looked up when used: most handlers need no signal, and doors make one only for those that do. From then on the caller's standing is
-   * watched; calls inside this one end with it.
-   */
+  /** Made when used, as most handlers need none. From then on the caller's standing is watched; calls inside this one end with it. */
   get signal(): AbortSignal | undefined {
     if (!this.standing || this.#asked.from) return this.#asked.signal;
     this.#watch ??= new CredentialSignal(this.standing, this.#asked.signal);

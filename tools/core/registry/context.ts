@@ -38,10 +38,7 @@ export interface Context<Store, Code extends ErrorCode> {
 
 /** The same for a handler outside a transaction: it may call other tools. */
 export interface CallingContext<Store, Code extends ErrorCode> extends Context<Store, Code> {
-  /**
-   * Calls a tool in the same request, as the same principal or one that acts for it: access, validation and audit entry are those of a
-   * direct call. A read-only tool can call read-only tools only. Never rejects.
-   */
+  /** Calls a tool in the same request, checked, validated and audited like a direct call. A read-only tool calls read-only tools. Never rejects. */
   readonly call: (tool: string, input: unknown, as?: InnerCallOptions) => Promise<Answer>;
   /** Asks for the caller as it stands now, or why it may not continue. Absent if that cannot be asked. */
   readonly standing: CheckCredential | undefined;
@@ -63,19 +60,13 @@ export interface InnerCallOptions {
 export interface SteppingContext<Store, Code extends ErrorCode> extends CallingContext<Store, Code> {
   /** Runs one step in a transaction, with the versions of what it changes. Nothing slow belongs inside: it holds up all other writes. */
   readonly write: <Result>(step: (store: HistoryWriters) => Promise<Result>) => Promise<Result>;
-  /**
-   * Stands for the idempotency key of the call and its input. If its process ends between two steps, the call may come again under the same one, and
-   * what it began then must not be begun again. Undefined for a call without a key.
-   */
+  /** Stands for the idempotency key of the call: after a crash the same call may come again, and must not begin twice. Undefined without a key. */
   readonly repeat: CallFingerprint | undefined;
   /** Makes the new session the caller, for the audit entry and the door. Only for a tool whose `session` is `begins`. */
   readonly began: (session: SessionPrincipal) => void;
 }
 
-/**
- * What tools know of the server they run in. A group whose tools need more than this declares that beside the code that provides it
- * (`declare module`, see `Models`), so that nothing here knows a group.
- */
+/** The server, as tools know it. A group that needs more declares it beside its code (`declare module`, see `Models`). */
 export interface ServerFacts {
   readonly name: string;
   readonly version: string;

@@ -42,10 +42,7 @@ export interface History<Name extends CollectionName = CollectionName> extends H
     current: RecordOf<Name> | undefined,
     context: Authorizing,
   ): void | Promise<void>;
-  /**
-   * The record to store when one of its earlier states is restored: checked against what is there now, with the members
-   * that only the server writes as they are now. Without it the state is stored as it was.
-   */
+  /** The record to store when an earlier state is restored: checked, with server-managed members as they are now. Default: the state itself. */
   prepareRestore?(
     state: RecordOf<Name>,
     current: RecordOf<Name> | undefined,

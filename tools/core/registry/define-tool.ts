@@ -52,10 +52,7 @@ interface Authorized<Input extends z.ZodObject> {
 /** Whose call is judged, and from what. */
 export type Authorizing = Pick<Context<Readers, never>, 'store' | 'principal' | 'server'>;
 
-/**
- * The same, with work that must not be done in the transaction, because it takes long and would hold up all other writes. `stage` does it
- * before: it checks texts, or writes rows that count with the transaction.
- */
+/** The same, with slow work done by `stage` before the transaction: it checks texts, or writes rows that count with the transaction. */
 interface StagedTool<
   Input extends z.ZodObject,
   Output extends z.ZodObject,
@@ -68,10 +65,7 @@ interface StagedTool<
   handler(input: z.output<Input>, context: Context<HistoryWriters, Code>, staged: Result): Promise<z.input<Output>>;
 }
 
-/**
- * Runs outside a transaction and changes data in steps, each in one of its own: for calls that wait for something outside, or that
- * call other tools. The audit entry follows the last step and is stored before the answer is given.
- */
+/** Waits for something outside or calls other tools: changes data in steps, each in a transaction. The audit entry follows the last one. */
 interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
   extends Meaning<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };

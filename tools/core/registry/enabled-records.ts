@@ -19,10 +19,7 @@ interface EnabledRecordsDeps<Name extends Switched> {
   onFailure(cause: unknown): void;
 }
 
-/**
- * Tells of the enabled records of a collection, and from then on of each change with its commit, so that a question that every call asks is
- * answered from memory. What other processes change is known within a second, or, where that was missed, once all are read again.
- */
+/** Tells of enabled records and of each change, so that calls are answered from memory. Changes of other processes are known within a second. */
 export class EnabledRecords<Name extends Switched> {
   readonly #parts: EnabledRecordsDeps<Name>;
   /** The ids that were told. */

@@ -104,10 +104,7 @@ export class IdempotentCalls {
     }
   }
 
-  /**
-   * Keeps the answer in the transaction of the call, and forgets a few that are older than a day. An answer that is undefined holds a
-   * secret: repeats are refused then.
-   */
+  /** Keeps the answer in the transaction of the call and drops a few old ones. An undefined answer holds a secret: repeats are refused then. */
   async keep(tx: Writers & Readers, repeat: IdempotentCall, answer: StoredAnswer | undefined): Promise<void> {
     const { key, inputHash, principal, limit, inputIds } = repeat;
     const to = this.#oldest();
@@ -140,10 +137,7 @@ export class IdempotentCalls {
     throw error;
   }
 
-  /**
-   * The answer kept for an earlier call, or undefined for the first one.
-   * @throws ToolError (conflict) for another input; (not_found) if the call was about what the caller may not see any more.
-   */
+  /** The answer kept for an earlier call. @throws ToolError (conflict) for another input, (not_found) if its record may not be seen any more */
   async #find({ key, inputHash, limit, principal }: IdempotentCall): Promise<StoredAnswer | undefined> {
     const kept = await this.#store.idempotency.first({ where: { key }, from: this.#oldest() });
     if (!kept) return undefined;

@@ -68,10 +68,7 @@ function outputSchemaOf(tool: Tool): Pick<ListedTool, 'outputSchema'> {
 
 const made = new WeakMap<z.ZodType, JsonSchema>();
 
-/**
- * The input schema as forms read it: complete, with the record type of an id (`x-ref`), the control (`x-control`), and a title if the
- * member's name does not make a good one.
- */
+/** The input schema as forms read it: complete, with the record type of an id (`x-ref`), the control (`x-control`), and a title where needed. */
 export function formSchema(schema: z.ZodType, kinds: readonly Pick<RecordKind, 'refersTo'>[]): JsonSchema {
   let found = made.get(schema);
   if (!found) {

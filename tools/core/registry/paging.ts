@@ -13,10 +13,7 @@ interface ListInput {
 /** For lists of records that may be large, in characters of JSON. */
 export const LARGEST_PAGE = 1_000_000;
 
-/**
- * One page of a list tool: newest first, with a cursor that holds only for the same filters. A page of large records ends early, when
- * it holds `mostCharacters` of JSON.
- */
+/** One page of a list tool, newest first. Its cursor holds for the same filters only. A page of large records ends early. */
 export async function listPage<Record extends Position, Shown>(
   reader: Pick<Reader<Record>, 'find' | 'count'>,
   input: ListInput,

@@ -35,10 +35,7 @@ interface Naming {
   readonly principal: Principal;
 }
 
-/**
- * The parsed input with ids instead of names of records. A name that no record has stays, and is then not found. Answers without waiting
- * where there are no names.
- */
+/** The parsed input with ids instead of names of records; unknown names stay. Answers without waiting where there are no names. */
 export function withRecordIds(schema: z.ZodType, input: object, naming: Naming): object | Promise<object> {
   const places = placesIn(schema);
   if (places === NOWHERE || namesIn(places, input, naming.catalog).length === 0) return input;
@@ -61,10 +58,7 @@ export async function unknownNames(schema: z.ZodType, input: object, naming: Nam
   return names.filter((_, index) => found[index] === undefined);
 }
 
-/**
- * The record of this name as far as the principal may know of it: for everybody else it is as if there were none.
- * @throws ToolError (invalid_input) if there are several, with their ids
- */
+/** The record of this name, if the principal may know of it. @throws ToolError (invalid_input) that names the ids, if there are several */
 async function recordNamed({ name, types, path }: Named, naming: Naming) {
   const each = types.map(async (type) => {
     const records = await recordsNamed(type, name, naming.store);

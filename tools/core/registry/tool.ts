@@ -96,10 +96,7 @@ export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   handler(input: object, context: object, staged?: Staged): Promise<unknown>;
 }
 
-/**
- * The pages in which hosts show the answers of tools (MCP Apps): a chart, a report, the history of a record, runs of a flow, hits of a search.
- * A tool has one of them by its member `view`.
- */
+/** The pages in which hosts show the answers of tools (MCP Apps). A tool has one of them by its member `view`. */
 export const VIEWS = ['chart', 'report', 'diff', 'run', 'search'] as const;
 export type View = (typeof VIEWS)[number];
 

@@ -153,10 +153,7 @@ const TOO_DEEP: Unstorable = {
   fatal: true,
 };
 
-/**
- * Looks once at everything in an input: for the first text (or member name) that no store can keep as it is, a name that schemas pass over,
- * nesting that no recursion should follow, and more members than may be. A problem that schemas and stores must not meet is reported first.
- */
+/** Finds, in one walk, what no store can keep, names that schemas pass over, deep nesting and too many members. A fatal problem comes first. */
 class Inspection {
   readonly #bounds: JsonLimits;
   #members = 0;

@@ -1,9 +1,6 @@
 import type { z } from 'zod';
 
-/**
- * Says what to give instead of a value that does not fit, if the schema has no message of its own. Never repeats the value, which may
- * be a secret. Is given to a parse as its `error`.
- */
+/** Says what to give instead of a value that does not fit. Never repeats the value, which may be a secret. A zod `error` function. */
 export function validationMessage(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':

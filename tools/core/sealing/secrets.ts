@@ -25,11 +25,7 @@ const FORM = /^v1\.([0-9a-f]{8})\.([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{22,})$/;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 
-/**
- * A box with the given keys: the first one seals, all of them open. Without any it uses those in the file, one on each line. One is made
- * when the first secret is sealed.
- * @param given each 32 bytes in base64 or hex
- */
+/** The first of these keys (32 bytes in base64 or hex) seals, all open. Without any, those of the file; one is made for the first secret. */
 export function createSecretBox(given: readonly string[] | undefined, path: string): SecretBox {
   let kept = given?.map(keyFrom);
 

@@ -1,7 +1,4 @@
-/**
- * The program of a side process. It calls functions of this project's modules, one at a time, by module and name. This file is JavaScript
- * because Node 20 runs it directly; tsx runs the other files.
- */
+/** The program of a side process: calls exported functions by module and name, one at a time. JavaScript, as Node 20 runs no TypeScript. */
 import { register } from 'tsx/esm/api';
 
 register();

@@ -112,10 +112,7 @@ export class SpreadPoint implements HistogramPoint {
 /** Asked when somebody wants to know. One that rejects is left out. */
 type Reading = () => Promise<readonly Measured[]> | readonly Measured[];
 
-/**
- * All measurements of this process, read by the Prometheus text and the OpenTelemetry exporter. Label values are never names or ids that
- * people or other servers choose, so that cardinality stays low and nothing leaks.
- */
+/** All measurements of this process. Label values are never chosen by people or other servers: cardinality stays low and nothing leaks. */
 export class Meter {
   readonly #kept: (Counter | Histogram)[] = [];
   readonly #readings: Reading[] = [];
