@@ -5,14 +5,12 @@ import { bookkeeping, email, recordId, timestamp } from './fields.ts';
 /** The only role that means something to the server: at least one active user must have it. */
 export const OWNER = 'owner';
 
-/** Limits shared by the record and the inputs that write it. */
 export const adminUserFields = {
   email,
   name: z.string().trim().min(1).max(200),
   role: z.string().trim().min(1).max(40),
 };
 
-/** What a person may do at most, in person and by all that acts for them. */
 export const personAccess = z
   .strictObject({
     scopes: apiKeyFields.scopes.describe('read, write, admin, or finer ones such as agents:read.'),

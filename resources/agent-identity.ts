@@ -10,7 +10,6 @@ const url = z.string().max(2000);
 const line = plainLine(text);
 const webAddress = url.refine(isWebAddress, WEB_ADDRESS).describe('An http or https URL.');
 
-/** A mailing address whose parts all have this schema. */
 function mailingAddressOf(part: z.ZodString) {
   const optional = part.optional();
   return {

@@ -75,7 +75,6 @@ export const wholeAgentRun = agentRun.extend({
 });
 export type AgentRun = z.infer<typeof wholeAgentRun>;
 
-/** The stored record. */
 export const agentRunRecord = wholeAgentRun.extend({
   accessKeys: accessKeys.default([]),
   askers: z.array(z.string()).optional().describe('Ids of the asker and of all it acted for.'),

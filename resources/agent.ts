@@ -10,7 +10,6 @@ export const memoryPolicy = z.object({
   maxInjected: z.int().min(0).max(200).describe('Most memories put into its prompt.'),
 });
 
-/** Limits shared by the record and the inputs that write it. */
 export const agentFields = {
   name: nameText(120),
   displayName: z.string().min(1).max(200),

@@ -15,7 +15,6 @@ export const apiKeyRecord = z.object({
   name: apiKeyFields.name,
   prefix: z.string().length(8),
   hash: z.string().length(64),
-  /** Secrets that a rotation replaced. Each works until its time. */
   replaced: z.array(replacedSecret).optional(),
   /** Prefixes of the replaced secrets. */
   replacedPrefixes: z.array(z.string()).optional(),

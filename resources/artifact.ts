@@ -5,7 +5,6 @@ import { accessKeys } from './thread.ts';
 export const MOST_BYTES = 1024 * 1024;
 const MIME_TYPE = /^[a-z0-9][\w!#$&^.+-]*\/[a-z0-9][\w!#$&^.+-]*(; ?[\w.+-]+=[\w.+-]+)*$/i;
 
-/** Limits shared by the record and the inputs that write it. */
 export const artifactFields = {
   name: nameText(200),
   mimeType: z
@@ -38,5 +37,4 @@ export type ArtifactRecord = z.infer<typeof artifactRecord>;
 
 export const artifact = members.extend({ sizeBytes: z.int().min(0) });
 
-/** An artifact as lists show it. */
 export const artifactSummary = artifact.omit({ content: true, data: true });

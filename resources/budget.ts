@@ -72,7 +72,6 @@ export const budgetReservation = z.object({
 });
 export type BudgetReservation = z.infer<typeof budgetReservation>;
 
-/** The stored record. */
 export const budgetRecord = budget.omit({ used: true, state: true }).extend({
   subject,
   key: z.string().describe('Subject, measure and period, of which there is one budget.'),

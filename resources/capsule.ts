@@ -8,7 +8,6 @@ export const LONGEST_CONSTRAINTS = 20_000;
 
 const entries = z.array(z.string().trim().min(1).max(200)).max(500);
 
-/** Limits shared by the record and the inputs that write it. */
 export const capsuleFields = {
   name: nameText(120),
   description: z.string().max(2000),

@@ -23,7 +23,6 @@ const column = z.strictObject({
 const storedColumn = column.extend({ key: z.string().max(120).optional() });
 export type Column = z.infer<typeof storedColumn>;
 
-/** Limits shared by the records and the inputs that write them. */
 export const databaseFields = {
   name: nameText(200),
   description: z.string().max(2000),

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, nameText, recordId } from './fields.ts';
 
-/** Limits shared by the record and the inputs that write it. */
 export const documentFields = {
   title: nameText(200),
   content: z.string().max(500_000).describe('Markdown.'),

@@ -36,7 +36,6 @@ export const requiredRight = z.object({
 });
 export type RequiredRight = z.infer<typeof requiredRight>;
 
-/** The body of every error answer, the same at every door. */
 export const errorBody = z.object({
   error: z.string().describe('A sentence that names the next step.'),
   code: errorCode,

@@ -9,7 +9,6 @@ export const time = z.iso
   .datetime({ offset: true, abort: true, error: 'Write a time like 2026-03-01T09:30:00Z, with Z or an offset.' })
   .refine(hasPlainYear, 'There is no such time, or its year in UTC is not one of 0001 to 9999; write another.');
 
-/** A date as callers write it. */
 export const date = z.iso
   .date({ abort: true, error: 'Write a date that there is, like 2026-03-01.' })
   .refine((text) => !text.startsWith('0000'), 'There is no year 0000; write a date from 0001-01-01 on.');
@@ -59,10 +58,8 @@ export const WEB_ADDRESS = 'Write an http or https URL, like https://example.com
 
 export const recordId = z.string().min(1).max(200);
 
-/** What lists by a part of a name take. */
 export const namePart = z.string().trim().min(1).max(200).optional();
 
-/** An agent's id or name, for inputs that take either. */
 export const agentRef = orAgentName(recordId.describe('Agent id or name.'));
 
 /** Checked as browsers do, so `admin@localhost` is valid. The published schema names no format, because `email` would refuse it. */

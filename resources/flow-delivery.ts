@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
 import { webhookScheme } from './flow.ts';
 
-/** What became of a delivery. */
 export const deliveryOutcome = z.enum(['run', 'ping', 'challenge', 'refused', 'late', 'bad_signature']);
 
 /** The stored record of what a sender delivered to the webhook of a flow. What it sent is the input of the run. */

@@ -106,7 +106,6 @@ const flowTriggerInput = z.discriminatedUnion('kind', [
 ]);
 export type FlowTriggerInput = z.output<typeof flowTriggerInput>;
 
-/** Limits shared by the record and the inputs that write it. */
 export const flowFields = {
   name: z.string().trim().min(1).max(120),
   description: z.string().max(2000),
@@ -117,7 +116,6 @@ export const flowFields = {
 
 export const flowInputFields = { ...flowFields, steps: z.array(flowStepInput).max(100), trigger: flowTriggerInput };
 
-/** The principal whose rights the runs have. */
 export const flowRunAs = principalRef.extend({
   endsWith: recordId
     .optional()

@@ -3,7 +3,6 @@ import { bookkeeping, date, nameText, recordId } from './fields.ts';
 
 export const goalStatus = z.enum(['planned', 'active', 'achieved', 'dropped']);
 
-/** Limits shared by the record and the inputs that write it. */
 export const goalFields = {
   title: nameText(200),
   description: z.string().max(10_000),

@@ -131,7 +131,6 @@ const websiteRow = z.strictObject({
 });
 export type WebsiteRow = z.infer<typeof websiteRow>;
 
-/** The types of rows that can be imported, each with the member that is its natural key. */
 export const importedRows = {
   users: { schema: userRow, key: 'uid' },
   subscriptions: { schema: subscriptionRow, key: 'id' },

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
 
-/** The stored record of an account that is connected to an integration. */
 export const integrationAccountRecord = z.object({
   id: recordId,
   integrationId: recordId,

@@ -28,7 +28,6 @@ const headerValue = z
   );
 const KEPT = `shown as ${SECRET_MASK}; a value written as ${SECRET_MASK} keeps the stored one.`;
 
-/** The most variables or headers of an integration. */
 export const MOST_ENTRIES = 50;
 const TOO_MANY_ENTRIES = `Has too many entries; give at most ${MOST_ENTRIES}.`;
 const isShort = (entries: object) => Object.keys(entries).length <= MOST_ENTRIES;
@@ -37,7 +36,6 @@ const isShort = (entries: object) => Object.keys(entries).length <= MOST_ENTRIES
 const integrationAuth = z.enum(['none', 'headers', 'oauth-shared', 'oauth-per-person']);
 export type IntegrationAuth = z.infer<typeof integrationAuth>;
 
-/** Limits shared by the record and the inputs that write it. */
 export const integrationFields = {
   name: nameText(120),
   toolPrefix: z
@@ -195,7 +193,6 @@ const integrationExtra = z.object({
 });
 export type IntegrationExtra = z.infer<typeof integrationExtra>;
 
-/** The state of the connection. */
 const integrationStatus = z.object({
   state: z
     .enum(['disabled', 'connecting', 'connected', 'unavailable', 'wants_oauth', 'per_person'])

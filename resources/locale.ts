@@ -9,13 +9,11 @@ export const timezone = withFormHints(z.string().max(100), { control: 'timezone'
   .refine(isTimezone, 'Not an IANA time zone; write it like Europe/Berlin or UTC.')
   .describe('IANA time zone, e.g. Europe/Berlin.');
 
-/** An ISO 4217 currency code in capitals. */
 export const currency = z
   .string()
   .refine((code) => CURRENCIES.has(code), 'Not an ISO 4217 currency; write three capitals such as EUR.')
   .describe('ISO 4217 code, e.g. EUR.');
 
-/** A calendar month, `2026-03`. */
 export const month = z
   .string()
   .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'Write the month like 2026-03.')

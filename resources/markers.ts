@@ -61,7 +61,6 @@ export function argumentsByTool<T extends z.ZodType>(schema: T): T {
   return schema;
 }
 
-/** What a form needs to know of a field besides its schema. It is in no list that models read. */
 interface FormHint {
   /** The type of record whose id it is, or `model`, `tool` and the like, which tools list too. */
   readonly ref?: string;
@@ -83,5 +82,4 @@ export function refTo<T extends z.ZodType>(ref: string, schema: T): T {
   return withFormHints(schema, { ref });
 }
 
-/** A field that takes the id of a model. */
 export const A_MODEL: FormHint = { ref: 'model', control: 'model' };

@@ -6,7 +6,6 @@ import { accessKeys } from './thread.ts';
 export const kindOfMemory = z.enum(['fact', 'preference', 'instruction', 'episode', 'summary']);
 export const memoryScope = z.enum(['workspace', 'agent', 'thread', 'user']);
 
-/** Limits shared by the record and the inputs that write it. */
 export const memoryFields = {
   content: z.string().trim().min(1).max(20_000).describe('What is remembered, one thing in plain words.'),
   kind: kindOfMemory,
@@ -23,7 +22,6 @@ export const memoryFields = {
   supersedes: refTo('memory', recordId).describe('Memory that this one replaces.'),
 };
 
-/** Tags as callers write them. */
 export const memoryTags = z.array(plainLine(z.string().trim().normalize('NFC').min(1).max(100))).max(50);
 
 /** Something that agents remember from one conversation to the next. */

@@ -5,7 +5,6 @@ export const oauthClientKind = z
   .enum(['metadata', 'registered', 'made'])
   .describe('metadata: by the document at its id; registered: by itself; made: by an administrator.');
 
-/** Limits shared by the record and the inputs that write it. */
 export const oauthClientFields = {
   name: nameText(120),
   redirectUris: z.array(z.string().min(1).max(2000)).max(50),

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { timestamp } from './fields.ts';
 import { userStatus, websiteState } from './imported-rows.ts';
 
-/** An imported user of the product. */
 export const productUser = z.object({
   uid: z.string(),
   email: z.string(),

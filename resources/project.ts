@@ -3,7 +3,6 @@ import { bookkeeping, nameText, recordId } from './fields.ts';
 
 export const projectStatus = z.enum(['planned', 'active', 'paused', 'completed', 'archived']);
 
-/** Limits shared by the record and the inputs that write it. */
 export const projectFields = {
   name: nameText(200),
   description: z.string().max(10_000),

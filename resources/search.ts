@@ -8,7 +8,6 @@ export const searchText = z
   .max(500)
   .describe('Words to find, in any order; beginnings of words and small misspellings match too.');
 
-/** One record that a search found. */
 export const searchHit = z.object({
   type: z.string(),
   id: z.string(),

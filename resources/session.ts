@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { bookkeeping, email, recordId, timestamp } from './fields.ts';
 
-/** The name of the cookie that carries a session. */
 export const SESSION_COOKIE = 'admin-session';
 
 /** The stored record. A session is ended by deleting its record, so a session without a record opens nothing. */
@@ -21,7 +20,6 @@ export const sessionRecord = z.object({
 });
 export type SessionRecord = z.infer<typeof sessionRecord>;
 
-/** The time for which a person is signed in. */
 export const session = sessionRecord.extend({
   userId: recordId.describe('Admin user who signed in.'),
   client: sessionRecord.shape.client.describe('What the browser calls itself.'),

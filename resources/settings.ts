@@ -111,6 +111,5 @@ export const settingsRecord = z.object({
 });
 export type SettingsRecord = z.infer<typeof settingsRecord>;
 
-/** Settings of the workspace. */
 export const settings = settingsRecord.omit({ id: true });
 export type Settings = z.infer<typeof settings>;

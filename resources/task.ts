@@ -4,7 +4,6 @@ import { bookkeeping, nameText, recordId, time } from './fields.ts';
 export const taskStatus = z.enum(['todo', 'in_progress', 'blocked', 'done']);
 export const taskPriority = z.enum(['low', 'normal', 'high', 'urgent']);
 
-/** Limits shared by the records and the inputs that write them. */
 export const taskFields = {
   title: nameText(200),
   dueAt: time,

@@ -12,7 +12,6 @@ export const threadRole = z
   .describe('viewer reads and forks; editor also chats, renames, archives; owner also changes access and deletes.');
 export type ThreadRole = z.infer<typeof threadRole>;
 
-/** Limits shared by the record and the inputs that write it. */
 export const threadFields = {
   title: z.string().trim().min(1).max(200),
   source: z.string().trim().min(1).max(100).describe('Where the thread comes from, such as api, chat, mcp, flow.'),

@@ -127,7 +127,6 @@ export const deliveryStatus = z
   .enum(['waiting', 'delivered', 'failed', 'withheld'])
   .describe('withheld: the owner of the webhook may not read the record, or is gone.');
 
-/** The stored record of one event for one webhook. */
 export const webhookDeliveryRecord = z.object({
   id: recordId,
   webhookId: recordId,
@@ -135,7 +134,6 @@ export const webhookDeliveryRecord = z.object({
   status: deliveryStatus,
   attempts: z.int().min(0),
   firstAttemptAt: timestamp.optional(),
-  /** When the next attempt is due. */
   nextAt: timestamp.optional(),
   lastStatus: z.int().optional(),
   lastError: z.string().optional(),

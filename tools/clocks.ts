@@ -17,7 +17,6 @@ declare module './core/registry/context.ts' {
   }
 }
 
-/** The clocks of the processes on one database. */
 export class Clocks implements Dependency {
   readonly #cluster: Pick<Cluster, 'clocks'>;
 

@@ -122,7 +122,6 @@ async function inputOf(
   }
 }
 
-/** Why the call goes beyond the rights of the principal, though its access admits it. */
 async function beyond(
   principal: Principal,
   tool: Tool,

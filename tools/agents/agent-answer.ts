@@ -13,7 +13,6 @@ import { nearest } from '../core/access/similar-names.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import type { Models } from '../models/models.ts';
 
-/** An agent as answers show it. */
 export const agentAnswer = agent.extend({
   warnings: z
     .array(z.string())
@@ -50,7 +49,6 @@ function maskIdentity(identity: AgentIdentity): AgentIdentity {
   };
 }
 
-/** The agent with its identity masked. */
 export function maskAgent<Shown extends Pick<Agent, 'identity'>>(agent: Shown): Shown {
   return agent.identity ? { ...agent, identity: maskIdentity(agent.identity) } : agent;
 }

@@ -37,7 +37,6 @@ const newMemoryPolicy = z.strictObject({
 });
 const memoryPolicyPatch = z.strictObject({ remember: remember.optional(), maxInjected: maxInjected.optional() });
 
-/** The policy after the change. Members that are not given stay. */
 function policyAfter({ memoryPolicy }: Agent, change: z.output<typeof memoryPolicyPatch>): Agent['memoryPolicy'] {
   return {
     remember: change.remember ?? memoryPolicy.remember,

@@ -28,13 +28,11 @@ export async function* allMetrics(store: Store, now: Date): AsyncGenerator<Metri
   for (const tool of analyticsTools) {
     const input = 'interval' in tool.input.shape ? { ...range, interval: 'month' } : range;
     const answer = await tool.handler(input, { store, server, fail, signal: undefined });
-    // The output of a tool is an object.
     const { asOf: _, definition: __, ...compared } = answer as Record<string, unknown>;
     yield { metric: tool.name, answer: compared };
   }
 }
 
-/** The earliest time that any row gives, in epoch milliseconds. */
 async function earliest({ rows }: Store): Promise<number | undefined> {
   const times = Object.entries(rawTables).flatMap(([table, columns]) =>
     Object.keys(columns)

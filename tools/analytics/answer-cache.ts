@@ -58,6 +58,5 @@ const MOST_KEPT = 16;
 interface Run<Answer> {
   readonly controller: AbortController;
   readonly answer: Promise<Answer>;
-  /** How many wait for the answer. */
   waiting: number;
 }

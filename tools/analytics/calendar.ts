@@ -8,7 +8,6 @@ const DAY_MS = 86_400_000;
 const FURTHEST_MS = 15 * 3_600_000;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** The date in the time zone at this moment. */
 export function dateIn(zone: string, instant: number): LocalDate {
   return clockIn(zone, instant).date;
 }

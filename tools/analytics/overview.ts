@@ -75,7 +75,6 @@ export const getOverview = metric({
   },
 });
 
-/** Users there at the end of each of the consecutive periods, and those created in it. */
 async function usersOf(rows: RowSnapshot, periods: readonly Pick<Period, 'start' | 'end'>[]) {
   const changes = await changesOf(rows, limitsOf(periods));
   let users = changes.get(0)?.more ?? 0;

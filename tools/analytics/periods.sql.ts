@@ -54,7 +54,6 @@ export const DAYS = `
     order by cell, mark_ms
   )`;
 
-/** Whether the row lies in the periods of the day, and the columns of its period. */
 export function inDay(time: string) {
   const choose = (values: readonly [string, string, string]) =>
     `case when ${time} < days.until_ms then ${values[0]} when ${time} < second_ms then ${values[1]} else ${values[2]} end`;
@@ -83,7 +82,6 @@ export function isIn(time: string): string {
   return `${time} / ${DAY_MS} = cell and ${time} >= from_ms and ${time} < to_ms`;
 }
 
-/** Whether the row lies before all periods. */
 export function isBefore(time: string): string {
   return `${time} < (select min(from_ms) from limits)`;
 }

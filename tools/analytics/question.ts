@@ -15,7 +15,6 @@ interface QuestionInput {
 /** Whether a metric answers for the whole range: always, or by default where no interval is given. Then the interval only sets how far back. */
 export type Whole = 'always' | 'by default';
 
-/** One question: the settings, and the range cut into periods. */
 export interface Question {
   readonly settings: SettingsRecord;
   readonly now: number;

@@ -70,10 +70,8 @@ interface Metric<Shape extends z.ZodRawShape> {
   readonly description: string;
   /** The last segment of the grant. */
   readonly topic: string;
-  /** The interval where none is given. */
   readonly interval: Interval;
   readonly whole?: Whole;
-  /** Members that are as of now, whatever the range. */
   readonly asOfNow?: readonly string[];
   readonly definition: string;
   readonly shape: Shape;
@@ -188,7 +186,6 @@ async function answered<Shape extends z.ZodRawShape>(
 
 const comparisons = new WeakMap<Answer, { readonly before: object; readonly answer: Answer }>();
 
-/** The answer with the totals of the range before. */
 function compared(answer: Answer, range: Pick<Question, 'from' | 'to'>, before: { readonly answer: Answer }): Answer {
   const known = comparisons.get(answer);
   if (known?.before === before) return known.answer;
@@ -203,13 +200,11 @@ export async function workspaceSettings(store: Pick<Readers, 'settings'>): Promi
   return found;
 }
 
-/** The limits between consecutive periods, as queries take them. */
 export function limitsOf(periods: readonly Pick<Period, 'start' | 'end'>[]): string {
   const [first] = periods;
   return listOf(first ? [first.start, ...periods.map(({ end }) => end)] : []);
 }
 
-/** Null if the divisor is 0. */
 export function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
 }
@@ -225,7 +220,6 @@ export function periodHead({ from, to, end }: Period, now: number) {
   return { from, to, complete: end <= now };
 }
 
-/** The series of an answer, from one row for each period. */
 export function seriesOf<Row, Point>(
   { periods, now }: Pick<Question, 'periods' | 'now'>,
   rows: readonly Row[],

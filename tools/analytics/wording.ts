@@ -7,7 +7,6 @@ import { fence } from '../models/prompt-sections.ts';
 import { ProviderFailure } from '../models/provider-failure.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
 
-/** Something that a rule found, in the rule's words. */
 interface FoundInsight {
   readonly title: string;
   readonly detail: string;
@@ -26,7 +25,6 @@ const answered = z.array(z.object({ n: z.int(), detail: z.string() }));
 
 interface Memory {
   readonly words: Map<string, string>;
-  /** No words are requested before this time. */
   pausedUntil: number;
   /** A request that others have made. It never rejects. */
   asking: Promise<void>;

@@ -76,7 +76,6 @@ function problemsOf(schema: z.ZodObject, input: object): readonly Issue[] {
   }
 }
 
-/** Secrets among the fixed arguments: everybody who reads the capsule would see them. */
 function secretIssues(tool: Tool, fixed: object, catalog: Catalog): Issue[] {
   return secretsIn(tool, fixed, catalog).map(({ path }) => ({
     path: formatPath(['constraints', tool.name, ...path]),

@@ -21,7 +21,6 @@ import { warningsOf } from './verdicts.ts';
 
 export const capsuleId = refTo('capsule', recordId).describe('Capsule id (`cap_…`), see list_capsules.');
 
-/** A capsule as answers show it. */
 export const capsuleAnswer = capsule.extend({
   warnings: z.array(z.string()).optional().describe('Entries and constraints that do nothing now, and why.'),
 });
@@ -127,7 +126,6 @@ const createCapsule = defineTool({
   },
 });
 
-/** The fields that an update can change. Null clears a field. */
 export const capsuleChanges = {
   name: capsuleFields.name.optional(),
   description: capsuleFields.description.nullable().optional(),

@@ -12,7 +12,6 @@ export function tokensInGrace({ token, graceTokens }: CapsuleRecord, now: Date, 
   return [...good, { ...token, until }].slice(-MOST_IN_GRACE);
 }
 
-/** A new token with the members that keep it. */
 export function newToken(now: Date, graceTokens: GraceTokens) {
   const secret = newSecret('capsule');
   const token = { prefix: prefixOf('capsule', secret) ?? '', hash: hashSecret(secret) };

@@ -8,7 +8,6 @@ import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Tool } from '../core/registry/define-tool.ts';
 import { constraintIssues, hint } from './capsule-definition.ts';
 
-/** What an entry of a capsule's lists does. */
 export const entryVerdict = z.object({
   list: z.enum(['allowedTools', 'deniedTools']),
   entry: z.string(),

@@ -15,7 +15,6 @@ export const runAnswer = {
   stopReason,
 };
 
-/** Those members of the answer to a run. */
 export function answerOf(
   { id: runId, agentId, model }: Pick<AgentRunRecord, 'id' | 'agentId' | 'model'>,
   { calls: toolCalls, usage, stopReason }: Pick<RunOutcome, 'calls' | 'usage' | 'stopReason'>,

@@ -46,7 +46,6 @@ function cutOff(run: AgentRunRecord): ToolError {
 /** More messages than a run writes in all its turns, with those of others in the same time. */
 const MOST_SAID = 2000;
 
-/** The answer to the call that began the run, from what the run said in its thread. */
 export async function answerInThread(run: AgentRunRecord, context: Context) {
   const { store, principal, fail } = context;
   const { id: runId, agentId, threadId = '', usage, stopReason = 'end' } = run;

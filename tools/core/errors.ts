@@ -49,7 +49,6 @@ export class ToolError extends Error {
     this.detail = detail;
   }
 
-  /** The same error with more detail. */
   with(detail: ErrorDetail): ToolError {
     return new ToolError(this.code, this.message, { ...this.detail, ...detail }, this.cause);
   }
@@ -62,7 +61,6 @@ export type Fail<Code extends ErrorCode> = (
   detail?: ErrorDetail,
 ) => ToolError;
 
-/** The error for one member of an input. */
 export function invalidMember(path: string, message: string): ToolError {
   return new ToolError('invalid_input', message, { issues: [{ path, message }] });
 }

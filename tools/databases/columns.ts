@@ -12,7 +12,6 @@ export function keyOf({ key, name }: Column): string {
   return key ?? name;
 }
 
-/** The values by the names of the columns, in their order, as callers see them. */
 export function byName(columns: readonly Column[], kept: Values): Values {
   const named = columns.flatMap((column) => {
     const value = kept[keyOf(column)];

@@ -13,7 +13,6 @@ export const ORDERED_BY = 200;
 /** Which records of a database are wanted, and in which order. */
 export interface RecordQuery {
   matches(values: Values): boolean;
-  /** The number of characters that `matches` reads in the record. */
   reads(values: Values): number;
   readonly order?: RecordOrder;
 }

@@ -160,7 +160,6 @@ export const databaseRecordKind = defineKind({
   purge: 'alone',
 });
 
-/** The record, if it belongs to the database. */
 async function findRecord(
   store: Readers,
   { databaseId, id }: { readonly databaseId: string; readonly id: string },

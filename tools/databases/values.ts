@@ -7,7 +7,6 @@ import { byName, keyOf, type Values } from './columns.ts';
 
 export const LONGEST_RECORD = 200_000;
 
-/** The schema of a column's values, by type. */
 export const valueSchemas: Readonly<Record<ColumnType, z.ZodType>> = {
   string: z.string(),
   number: z.number(),
@@ -34,7 +33,6 @@ export function byComposedNames(given: Values, member = 'values'): Values {
   throw invalidMember(member, 'A column is named twice, with its accents written in two ways; name it once.');
 }
 
-/** The value in the form in which it is stored. */
 export function keptValue(type: ColumnType, value: unknown): unknown {
   return type === 'date-time' && typeof value === 'string' ? instant(value) : value;
 }

@@ -34,7 +34,6 @@ import { findMemory, findReplaced, requireOwnerOfScope } from './rules.ts';
 
 const memoryId = refTo('memory', recordId).describe('Memory id (`mem_…`), see list_memories.');
 
-/** A memory as a search shows it. */
 export const foundMemory = memory.extend({
   score: z.number().min(0).max(1).optional().describe('Only of searches: how well it matches.'),
 });

@@ -17,15 +17,12 @@ export interface ModelSettings {
   readonly providers?: readonly ProviderSettings[];
   /** Id of the model that a new workspace starts with. Default: the built-in one. */
   readonly initial?: string | undefined;
-  /** The longest time of one run. */
   readonly runMs?: number;
 }
 
-/** The language models of this server. */
 export interface Models extends Dependency {
   readonly initial: string;
   readonly runMs: number;
-  /** All models that the providers list. */
   list(): Promise<readonly Model[]>;
   /** The ids that are known without asking a provider. */
   known(): readonly string[];
@@ -128,7 +125,6 @@ interface Listed {
   readonly problem?: string;
 }
 
-/** The list of models that a provider gives, asked again from time to time. */
 export class ModelListing {
   readonly #provider: ModelProvider;
   #last: Listed | undefined;

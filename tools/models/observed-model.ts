@@ -32,7 +32,6 @@ export function observedModel(model: LanguageModel, telemetry: Telemetry): Langu
   };
 }
 
-/** One question to a model, from the request to the end of the answer. */
 class Question {
   readonly #telemetry: Telemetry;
   readonly #provider: string;
@@ -95,7 +94,6 @@ class Question {
     throw error;
   }
 
-  /** Ends it, at most once. */
   end(failure?: string): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -3,7 +3,6 @@ export interface Fenced {
   /** One word. `skill` is an instruction; every other kind is data. */
   readonly kind: string;
   readonly id: string;
-  /** The title that people know it by. */
   readonly title?: string | undefined;
   readonly text: string;
 }
@@ -38,7 +37,6 @@ export function splitContext(message: string): { readonly text: string; readonly
   return { text: message.slice(0, at), context: message.slice(at + CONTEXT.length) };
 }
 
-/** The text without anything that opens or closes a mark. */
 function withoutMarks(text: string): string {
   return text.replace(/<(?=\s*\/?\s*(?:data|skill)\b)/gi, '‹');
 }

@@ -20,7 +20,6 @@ export interface ModelProvider {
   /** Models that are offered whether or not the provider lists them. */
   readonly configured: readonly string[];
   model(name: string): LanguageModel;
-  /** The request that lists its models. */
   readonly listing: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
   /** Whether a listed model is for conversations. */
   talks(name: string): boolean;

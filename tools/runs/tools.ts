@@ -141,7 +141,6 @@ export function agentRunTools(kinds: readonly Kind[]): Tool[] {
   return [listAgentRuns, getAgentRun(kinds), cancelAgentRun, explainAnswer(kinds)];
 }
 
-/** A run with what the caller may read of the records it was given and saw. */
 export const shownRun = wholeAgentRun.extend({
   hidden: z.int().min(0).describe('Records that it was given or saw, and that are deleted or that you may not read.'),
 });

@@ -34,7 +34,6 @@ export async function openRun(
   return run;
 }
 
-/** Undefined: runs in all threads, and those without one. */
 function threadsOf(principal: Principal): readonly Where<AgentRunRecord>[] | undefined {
   const { rights } = principal;
   const reads = rights.mayTry({ scope: 'threads:read', needs: [{ resource: 'thread', op: 'read' }], narrows: true });
@@ -44,7 +43,6 @@ function threadsOf(principal: Principal): readonly Where<AgentRunRecord>[] | und
   return [{ kind: 'invoke' }, ...own, ...threads];
 }
 
-/** The limit with the ids of the agents that grants name. */
 async function withIds(store: Readers, limit: RecordLimit | undefined): Promise<RecordLimit | undefined> {
   if (!limit?.names) return limit;
   const agents = await Promise.all(limit.names.map((name) => recordsNamed('agent', name, store)));

@@ -41,7 +41,6 @@ interface TypePage {
   readonly count: number;
 }
 
-/** The kinds whose records search finds. Their collections declare which text to search. */
 export function searchTypesOf(kinds: readonly Kind[]): SearchType[] {
   return kinds.flatMap((kind) => {
     const search = searchOf(kind.collection);

@@ -9,7 +9,6 @@ const STATED_BYTES = RANDOM_BYTES + TIME_BYTES;
 /** What a challenge is for: signing in or adding a passkey, in one browser, and whose passkey it is where that is known. */
 export interface Purpose {
   readonly step: 'sign-in' | 'confirm' | 'register';
-  /** The secret of the browser. */
   readonly browser: string;
   readonly userId?: string | undefined;
 }

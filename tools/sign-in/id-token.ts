@@ -11,7 +11,6 @@ const LONGEST_TOKEN = 16_384;
 /** Signature algorithms whose signing key only the issuer has. */
 export type Algorithm = 'RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512' | 'ES256' | 'ES384' | 'ES512';
 
-/** The rules that an ID token must meet. */
 export interface TokenRules {
   readonly issuer: string;
   /** The client id that the issuer gave this server. */

@@ -83,7 +83,6 @@ async function liveKey(store: KeyReaders, id: string, now: Date): Promise<ApiKey
   return key && (await keyProblem(store, key, now)) === undefined ? key : undefined;
 }
 
-/** The earlier of two times. */
 export function earlier(time: string, other: string | undefined): string {
   return other !== undefined && other < time ? other : time;
 }

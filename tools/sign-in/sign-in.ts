@@ -44,7 +44,6 @@ interface SignInOptions {
   /** Without a trailing slash. */
   readonly baseUrl: string;
   now(): Date;
-  /** Called with the cause of every refusal and failure. */
   onFailure(cause: unknown, visitor: Visitor): void;
   /** Called for every attempt beyond an address's limit. Such attempts leave no audit entry of their own. */
   onLimited(address: string): void;

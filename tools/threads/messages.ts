@@ -13,7 +13,6 @@ import { listPage } from '../core/registry/paging.ts';
 
 export const threadId = refTo('thread', recordId).describe('Thread id (`thr_…`), see list_threads.');
 
-/** A message as callers write it. */
 export const messageInput = z.strictObject({
   role: messageRole,
   content: messageFields.content.min(1),

@@ -135,7 +135,6 @@ const deleteThread = defineTool({
   },
 });
 
-/** Deletes the thread with its messages and access entries. */
 export async function removeThread(
   store: Pick<HistoryWriters, 'threads' | 'threadSources' | 'messages' | 'idempotency'>,
   { id, source, visibility }: ThreadRecord,

@@ -139,7 +139,6 @@ const paidByUser: NamedQuery = {
     where uid = $1 and status = 'paid'`,
 };
 
-/** The latest invoices of a user. $2: how many. */
 const latestInvoices: NamedQuery = {
   name: 'latest invoices of a user',
   sql: `

@@ -90,7 +90,6 @@ function parametersOf({ uid, from, to }: TimelineQuery) {
   return [uid, hashOf(uid), ms(from), ms(to)];
 }
 
-/** The latest events after the place in the timeline. */
 async function eventEntries(
   rows: RowStore,
   query: TimelineQuery,

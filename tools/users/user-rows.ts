@@ -17,7 +17,6 @@ interface UserQuery {
   readonly search?: string | undefined;
   /** Includes users with a `deletedAt`. */
   readonly deleted?: boolean | undefined;
-  /** Only these users. */
   readonly uids?: readonly string[] | undefined;
 }
 
@@ -57,12 +56,10 @@ async function usersWithEmail(rows: Rows, email: string): Promise<UserRow[]> {
   return (await rows.query<TableRow>(usersByEmail, [email])).map((record) => rowOf<UserRow>('users', record));
 }
 
-/** Whether anything was imported about the user. */
 export async function knowsOf(rows: Rows, uid: string): Promise<boolean> {
   return (await rows.query(anythingOf, [uid, hashOf(uid)])).length > 0;
 }
 
-/** When the users were last active, by uid. */
 export async function lastActivity(rows: Rows, uids: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (uids.length === 0) return new Map();
   const found = await rows.query<{ uid: string; at_ms: number }>(lastActive, [listOf(uids), listOf(uids.map(hashOf))]);
@@ -99,7 +96,6 @@ async function saidOf<Row extends { readonly uid: string }>(
   });
 }
 
-/** The states that the websites went through, by id. */
 export async function websiteSteps(rows: Rows, ids: readonly string[]): Promise<ReadonlyMap<string, WebsiteStep[]>> {
   const steps = new Map<string, WebsiteStep[]>();
   for (const step of await rows.query<WebsiteStep>(stepsOfWebsites, [listOf(ids)])) {
@@ -159,7 +155,6 @@ const usersCount: NamedQuery = {
   sql: `select count(*) as count from users where ${wanted}`,
 };
 
-/** Of these users ($1), with the hashes of their uids ($2), the time of the last event. */
 const lastActive: NamedQuery = {
   name: 'last activity of users',
   sql: `select uid, max(at_ms) as at_ms from events
@@ -192,7 +187,6 @@ const statementsOf = (table: 'subscription_terms' | 'website_states'): NamedQuer
   sql: `select * from ${table} where id in (select id from ${table} where uid = $1) order by id collate "C", place`,
 });
 
-/** The steps of these websites ($1). */
 const stepsOfWebsites: NamedQuery = {
   name: 'steps of websites',
   sql: `select id, time_ms, state from website_steps where id in (select item from ${itemsOf('$1')} as items) order by id, time_ms`,

@@ -7,10 +7,8 @@ export const TEXT_DIFF_MS = 1000;
 type Change = NonNullable<VersionDiff['changes']>[number];
 type Line = NonNullable<VersionDiff['lines']>[number];
 
-/** Members of a record, without its text where it is a text. */
 type Members = Readonly<Record<string, unknown>>;
 
-/** One state of a record: its text, if it is a text, and its other members. */
 export interface State {
   readonly text?: string | undefined;
   readonly members: Members;
@@ -104,7 +102,6 @@ function mapped(value: object, change: (item: unknown) => unknown): object {
 function walk(delta: Delta, path: string): Change[] {
   if (delta === undefined) return [];
   if (Array.isArray(delta)) return [leaf(delta, path)];
-  // An object with this member is an array delta.
   const isArray = '_t' in delta && delta._t === 'a';
   return Object.entries(delta).flatMap(([key, inner]) => {
     if (isArray && key === '_t') return [];

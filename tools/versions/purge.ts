@@ -12,7 +12,6 @@ import type { Tool } from '../core/registry/tool.ts';
 /** Something that can be purged: records of a kind, or users of the product. */
 export interface Purgeable {
   readonly type: string;
-  /** The resource that grants for it name. */
   readonly resource: string;
   readonly purge: Purge;
   readonly authorizePurge?: AuthorizePurge | undefined;

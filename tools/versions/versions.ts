@@ -62,7 +62,6 @@ class Histories {
     return { what: 'actor', of };
   }
 
-  /** The kind of the record, if its history may be known to the caller. */
   async knownKindOf(
     caller: Pick<Caller, 'store' | 'principal'>,
     { entityType, entityId }: EntityReference,
@@ -223,7 +222,6 @@ const restoreVersion = (histories: Histories) =>
     },
   });
 
-/** The tools for the history of those of the kinds that have one. */
 export function versionTools(kinds: readonly Kind[]): readonly Tool[] {
   const histories = new Histories(kinds);
   return [listVersions, getVersion, diffVersion, restoreVersion].map((define) => define(histories));

@@ -14,7 +14,6 @@ import type { Tool } from '../../core/registry/define-tool.ts';
 import { jsonSchema, withoutMembers } from '../../core/registry/json-schema.ts';
 import { storable, storableText } from '../../models/sanitize-text.ts';
 
-/** A call that the model makes. */
 export interface ToolCall {
   /** The id in a form that can be stored. The model knows the call by it too. */
   readonly id: string;
@@ -42,11 +41,9 @@ export interface Evidence {
   readonly ms: number;
   /** Records in the answer, each in the state that was answered. */
   readonly records: ReadRecord[];
-  /** The run that the call began. */
   readonly runId?: string;
 }
 
-/** A tool as the model sees it. */
 export interface OfferedTool {
   readonly name: string;
   readonly description: string;
@@ -55,7 +52,6 @@ export interface OfferedTool {
 
 /** A tool that exists only in the loop and is not in the catalog. */
 export interface LoopTool extends OfferedTool {
-  /** `auditId`: the id for the audit entry of the call. */
   run(input: unknown, auditId: string): Promise<Answer>;
 }
 
@@ -162,7 +158,6 @@ interface CallOutcome {
 /** More records of one answer are not kept. */
 const MOST_RECORDS = 50;
 
-/** The records of an answer: itself, or those of its list; and the run that it names. */
 function found(output: object): Pick<Evidence, 'records' | 'runId'> {
   const list = 'data' in output && Array.isArray(output.data) ? (output.data as unknown[]) : [output]; // of unknown items
   const records = list.filter(isRecord).slice(0, MOST_RECORDS);
@@ -187,7 +182,6 @@ function cut(text: string): string {
   return `${text.slice(0, LONGEST_RESULT).toWellFormed()} … (cut: ${left} more characters; ask for less, for example by \`limit\`)`;
 }
 
-/** The tool names that providers accept. */
 const FITS = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** The name under which a tool is offered to a model: its own, or a similar one that providers accept. */

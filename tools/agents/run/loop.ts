@@ -19,7 +19,6 @@ export interface Step {
 export interface Listener {
   /** The model wrote a piece of text. */
   said(text: string): void;
-  /** The model ended a turn. */
   turned(turn: Turn): void;
   calling(call: ToolCall): void;
   called(call: ToolCall, result: ToolResult): void;

@@ -29,7 +29,6 @@ interface Prompt {
   readonly system: string;
   /** What differs from turn to turn. It follows the last message. */
   readonly context: string;
-  /** Those whose text is in the prompt. */
   readonly skills: readonly Skill[];
   readonly memories: readonly Memory[];
 }

@@ -7,7 +7,6 @@ import { visibleTo } from '../../core/access/visibility.ts';
 
 interface RecallInput {
   readonly agent: Agent;
-  /** The principal that the agent acts for. */
   readonly caller: Principal;
   readonly threadId: string | undefined;
   /** What the conversation is about. */

@@ -26,7 +26,6 @@ export const MOST_IN_A_RUN = 10;
 interface Remembering {
   readonly agent: Agent;
   readonly caller: Principal;
-  /** Finds the standing again during the run, with `acting` to make the agent's principal. */
   readonly renewedAs: (
     acting: (caller: Principal, agent: Agent | undefined) => Principal,
   ) => CheckCredential | undefined;

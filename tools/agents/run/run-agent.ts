@@ -154,7 +154,6 @@ async function readPrompt(
 type ActingAs = (caller: Principal, agent: Agent | undefined) => Principal;
 type RenewedAs = (acting: ActingAs) => CheckCredential | undefined;
 
-/** Finds the caller's standing again, and ends the run where the caller may not continue or the agent is deleted. */
 function asker({ agent }: AgentTask, { store, standing }: RunContext, clock: RunClock): RenewedAs {
   if (!standing) return () => undefined;
   return (acting) => async () => {

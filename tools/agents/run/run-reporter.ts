@@ -28,7 +28,6 @@ export class RunReporter implements Listener {
     this.#parts = parts;
   }
 
-  /** The text of a turn that has not ended. */
   get unfinished(): string {
     return storableText(this.#unfinished);
   }

@@ -63,7 +63,6 @@ function pointOf({ dau, wau, mau }: DayCounts) {
   return { dau, wau, mau, stickiness: mau === 0 ? null : dau / mau };
 }
 
-/** The users of the last 1, 7 and 30 days up to each date of the range. */
 async function activeUsersOfDays(
   rows: RowSnapshot,
   { settings, zone, from, to }: Question,

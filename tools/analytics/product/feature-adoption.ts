@@ -37,7 +37,6 @@ interface Use {
 
 const UNUSED: Use = { users: 0, firstTimeUsers: 0, uses: 0 };
 
-/** How each feature is used in the range. A feature is its name and the names of its events. */
 async function usesOf(
   rows: RowSnapshot,
   features: readonly (readonly [string, readonly string[]])[],

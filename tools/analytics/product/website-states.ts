@@ -49,7 +49,6 @@ function place({ from, to }: Transition): number {
   return STATES.indexOf(from) * STATES.length + STATES.indexOf(to);
 }
 
-/** How many websites more are in the state after the steps. */
 const more = (state: string) =>
   `count(case when state = '${state}' then 1 end) - count(case when state_before = '${state}' then 1 end)`;
 

@@ -28,7 +28,6 @@ function makeRates({ currency: own, exchangeRates }: Pick<SettingsRecord, 'curre
   return [{ currency: own, ...always, factor: 1 }, ...rates];
 }
 
-/** Shows amounts of the workspace currency. */
 export class Money {
   readonly currency: string;
 

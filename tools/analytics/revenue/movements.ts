@@ -28,7 +28,6 @@ export interface RevenueStanding {
   readonly customers: number;
 }
 
-/** The movement of each period. */
 export function movementsOf(
   rows: RowSnapshot,
   periods: readonly Pick<Period, 'start' | 'end'>[],
@@ -61,7 +60,6 @@ export function customerChurn({ churnedCustomers, customersAtStart }: Movement):
   return ratio(churnedCustomers, customersAtStart);
 }
 
-/** The first date of the calendar month that contains the time. */
 export function monthOf(zone: string, time: number): string {
   return floorTo(dateIn(zone, time), 'month');
 }
@@ -216,7 +214,6 @@ const standingAt: NamedQuery = {
     where time_ms <= $1`,
 };
 
-/** Who pays after a change and did not before, less who no longer does. */
 function payingCustomers(): string {
   return 'count(case when after > 0 and before = 0 then 1 end) - count(case when after = 0 and before > 0 then 1 end)';
 }

@@ -209,7 +209,6 @@ export const getSubscriptions = metric({
 type Standing = { readonly [Member in keyof typeof standing]: number };
 type Flow = { readonly [Member in keyof typeof flow]: number };
 
-/** How many subscriptions more are in the phase after the steps. */
 const more = (phase: string) =>
   `count(case when phase = '${phase}' then 1 end) - count(case when phase_before = '${phase}' then 1 end)`;
 

@@ -42,7 +42,6 @@ interface LabelRow<Name extends VisitDimension> extends MeasuresRow {
   readonly period: number;
 }
 
-/** The traffic of the periods of a label. */
 function seriesIn(found: readonly LabelRow<VisitDimension>[], periods: Spans): readonly Measures[] {
   const byPeriod = new Map(found.map((row) => [row.period, row]));
   return periods.map((_, at) => measuresOf(byPeriod.get(at + 1)));
@@ -50,13 +49,11 @@ function seriesIn(found: readonly LabelRow<VisitDimension>[], periods: Spans): r
 
 const inAll = trafficBy([]);
 
-/** The traffic of consecutive periods, of each and of all together. */
 export async function trafficOf(rows: RowSnapshot, periods: Spans) {
   const found = await rows.query<LabelRow<never>>(inAll, [limitsOf(periods), 1]);
   return { totals: measuresOf(found.find(({ period }) => period === 0)), each: seriesIn(found, periods) };
 }
 
-/** Splits traffic by dimensions of the visits. */
 export interface Split<Name extends VisitDimension> {
   readonly dimensions: readonly Name[];
   readonly query: NamedQuery;

@@ -12,7 +12,6 @@ const countOf = (has: string) => `count(case when ${has} then 1 end)`;
 const sumOf = (value: string) => `cast(sum(${value}) as bigint)`;
 const each = (dimensions: Dimensions, write: (dimension: VisitDimension) => string) => dimensions.map(write).join('');
 
-/** Rows that are counted by period. */
 interface Counted {
   readonly rows: string;
   /** Their sessions, page views, bounces, and sessions without a duration. */

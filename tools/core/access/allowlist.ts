@@ -4,7 +4,6 @@ import type { Principal } from './principal.ts';
 import { mayDelegate } from './reach.ts';
 import { similarNames } from './similar-names.ts';
 
-/** The tools that an allowlist entry matches. */
 export function matchEntry(entry: string, catalog: GuardedCatalog): readonly GuardedEntry[] {
   const matches = matcherOf(entry);
   return catalog.entries.filter(({ tool }) => matches(tool));

@@ -2,7 +2,6 @@ import type { TokenUsage } from '../../../resources/agent-run.ts';
 import type { BudgetRecord, BudgetSubjectType } from '../../../resources/budget.ts';
 import { chainOf, type Principal } from './principal.ts';
 
-/** Limits to how much is used. */
 export interface Budgets {
   /** Counts one call. Undefined if no budget counts it. @throws ToolError (rate_limited) if one is used up */
   call(principal: Principal): Promise<void> | undefined;

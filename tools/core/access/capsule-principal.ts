@@ -30,7 +30,6 @@ export function canBeInCapsule({ access, forPeople }: GuardedTool): boolean {
   return !grants.some((text) => MANAGEMENT_RESOURCES.some((resource) => text.startsWith(`${resource}:`)));
 }
 
-/** The members that decide which tools a capsule has. */
 export interface CapsuleDefinition extends Pick<CapsuleRecord, 'name' | 'allowedTools' | 'deniedTools'> {
   readonly constraints?: CapsuleRecord['constraints'] | undefined;
 }

@@ -112,7 +112,6 @@ export class CapsuleRights {
       .map(({ resource, op }) => `${resource}:${op}`);
   }
 
-  /** What the right of this tool allows other tools. */
   #handedOn(tool: GuardedTool): Grant[] {
     const fixed = this.#fixed(tool);
     const grants = grantsFor(tool.access);

@@ -26,7 +26,6 @@ export function watchCredential(ask: CheckCredential, told: CredentialListener):
   return () => clearInterval(watch);
 }
 
-/** Asks once, now. */
 export async function checkNow(ask: CheckCredential, { onGone, onRenewed }: CredentialListener): Promise<void> {
   const standing = await checkSafely(ask);
   if (standing instanceof ToolError) onGone(standing);
@@ -100,7 +99,6 @@ export async function credentialStatus(
   return capsulePrincipal(capsule, catalog, await store.adminUsers.get(capsule.ownerId));
 }
 
-/** Why the credential of the principal is not accepted any more. */
 export async function endedCredential(
   principal: Principal,
   store: Readers,

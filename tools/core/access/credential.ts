@@ -20,7 +20,6 @@ export interface Credential {
    */
   readonly way: 'make' | 'rotate' | 'take-over' | 'change' | 'sign-in';
   readonly rights: DelegatedRights;
-  /** The admin user for whom it acts before the call. */
   readonly ownerId?: string | undefined;
   /** The role that its person has before the call, or gets by it. By default that of `ownerId`. */
   readonly role?: string | undefined;
@@ -53,7 +52,6 @@ const TAKE_OVER =
   'It acts for somebody else; take_over has it act for you and gives it another secret. Only its owner rotates it.';
 const ACCOUNTS = 'It uses the accounts of its owner, so only the owner changes what it does; give "none" to end that.';
 
-/** A key as it is. */
 export function keyCredential(
   principal: Principal,
   key: ApiKeyRecord,
@@ -72,7 +70,6 @@ export function keyRights(principal: Principal, key: ApiKeyRecord, catalog: Guar
 
 type Capsule = Pick<CapsuleRecord, 'id' | 'ownerId' | 'allowedTools' | 'integrationAccounts'>;
 
-/** A capsule as it is or will be. */
 export function capsuleCredential(
   { id, ownerId, allowedTools, integrationAccounts }: Capsule,
   catalog: GuardedCatalog,

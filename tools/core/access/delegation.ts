@@ -68,7 +68,6 @@ interface Beyond {
   readonly required: { scope?: string; grant?: string };
 }
 
-/** The first tool or right that the entries include and the principal lacks. */
 export function exceedsTools(giver: Principal, { entries, catalog }: HandedTools): Beyond | undefined {
   for (const entry of entries) {
     const guests = mayMeanGuests(entry) && !catalog.get(entry) && beyondGuests(giver, entry);

@@ -24,7 +24,6 @@ export function endPasskeysOf({ passkeys }: Pick<HistoryWriters, 'passkeys'>, us
   return deleteAll(passkeys, { userId });
 }
 
-/** Ends the connected apps that match. */
 export function endConnections({ connectedApps }: AppWriters, where: Where<ConnectedAppRecord>): Promise<void> {
   return deleteAll(connectedApps, where);
 }

@@ -28,7 +28,6 @@ export function requireFreshFor(principal: Principal, entries: readonly string[]
   if (entries.some((entry) => matchEntry(entry, catalog).some(({ tool }) => mayNeedFresh(tool)))) throw refusal();
 }
 
-/** Whether some call of the tool needs a fresh sign-in. */
 export function mayNeedFresh({ answersSecret, lasting }: Call): boolean {
   return answersSecret === true || lasting !== undefined;
 }

@@ -72,7 +72,6 @@ export function grantCovers(wide: Grant, narrow: Grant): boolean {
   return same && (wide.id === '*' || wide.id === narrow.id || isWithin(wide, decodedId(narrow)));
 }
 
-/** Whether the grant is for all tools of the integration that the name belongs to. */
 function isWithin({ id }: Grant, name: string): boolean {
   return id.endsWith(WHOLE) && name.startsWith(`${decoded(id.slice(0, -WHOLE.length))}/`);
 }

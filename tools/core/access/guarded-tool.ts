@@ -20,7 +20,6 @@ export interface Access {
 
 export const NAME = Symbol('name');
 
-/** For a tool whose right depends on its input. */
 export interface AccessByInput {
   readonly among: readonly Access[];
   /** The one of `among` that the input needs. The input may be unchecked. */

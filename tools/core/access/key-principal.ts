@@ -68,7 +68,6 @@ async function makerProblem(store: KeyReaders, id: string, now: Date): Promise<s
   return maker.endsWith === undefined ? undefined : makerProblem(store, maker.endsWith, now);
 }
 
-/** The key, as whatever it made knows it. */
 export function keyReference(key: ApiKeyRecord): NonNullable<Principal['madeWith']> {
   return { id: key.id, expiresAt: key.expiresAt, budgetSubjects: madeBy(key) };
 }

@@ -27,7 +27,6 @@ export interface Principal {
   readonly actsFor?: Principal;
   /** For an app: the URL of the MCP address that its tokens open. */
   readonly resource?: string;
-  /** For a capsule: whether it uses the accounts that its owner connected to integrations. */
   readonly integrationAccounts?: 'owner';
   /** For a flow: the flows whose runs led to this one, with itself last. */
   readonly causes?: readonly string[];

@@ -26,7 +26,6 @@ function isForOwn({ rights, tools }: Reach, tool: GuardedTool): boolean {
   return tool.own === true && rights.isPerson === true && !tools;
 }
 
-/** Whether every call of the tool is allowed, whatever its arguments. */
 export function reachesFully({ rights, tools }: Reach, tool: GuardedTool): boolean {
   if (!(tools?.allows(tool) ?? true) || tools?.fixed?.(tool)) return false;
   if (tools && tool.actsAs?.tools.some((other) => !reachesFully({ rights, tools }, other))) return false;
@@ -61,7 +60,6 @@ function standsIn({ tools }: Reach, { annotations }: GuardedTool, other: Guarded
   return annotations.readOnlyHint || fixed.every((argument) => selectsBy(other.access, argument));
 }
 
-/** The principal during a call of the tool. */
 export function inCallOf<Caller extends Pick<Principal, 'rights'>>(principal: Caller, tool: GuardedTool): Caller {
   const rights = principal.rights.inCallOf(tool);
   return rights === principal.rights ? principal : { ...principal, rights };
@@ -93,7 +91,6 @@ export function isHiddenByLimit(
   return !admits(limit, { resource, op, ids: names, record });
 }
 
-/** The error for a refused call, with what would have allowed it. The input may be unchecked. */
 export function refusal({ tools }: Reach, tool: GuardedTool, input: object): ToolError {
   if (tools && !tools.allows(tool)) {
     return forbidden(`${tool.name} is not among the tools of ${tools.holder}.`);

@@ -31,7 +31,6 @@ export function missingRight(rights: Rights, access: Access | AccessByInput): { 
   return { scope: missing.scope, grant: missing.fullAccess ? '*' : textOf(lacking(rights, missing)) };
 }
 
-/** The needs that the rights do not meet for all records. */
 function lacking(rights: Rights, access: Access): readonly Need[] {
   const { scope, needs, full = false } = requirement(access);
   const isWhole = ({ open, ...need }: Need) =>
@@ -54,14 +53,12 @@ export function grantsFor(access: Access | AccessByInput): Grant[] {
 export interface NeededRight {
   readonly resource: string;
   readonly op: string;
-  /** The input that names the record. */
   readonly parameter?: string;
   /** True if the call is about several records of the kind, and not about a single one. */
   readonly narrows: boolean;
   readonly selects: NonNullable<Access['selects']>;
 }
 
-/** The rights that calls under the access need. Empty if the input decides which resource the call is about. */
 export function neededRights(access: Access | AccessByInput): NeededRight[] {
   if ('among' in access && !access.whole) return [];
   const found = new Map<string, NeededRight>();
@@ -84,7 +81,6 @@ export function selectsBy(access: Access | AccessByInput, input: string): boolea
   return neededRights(access).some(({ parameter, selects }) => parameter === input || Object.hasOwn(selects, input));
 }
 
-/** The access that this input needs. */
 export function accessFor(access: Access | AccessByInput, input: object): Access {
   return 'among' in access ? access.of(input) : access;
 }

@@ -8,7 +8,6 @@ export const GUEST_SCOPES = { reads: 'tools:read', writes: 'tools:write' } as co
 /** The grant that all tools of integrations require. */
 export const GUEST_GRANT = 'tool:call';
 
-/** Whether any of the held scopes satisfies the required one. */
 export function scopesSatisfy(held: readonly Scope[], required: Scope): boolean {
   return held.some((scope) => satisfies(scope, required));
 }

@@ -1,6 +1,5 @@
 import { chainOf, type Principal } from './principal.ts';
 
-/** Limits to how much is kept of what callers write. */
 export interface StorageQuotas {
   /** What the caller may still add, asked before each transaction. Undefined if nothing is limited. */
   roomFor(principal: Principal): Promise<StorageRoom> | undefined;

@@ -182,7 +182,6 @@ export async function isThreadSeen(
   return isSeen((await threads.get(id)) ?? { accessKeys: [ADMINS] }, principal);
 }
 
-/** The role of the caller in the thread. Undefined if it may not know about the thread. */
 export function roleIn({ visibility, entries }: Shared, principal: Principal): ThreadRole | undefined {
   if (principal.rights.isAdmin) return 'owner';
   const own = entryPrincipalOf(principal);

@@ -21,7 +21,6 @@ export function startCall(at: Date, id = newId('aud')): CallStart {
   return { id, at, ms: performance.now() };
 }
 
-/** What is known of a call when its entry is made. */
 interface AuditedCall {
   readonly asked: Pick<Call, 'requestId' | 'door' | 'principal'>;
   readonly wanted: Pick<Call, 'tool'>;
@@ -31,7 +30,6 @@ interface AuditedCall {
   readonly given: unknown;
   /** The checked input, with ids in place of names. Undefined if the call was refused before. */
   readonly input: object | undefined;
-  /** The session that the call began. The entry names it as the caller. */
   readonly session?: SessionPrincipal | undefined;
 }
 
@@ -45,7 +43,6 @@ interface CallResult {
 const UNKNOWN_TOOL = '(unknown)';
 const LONGEST_NAME = 100;
 
-/** The audit entry of a tool call. */
 export function callEntry(call: AuditedCall, { code, output }: CallResult, tools: ToolsByName): AuditEntry {
   const { asked, wanted, tool, begun, given, input, session } = call;
   const args = tool
@@ -63,14 +60,12 @@ export function callEntry(call: AuditedCall, { code, output }: CallResult, tools
   });
 }
 
-/** The records in the input and the output that the kept arguments do not name. */
 function unnamedRecords(args: object, input: unknown, output: object | undefined): string[] {
   const shown = subjectsOf(args);
   const others = [...subjectsOf(input), ...subjectsOf(output)].filter((id) => !shown.includes(id));
   return others.length > 1 ? [...new Set(others)] : others;
 }
 
-/** The entry of one call, successful or not. */
 interface CallRecord {
   readonly begun: CallStart;
   readonly requestId: string;

@@ -103,7 +103,6 @@ interface StoredRecord {
   readonly revision: number;
 }
 
-/** Writes a version with every change of one kind of record. */
 class VersionedWriter implements HistoryWriter<StoredRecord> {
   readonly #kind: VersionedKind;
   readonly #parts: HistoryParts;

@@ -39,7 +39,6 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   readonly server: ServerFacts;
   readonly standing: CheckCredential | undefined;
   readonly repeat: CallFingerprint | undefined;
-  /** The session that the call began. */
   session: SessionPrincipal | undefined;
   readonly #asked: Call;
   readonly #tool: Tool;

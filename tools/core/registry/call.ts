@@ -15,7 +15,6 @@ export interface Call {
   readonly readInput?: (() => Promise<unknown>) | undefined;
   readonly door: Door;
   readonly requestId: string;
-  /** The id for the audit entry, where the caller needs to know it before. */
   readonly auditId?: string | undefined;
   readonly idempotency?: IdempotencyRequest | undefined;
   /** The name that the software of the caller gives itself. */
@@ -63,7 +62,6 @@ export interface CallEvent {
   readonly data: object;
 }
 
-/** The outcome of a call. */
 export type Answer =
   | {
       readonly ok: true;
@@ -88,7 +86,6 @@ export type Answer =
       readonly askFor?: readonly string[];
     };
 
-/** The error of a call, to be thrown by the handler that made the call. Its cause was logged with the call. */
 export function errorOf({ code, error, issues, required, currentRevision, runId, threadId }: ErrorBody): ToolError {
   return new ToolError(code, error, {
     ...(issues && { issues }),

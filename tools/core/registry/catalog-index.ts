@@ -60,7 +60,6 @@ export class LiveCatalog implements Catalog {
     return this.#byName.get(name);
   }
 
-  /** The source whose tool has the name. */
   holderOf(name: string): { readonly own: true } | { readonly source: string } | undefined {
     if (this.#own.get(name)) return { own: true };
     const source = this.#sourcesByName.get(name);

@@ -30,13 +30,11 @@ export interface Context<Store, Code extends ErrorCode> {
   readonly tools: readonly CatalogEntry[];
   /** Aborted when the caller goes away; with a ToolError as the reason when the caller may not continue with the call. */
   readonly signal: AbortSignal | undefined;
-  /** Only where the caller can ask a person. */
   readonly questions: Questions | undefined;
   /** Reports to the caller how far the call has come, if the caller asked for that. */
   readonly report: (progress: Progress) => void;
 }
 
-/** The same for a handler outside a transaction: it may call other tools. */
 export interface CallingContext<Store, Code extends ErrorCode> extends Context<Store, Code> {
   /** Calls a tool in the same request, checked, validated and audited like a direct call. A read-only tool calls read-only tools. Never rejects. */
   readonly call: (tool: string, input: unknown, as?: InnerCallOptions) => Promise<Answer>;
@@ -44,15 +42,12 @@ export interface CallingContext<Store, Code extends ErrorCode> extends Context<S
   readonly standing: CheckCredential | undefined;
 }
 
-/** Who makes an inner call, where it is not the caller of the outer one. */
 export interface InnerCallOptions {
   readonly principal: Principal;
   readonly door: Door;
-  /** Default: the signal of the outer call. */
   readonly signal?: AbortSignal | undefined;
   /** The principal as it stands when the call is made. */
   readonly renewed?: CheckCredential | undefined;
-  /** The id for the audit entry of the call. */
   readonly auditId?: string;
 }
 

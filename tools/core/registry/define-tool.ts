@@ -9,18 +9,15 @@ import type { Annotations, Meaning, Staged, Tool } from './tool.ts';
 export type { Fail } from '../errors.ts';
 export type { Annotations, Tool } from './tool.ts';
 
-/** Hints of a tool that only reads the workspace. */
 export const READS = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
   openWorldHint: false,
 } as const;
-/** Hints of a tool that adds something new with each call. */
 export const CREATES = { ...READS, readOnlyHint: false, idempotentHint: false } as const;
 /** Hints of a tool that changes a record in a way that can be changed back. */
 export const UPDATES = { ...READS, readOnlyHint: false } as const;
-/** Hints of a tool that takes something away. */
 export const DELETES = { ...UPDATES, destructiveHint: true } as const;
 
 /** Runs outside a transaction on a store it can only read. */

@@ -11,10 +11,8 @@ import type { Call, IdempotencyRequest } from './call.ts';
 export const ANSWER_RETENTION_MS = 24 * 60 * 60 * 1000;
 const IDS = /\b[a-z]{3}_[0-9a-z]{26}\b/g;
 
-/** The kept answer: the output of the call or the error it ended with. */
 export type StoredAnswer = { readonly output: object } | { readonly error: ErrorBody };
 
-/** A call that carries an idempotency key. */
 export interface IdempotentCall {
   readonly key: string;
   /** Tells the input from others. */
@@ -23,7 +21,6 @@ export interface IdempotentCall {
   readonly requestId: string;
   /** Stands for the tools and fixed arguments that the caller is limited to. */
   readonly limit: string | undefined;
-  /** Ids that the input holds. */
   readonly inputIds: readonly string[];
 }
 

@@ -35,7 +35,6 @@ export class JsonLimitCounter {
     this.bounds = bounds;
   }
 
-  /** Members so far. */
   get members(): number {
     return this.#members;
   }

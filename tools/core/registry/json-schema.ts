@@ -50,7 +50,6 @@ function make(schema: z.ZodType, io: 'input' | 'output', mark?: Mark): JsonSchem
 
 type Override = NonNullable<NonNullable<Parameters<typeof z.toJSONSchema>[1]>['override']>;
 
-/** The schema of an object without these members. */
 export function withoutMembers(schema: JsonSchema, names: readonly string[]): JsonSchema {
   const { properties = {}, required = [], ...rest } = schema as ObjectSchema;
   const left = required.filter((name) => !names.includes(name));

@@ -7,7 +7,6 @@ import { briefSchema, type JsonSchema, jsonSchema, jsonSchemaWith, withoutMember
 import type { Annotations, Tool } from './tool.ts';
 import { viewUri } from './tool.ts';
 
-/** A tool as `tools/list` shows it. */
 export interface ListedTool {
   readonly name: string;
   readonly title: string;

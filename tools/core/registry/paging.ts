@@ -132,7 +132,6 @@ export function withBoundCursors(tool: Tool): Tool {
   };
 }
 
-/** The filter for records that hold the text in one of the members. */
 export function textFilter<Record>(text: string | undefined, ...members: (keyof Record & string)[]) {
   return text === undefined ? undefined : { members, text };
 }
@@ -152,7 +151,6 @@ export function openCursor(cursor: string | undefined, filters: unknown): Positi
   throw foreignCursor();
 }
 
-/** The cursor of a ranked list. */
 export function sealRank(rank: Rank | null, filters: unknown): string | null {
   return rank && seal([rank.score, rank.id], filters);
 }

@@ -9,7 +9,6 @@ import { invalidMember, type ToolError } from '../errors.ts';
 import type { Catalog } from './catalog-index.ts';
 import { formatPath, unwrap } from './validate.ts';
 
-/** Where in a value records are named. */
 interface Places {
   /** The members that hold arguments of tools: of the tools they are keyed by, or of the tool that another member names. */
   readonly calls?: { readonly byName: true } | { readonly tool: string; readonly arguments: string };
@@ -166,7 +165,6 @@ function namesIn(places: Places, input: object, catalog: Finding): Named[] {
   return names;
 }
 
-/** The members that hold arguments of tools. */
 function callsIn(calls: NonNullable<Places['calls']>, own: Holder, catalog: Finding) {
   const named = 'byName' in calls ? Object.keys(own).map((name) => [name, name]) : [[calls.arguments, own[calls.tool]]];
   return named.flatMap(([member, name]): [string, Places][] => {
@@ -183,7 +181,6 @@ interface NamedRecord {
 
 const COLLECTIONS = { agent: 'agents', skill: 'skills', flow: 'flows' } as const satisfies Record<NamedType, string>;
 
-/** A deleted agent keeps its record, and its name is free for another one. */
 const CURRENT = { agent: { status: ['active', 'paused'] }, skill: {}, flow: {} } as const;
 
 /** This many records of one name are looked at. */

@@ -55,7 +55,6 @@ function absent({ noun, list }: RecordKind, id: string): string {
   return `There is no ${noun} ${id}${list ? `; see ${list.name}` : ''}.`;
 }
 
-/** The kind of the records whose ids the member holds. */
 function referredBy(kinds: readonly RecordKind[], member: string): RecordKind | undefined {
   const referring = kinds.find(({ refersTo = {} }) => Object.hasOwn(refersTo, member));
   return kinds.find(({ type }) => type === referring?.refersTo?.[member]);

@@ -48,7 +48,6 @@ interface Admitted {
   readonly given: unknown;
   readonly input: object;
   readonly repeat?: IdempotentCall;
-  /** The session that the call began. */
   readonly session?: SessionPrincipal | undefined;
 }
 
@@ -76,7 +75,6 @@ export class Registry {
     return tool?.doorOnly ? undefined : tool;
   }
 
-  /** The tools the principal may call, in catalog order. */
   list(principal: Principal): readonly CatalogEntry[] {
     const { catalog } = this.server;
     if (catalog.version !== this.#listsVersion || this.#lists.size >= MOST_LISTS) this.#lists.clear();

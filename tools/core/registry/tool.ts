@@ -12,7 +12,6 @@ export interface Annotations {
   readonly openWorldHint: boolean;
 }
 
-/** What every tool has. Its name is `verb_noun`. */
 /** To whom an output is shown, and what decides it. */
 interface Showing {
   readonly store: Readers;

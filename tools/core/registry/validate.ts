@@ -241,7 +241,6 @@ export function futureInstant(expiresAt: string, now: Date, path = 'expiresAt'):
   throw invalidMember(path, 'expiresAt is in the past; give a later time or leave it out.');
 }
 
-/** The members that have a value. */
 export function definedMembers<Members extends object>(
   members: Members,
 ): { [M in keyof Members]: Exclude<Members[M], undefined> } {

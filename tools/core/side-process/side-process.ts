@@ -21,9 +21,7 @@ export type JobOutcome = { readonly ms: number } & (
 );
 
 interface SideProcessOptions {
-  /** The largest heap of the process. */
   readonly mostMegabytes: number;
-  /** The largest number of waiting jobs of one caller. One more is refused. */
   readonly mostWaiting: number;
 }
 

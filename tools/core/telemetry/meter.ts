@@ -9,7 +9,6 @@ export interface Measure {
   readonly prometheus?: string;
 }
 
-/** The values of the labels, in their order. An empty one counts as not there. */
 export type LabelValues = readonly string[];
 
 export interface NumberPoint {
@@ -141,7 +140,6 @@ export class Meter {
   }
 }
 
-/** One value at the moment. */
 export function gauge(measure: Measure, value: number): Measured {
   return { measure, kind: 'gauge', points: [{ labels: [], value }] };
 }

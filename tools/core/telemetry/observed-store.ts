@@ -6,7 +6,6 @@ import type { RowStore } from '../../../store/rows-port.ts';
 import { type SpanOptions, withChildSpan } from './span.ts';
 import { observed, type Telemetry, timed } from './telemetry.ts';
 
-/** The store, with its work measured and, where there is a tracer, traced. */
 export function observedStore(store: Store, telemetry: Telemetry): Store {
   const { storeSeconds } = telemetry.measures;
   const system = SYSTEMS[store.kind] ?? store.kind;

@@ -43,7 +43,6 @@ function line(
   return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${numberText(value)}\n`;
 }
 
-/** As OpenTelemetry's rules turn a name and a unit into a name of Prometheus. */
 export function prometheusName({
   measure: { name, unit, prometheus },
   kind,

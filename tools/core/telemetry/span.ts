@@ -19,7 +19,6 @@ export interface SpanOptions {
   /** Default: `internal`. */
   readonly kind?: 'server' | 'client' | 'internal';
   readonly attributes?: Attributes;
-  /** Another trace that has to do with it. */
   readonly link?: TraceContext | undefined;
 }
 
@@ -44,12 +43,10 @@ export function activeSpan(): Span | undefined {
   return active.getStore();
 }
 
-/** Runs the work in the span. The span's creator ends it. */
 export function runInSpan<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
   return active.run(span, work);
 }
 
-/** Does the work inside the span, and ends the span with it. */
 export async function withSpan<Result>(
   span: Span,
   work: () => Promise<Result>,

@@ -11,14 +11,12 @@ interface TelemetryOptions {
   readonly toolNames?: Iterable<string>;
 }
 
-/** The call of a tool. */
 interface ToolCall {
   readonly door: string;
   readonly requestId: string;
   readonly principal: { readonly type: string };
 }
 
-/** What came of it. */
 type CameOfIt = { readonly ok: true } | { readonly ok: false; readonly error: { readonly code: string } };
 
 const LONGEST_CONTENT = 16 * 1024;
