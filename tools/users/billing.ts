@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { UserRow } from '../../resources/imported-rows.ts';
-import { majorUnits } from '../../resources/locale.ts';
+import { majorUnits } from '../../resources/minor-units.ts';
 import type { userBilling } from '../../resources/product-user.ts';
 import type { SettingsRecord } from '../../resources/settings.ts';
 import type { NamedQuery, RowSnapshot } from '../../store/rows-port.ts';

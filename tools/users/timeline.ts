@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pageOf, paging, time } from '../../resources/fields.ts';
 import type { EventRow, InvoiceRow, SubscriptionRow, UserRow } from '../../resources/imported-rows.ts';
-import { majorUnits } from '../../resources/locale.ts';
+import { majorUnits } from '../../resources/minor-units.ts';
 import { type TimelineEntry, timelineEntry } from '../../resources/product-user.ts';
 import type { Position } from '../../store/port.ts';
 import { hashOf, rowOf, type TableRow } from '../../store/rows/records.ts';

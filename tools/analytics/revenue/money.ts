@@ -1,4 +1,4 @@
-import { unitsIn } from '../../../resources/locale.ts';
+import { unitsIn } from '../../../resources/minor-units.ts';
 import type { SettingsRecord } from '../../../resources/settings.ts';
 import type { ExchangeRate } from '../../../store/rows-port.ts';
 import { addIntervals } from '../calendar.ts';
