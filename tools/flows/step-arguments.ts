@@ -2,11 +2,7 @@ import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
 import type { FlowStep } from '../../resources/flow.ts';
 import { formHints, recordNames } from '../../resources/markers.ts';
-<<<<<<< HEAD
 import { nearest } from '../core/access/similar-names.ts';
-import { withoutAliases } from '../core/registry/validate.ts';
-=======
->>>>>>> 29257f80 (refactor(tools): what one file needs of another lies in it: 52 files fewer)
 import type { ServerFacts } from '../core/registry/context.ts';
 import type { Tool } from '../core/registry/define-tool.ts';
 import { looksLikeId, unknownNames } from '../core/registry/record-names.ts';

@@ -6,9 +6,9 @@ import type { ToolError } from '../../core/errors.ts';
 import { shownArguments } from '../../core/history/audit-entry.ts';
 import { secretsIn } from '../../core/history/redact.ts';
 import type { Answer } from '../../core/registry/call.ts';
+import { retryDelayMs } from '../../core/registry/call.ts';
 import type { Catalog } from '../../core/registry/catalog-index.ts';
 import type { Tool } from '../../core/registry/define-tool.ts';
-import { retryDelayMs } from '../../core/registry/call.ts';
 import type { TemplateScope } from '../render.ts';
 
 export const STEP_MS = 10 * 60_000;

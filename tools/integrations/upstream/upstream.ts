@@ -7,14 +7,9 @@ import type {
 } from '../../../resources/integration.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
-<<<<<<< HEAD
 import type { Progress } from '../../core/registry/call.ts';
+import type { LiveCatalog } from '../../core/registry/catalog-index.ts';
 import type { Tool } from '../../core/registry/define-tool.ts';
-import type { LiveCatalog } from '../../core/registry/catalog-index.ts';
-=======
-import type { LiveCatalog } from '../../core/registry/catalog-index.ts';
-import { CallsInFlight } from './calls-in-flight.ts';
->>>>>>> 29257f80 (refactor(tools): what one file needs of another lies in it: 52 files fewer)
 import type { Connection } from './connection.ts';
 import { type Extras, extraStates, NO_EXTRAS } from './extras.ts';
 import { pagesIn, questionsIn, toolError } from './failure.ts';

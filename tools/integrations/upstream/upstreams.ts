@@ -3,18 +3,11 @@ import type { IntegrationRecord, IntegrationStatus, ToolDefinition } from '../..
 import { ELSEWHERE } from '../../../store/cluster-port.ts';
 import type { Commit, Readers, Store } from '../../../store/port.ts';
 import type { Principal } from '../../core/access/principal.ts';
-<<<<<<< HEAD
 import { addressRefusal } from '../../core/outbound/ip-addresses.ts';
-import type { Dependency } from '../../core/registry/context.ts';
 import type { LiveCatalog } from '../../core/registry/catalog-index.ts';
+import type { Dependency } from '../../core/registry/context.ts';
+import { readWithRetry } from '../../core/registry/enabled-records.ts';
 import { allOf } from '../../core/registry/paging.ts';
-import { readWithRetry } from '../../core/registry/enabled-records.ts';
-=======
-import { AddressRefused, requirePublic } from '../../core/outbound/ip-addresses.ts';
-import type { LiveCatalog } from '../../core/registry/catalog-index.ts';
-import type { Dependency } from '../../core/registry/context.ts';
-import { readWithRetry } from '../../core/registry/enabled-records.ts';
->>>>>>> 29257f80 (refactor(tools): what one file needs of another lies in it: 52 files fewer)
 import type { SecretBox } from '../../core/sealing/secrets.ts';
 import type { Telemetry } from '../../core/telemetry/telemetry.ts';
 import { askForAccount } from '../accounts/account-holder.ts';
