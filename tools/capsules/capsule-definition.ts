@@ -4,11 +4,11 @@ import type { Issue } from '../../resources/error.ts';
 import { type CapsuleDefinition, canBeInCapsule } from '../core/access/capsule-principal.ts';
 import { isListed } from '../core/access/guarded-tool.ts';
 import { similarNames } from '../core/access/similar-names.ts';
-import { requireNoIssues, ToolError } from '../core/errors.ts';
+import { requireNoIssues } from '../core/errors.ts';
 import { secretsIn } from '../core/history/redact.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Tool } from '../core/registry/define-tool.ts';
-import { formatPath, isAtOrIn, parseInput } from '../core/registry/validate.ts';
+import { formatPath, inputIssues, isAtOrIn } from '../core/registry/validate.ts';
 
 /** The members of a capsule that a call writes. */
 type Written = Partial<Pick<CapsuleDefinition, 'allowedTools' | 'constraints'>>;
@@ -55,7 +55,9 @@ function valueIssues({ name, input }: Tool, fixed: object): Issue[] {
     argument,
     path: formatPath(['constraints', name, argument]),
   }));
-  const issues = problemsOf(z.object({ constraints: z.object({ [name]: input }) }), { constraints: { [name]: fixed } });
+  const issues = inputIssues(z.object({ constraints: z.object({ [name]: input }) }), {
+    constraints: { [name]: fixed },
+  });
   const found = issues.filter(({ path }) => places.some((place) => isAtOrIn(path, place.path)));
   // Tools of integrations may accept members that their schema does not name. A fixed argument with a misspelt name would limit nobody.
   const unknown = places.filter(
@@ -64,16 +66,6 @@ function valueIssues({ name, input }: Tool, fixed: object): Issue[] {
   const known = Object.keys(input.shape).join(', ') || 'none';
   const message = `There is no such argument; choose among: ${known}.`;
   return [...found, ...unknown.map(({ path }) => ({ path, message }))];
-}
-
-function problemsOf(schema: z.ZodObject, input: object): readonly Issue[] {
-  try {
-    parseInput(schema, input);
-    return [];
-  } catch (thrown) {
-    if (!(thrown instanceof ToolError)) throw thrown;
-    return thrown.detail.issues ?? [];
-  }
 }
 
 function secretIssues(tool: Tool, fixed: object, catalog: Catalog): Issue[] {

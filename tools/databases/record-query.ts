@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Column, ColumnType } from '../../resources/database.ts';
 import { fold } from '../../store/search-text.ts';
 import { invalidMember } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 import { parseInput } from '../core/registry/validate.ts';
 import { keyOf, type Values } from './columns.ts';
 import { byComposedNames, keptValue, requireCurrentNames, valueSchemas } from './values.ts';
@@ -54,8 +55,7 @@ type Operator = (typeof EQUALITY)[number] | (typeof ORDER)[number] | 'contains';
 
 /** An object holds operators, unless it is empty. */
 function asOperators(given: unknown): unknown {
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
-  return isObject && Object.keys(given).length > 0 ? given : { eq: given };
+  return isObject(given) && Object.keys(given).length > 0 ? given : { eq: given };
 }
 
 const operators: Readonly<Record<ColumnType, z.ZodType>> = {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Column, ColumnType } from '../../resources/database.ts';
 import { instant, time } from '../../resources/fields.ts';
+import { oncePer } from '../../store/once-per.ts';
 import { invalidMember, ToolError } from '../core/errors.ts';
 import { formatPath, parseInput } from '../core/registry/validate.ts';
 import { byName, keyOf, type Values } from './columns.ts';
@@ -49,17 +50,17 @@ export function requireCurrentNames(columns: readonly Column[], member: string, 
 }
 
 type Form = 'new' | 'changed';
-const made = new WeakMap<readonly Column[], Record<Form, z.ZodObject>>();
+const inputs = oncePer(
+  (columns: readonly Column[]): Record<Form, z.ZodObject> => ({
+    new: inputOf(columns, 'new'),
+    changed: inputOf(columns, 'changed'),
+  }),
+);
 
 function parse(columns: readonly Column[], form: Form, given: Values): Values {
   const values = byComposedNames(given);
   requireCurrentNames(columns, 'values', Object.keys(values));
-  let known = made.get(columns);
-  if (!known) {
-    known = { new: inputOf(columns, 'new'), changed: inputOf(columns, 'changed') };
-    made.set(columns, known);
-  }
-  return parseInput(known[form], { values }).values as Values; // the only member of the schema, itself an object
+  return parseInput(inputs(columns)[form], { values }).values as Values; // the only member of the schema, itself an object
 }
 
 /** An input whose only member holds the values, so that problems name places as in any other input. */

@@ -1,4 +1,5 @@
 import type { Model } from '../../resources/model.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import type { LanguageModel, ModelAnswer, ModelCall, ModelMessage, StreamPart } from './language-model.ts';
 import { bestPassages, type Source } from './passages.ts';
 import { type Fenced, readFences, splitContext } from './prompt-sections.ts';
@@ -115,8 +116,8 @@ function run(turn: Turn, name: string, json: string): Content {
     const mine = names.length > 0 ? `I have: ${names.slice(0, 50).join(', ')}.` : 'I have none.';
     return finish(turn, `\`${name}\` is not a tool that I may use here. ${mine}`);
   }
-  const input = parse(json);
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+  const input = parseJson(json);
+  if (!isObject(input)) {
     return finish(turn, `The text after /${name} is not a JSON object. Write for example: /${name} {}`);
   }
   return [toolCall(turn, 0, name, input)];
@@ -138,7 +139,7 @@ function distinct(sources: readonly Source[]): Source[] {
 }
 
 function hitsIn(text: string | undefined): Source[] {
-  const found = text === undefined ? undefined : (parse(text) as { data?: unknown } | undefined); // each member is checked before use
+  const found = text === undefined ? undefined : (parseJson(text) as { data?: unknown } | undefined); // each member is checked before use
   const hits = Array.isArray(found?.data) ? found.data : [];
   return hits.flatMap(({ id, title, snippet }) =>
     typeof id === 'string' ? [{ id, title, text: String(snippet) }] : [],
@@ -146,7 +147,7 @@ function hitsIn(text: string | undefined): Source[] {
 }
 
 function documentIn(text: string): Source[] {
-  const found = parse(text) as { id?: unknown; title?: unknown; content?: unknown } | undefined; // each member is checked before use
+  const found = parseJson(text) as { id?: unknown; title?: unknown; content?: unknown } | undefined; // each member is checked before use
   if (typeof found?.id !== 'string' || typeof found.content !== 'string') return [];
   return [{ id: found.id, title: String(found.title), text: found.content }];
 }
@@ -155,19 +156,11 @@ function documentIn(text: string): Source[] {
 function finish({ given }: Turn, text: string): Content {
   const schema = given.find(({ kind }) => kind === 'schema');
   if (!schema) return [{ type: 'text', text: `${text}\n\n${LABEL}` }];
-  return [{ type: 'text', text: JSON.stringify(placeholderFor(parse(schema.text), text)) }];
+  return [{ type: 'text', text: JSON.stringify(placeholderFor(parseJson(schema.text), text)) }];
 }
 
 function toolCall({ calls }: Turn, index: number, toolName: string, input: object): Content[number] {
   return { type: 'tool-call', toolCallId: `call_${calls + index + 1}`, toolName, input: JSON.stringify(input) };
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 function partsOf(content: Content): StreamPart[] {

@@ -6,6 +6,7 @@ import type { PasskeyRecord } from '../../resources/passkey.ts';
 import type { NewRecord, Readers } from '../../store/port.ts';
 import { ToolError } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
+import { parseJson } from '../core/json.ts';
 import { Challenges, type Purpose } from './challenges.ts';
 import { refuseSignIn, SignInRefused } from './id-token.ts';
 import { mayUserSignIn, useToken } from './open-sessions.ts';
@@ -112,7 +113,7 @@ export class PasskeyCeremonies {
 
   /** Checks who used which passkey. @throws ToolError (unauthenticated) */
   async checkUse(text: string, purpose: Purpose): Promise<UsedPasskey> {
-    const answer = used.safeParse(parse(text)).data;
+    const answer = used.safeParse(parseJson(text)).data;
     if (!answer) throw refuseSignIn('the answer of the passkey is unreadable');
     const passkey = await this.#store.passkeys.first({ where: { credentialId: answer.id } });
     const user = passkey && (await this.#store.adminUsers.get(passkey.userId));
@@ -138,7 +139,7 @@ export class PasskeyCeremonies {
 
   /** Checks a new passkey. @throws ToolError (invalid_input) */
   async checkMade(text: string, purpose: Purpose & { readonly userId: string }): Promise<MadePasskey> {
-    const answer = made.safeParse(parse(text)).data;
+    const answer = made.safeParse(parseJson(text)).data;
     if (!answer) throw refuseNew('its answer is unreadable');
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
     const challenges: string[] = [];
@@ -232,12 +233,4 @@ function described({ credentialId: id, transports }: PasskeyRecord) {
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.from(text, 'base64url'));
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

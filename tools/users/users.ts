@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { pageOf, paging } from '../../resources/fields.ts';
 import { type UserRow, userStatus } from '../../resources/imported-rows.ts';
 import { productUser, userBilling, userWebsite } from '../../resources/product-user.ts';
-import type { Page } from '../../store/port.ts';
 import { ratesOf, workspaceSettings } from '../analytics/exports.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
-import { openCursor, pageBody } from '../core/registry/paging.ts';
+import { listPage, openCursor, pageBody, readerOf } from '../core/registry/paging.ts';
 import { requireUnnamed } from '../core/registry/references.ts';
 import type { Purgeable } from '../versions/purge.ts';
 import { billingOf } from './billing.ts';
@@ -96,7 +95,7 @@ const listUserWebsites = defineTool({
   output: pageOf(userWebsite),
   errors: ['not_found'],
 
-  async handler({ userId, limit, cursor, includeTotal }, { server, fail }) {
+  async handler({ userId, ...page }, { server, fail }) {
     const { uid } = await findUser(server.rows, userId, fail);
     const now = server.now().getTime();
     const websites = await websitesOf(server.rows, uid);
@@ -109,40 +108,11 @@ const listUserWebsites = defineTool({
       const { url, name, createdAt, publishedAt = null } = latest;
       return { id, url, name, state, createdAt, publishedAt };
     });
-    sites.sort((a, b) => comparePlaces(b, a));
-    const after = openCursor(cursor, { uid });
-    const page = firstOf(after ? sites.filter((site) => comparePlaces(site, after) < 0) : sites, limit);
-    return { ...pageBody(page, { uid }, (site) => site), ...(includeTotal && { total: sites.length }) };
+    return listPage(readerOf(sites), page, { filter: { uid } }, (site) => site);
   },
 });
 
 export const userTools = [listUsers, getUser, getUserBilling, getUserTimeline, listUserWebsites];
-
-interface UserPosition {
-  readonly createdAt: string;
-  readonly id: string;
-}
-
-function comparePlaces(a: UserPosition, b: UserPosition): number {
-  if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
-  return a.id < b.id ? -1 : Number(a.id > b.id);
-}
-
-/** The first page of the items, which must be sorted. */
-function firstOf<Item extends { readonly createdAt: string }>(items: Iterable<Item>, limit: number): Page<Item> {
-  const records: Item[] = [];
-  for (const item of items) {
-    if (records.length === limit) return { records, next: placeOf(records.at(-1)) };
-    records.push(item);
-  }
-  return { records, next: null };
-}
-
-function placeOf(item: object | undefined): UserPosition | null {
-  if (!item || !('createdAt' in item)) return null;
-  const id = 'uid' in item ? item.uid : 'id' in item ? item.id : '';
-  return { createdAt: String(item.createdAt), id: String(id) };
-}
 
 function showUser(row: UserRow, lastActive: number | undefined) {
   return lastActive === undefined ? row : { ...row, lastActiveAt: new Date(lastActive).toISOString() };

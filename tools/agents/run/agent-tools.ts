@@ -7,6 +7,7 @@ import { offered } from '../../core/access/agent-principal.ts';
 import type { CheckCredential } from '../../core/access/credential-status.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { shownArguments } from '../../core/history/audit-entry.ts';
+import { isObject } from '../../core/json.ts';
 import { type Answer, retryDelayMs } from '../../core/registry/call.ts';
 import type { Catalog } from '../../core/registry/catalog-index.ts';
 import type { CallingContext } from '../../core/registry/context.ts';
@@ -107,7 +108,7 @@ export class AgentTools {
     const id = storableText(modelId).slice(0, LONGEST_NAME) || UNNAMED;
     const tools = this.#options.catalog;
     const known = tools.get(tool)?.tool;
-    const given = typeof input === 'object' && input !== null && !Array.isArray(input) ? { ...input } : {};
+    const given = isObject(input) ? { ...input } : {};
     const shown = known ? shownArguments(known, given, { tools, longest: LONGEST_ARGUMENTS }) : {};
     return { id, modelId, tool, input, arguments: storable(shown) as Record<string, unknown> }; // an object stays an object
   }

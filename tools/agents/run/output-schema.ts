@@ -2,8 +2,9 @@ import type { ModelMessage } from 'ai';
 import { z } from 'zod';
 import type { Issue } from '../../../resources/error.ts';
 import { ToolError } from '../../core/errors.ts';
+import { parseJson } from '../../core/json.ts';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
-import { formatPath, parseInput } from '../../core/registry/validate.ts';
+import { formatPath, inputIssues } from '../../core/registry/validate.ts';
 import { validationMessage } from '../../core/registry/validation-messages.ts';
 import type { LoopOutcome } from './loop.ts';
 
@@ -82,17 +83,10 @@ function problemsIn(root: JsonSchema): Issue[] {
 }
 
 function problemsOfPart(node: unknown, place: string): Issue[] {
-  try {
-    parseInput(part, node);
-    return [];
-  } catch (error) {
-    if (!(error instanceof ToolError)) throw error;
-    const issues = error.detail.issues ?? [];
-    return issues.map(({ path, message }) => ({
-      path: `${place}${/^(?:\[|$)/.test(path) ? '' : '.'}${path}`,
-      message,
-    }));
-  }
+  return inputIssues(part, node).map(({ path, message }) => ({
+    path: `${place}${/^(?:\[|$)/.test(path) ? '' : '.'}${path}`,
+    message,
+  }));
 }
 
 /** The schemas inside a schema, each with its path. */
@@ -143,12 +137,5 @@ function problemOf({ issues }: z.ZodError): string {
 function valueIn(text: string): unknown {
   const start = text.indexOf('{');
   const end = text.lastIndexOf('}');
-  for (const candidate of [text, text.slice(start, end + 1)]) {
-    try {
-      return JSON.parse(candidate);
-    } catch {
-      // not JSON: try the next candidate
-    }
-  }
-  return undefined;
+  return parseJson(text) ?? parseJson(text.slice(start, end + 1));
 }

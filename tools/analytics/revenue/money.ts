@@ -1,21 +1,16 @@
 import { unitsIn } from '../../../resources/minor-units.ts';
 import type { SettingsRecord } from '../../../resources/settings.ts';
+import { oncePer } from '../../../store/once-per.ts';
 import type { ExchangeRate } from '../../../store/rows-port.ts';
 import { addIntervals } from '../calendar.ts';
 
 /** Amounts are whole millionths of a minor unit of the workspace currency, so sums are exact in any order. */
 export const MICROS = 1_000_000;
 
-const ratesOfSettings = new WeakMap<object, readonly ExchangeRate[]>();
+type Rates = Pick<SettingsRecord, 'currency' | 'exchangeRates'>;
 
 /** The rates of the settings, with the workspace currency itself. */
-export function ratesOf(settings: Pick<SettingsRecord, 'currency' | 'exchangeRates'>): readonly ExchangeRate[] {
-  const rates = ratesOfSettings.get(settings) ?? makeRates(settings);
-  ratesOfSettings.set(settings, rates);
-  return rates;
-}
-
-function makeRates({ currency: own, exchangeRates }: Pick<SettingsRecord, 'currency' | 'exchangeRates'>) {
+export const ratesOf = oncePer(({ currency: own, exchangeRates }: Rates): readonly ExchangeRate[] => {
   const always = { fromMs: -Number.MAX_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER };
   const rates = exchangeRates
     .filter(({ currency }) => currency !== own)
@@ -26,7 +21,7 @@ function makeRates({ currency: own, exchangeRates }: Pick<SettingsRecord, 'curre
       factor: (1 / unitsIn(currency)) * rate * unitsIn(own),
     }));
   return [{ currency: own, ...always, factor: 1 }, ...rates];
-}
+});
 
 export class Money {
   readonly currency: string;

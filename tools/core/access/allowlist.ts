@@ -1,3 +1,4 @@
+import { oncePer } from '../../../store/once-per.ts';
 import type { GuardedTool, ToolLimit } from './guarded-tool.ts';
 import { type GuardedCatalog, type GuardedEntry, isListed } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
@@ -16,22 +17,9 @@ export function allowlistLimit(holder: string, allowed: readonly string[], denie
   return {
     holder,
     fingerprint: JSON.stringify([allowed, denied]),
-    allows: memoizedLimit(
-      (tool) => allows.some((matches) => matches(tool)) && !denies.some((matches) => matches(tool.name)),
+    allows: oncePer(
+      (tool: GuardedTool) => allows.some((matches) => matches(tool)) && !denies.some((matches) => matches(tool.name)),
     ),
-  };
-}
-
-/** Remembers the verdict on each tool. It never changes, and every call asks for it. */
-export function memoizedLimit(judge: (tool: GuardedTool) => boolean): (tool: GuardedTool) => boolean {
-  const verdicts = new WeakMap<GuardedTool, boolean>();
-  return (tool) => {
-    let verdict = verdicts.get(tool);
-    if (verdict === undefined) {
-      verdict = judge(tool);
-      verdicts.set(tool, verdict);
-    }
-    return verdict;
   };
 }
 
@@ -84,7 +72,7 @@ export function firstExceeding(
   catalog: GuardedCatalog,
   principal: Principal,
 ): GuardedTool | undefined {
-  const isBeyond = memoizedLimit((tool) => !mayDelegate(principal, tool));
+  const isBeyond = oncePer((tool: GuardedTool) => !mayDelegate(principal, tool));
   for (const entry of entries) {
     const beyond = matchEntry(entry, catalog).find(({ tool }) => isBeyond(tool));
     if (beyond) return beyond.tool;

@@ -2,9 +2,9 @@ import type { AdminUser } from '../../../resources/admin-user.ts';
 import type { ApiKeyRecord } from '../../../resources/api-key.ts';
 import type { CapsuleRecord } from '../../../resources/capsule.ts';
 import { APP_SCOPES, type AppScope, type ConnectedAppRecord } from '../../../resources/connected-app.ts';
+import { oncePer } from '../../../store/once-per.ts';
 import type { Readers } from '../../../store/port.ts';
 import type { ToolError } from '../errors.ts';
-import { memoizedLimit } from './allowlist.ts';
 import {
   canBeInCapsule,
   capsulePrincipal,
@@ -124,7 +124,7 @@ function principalOf(
   const person = user && { ...personPrincipal(user), ...(madeWith && { madeWith }) };
   const capsule = record && capsulePrincipal(record, catalog, owner);
   const holder = `the connected app ${nameOf(app)}`;
-  const limit: ToolLimit = { holder, fingerprint: 'app', allows: memoizedLimit(canBeInApp) };
+  const limit: ToolLimit = { holder, fingerprint: 'app', allows: oncePer(canBeInApp) };
   const { id, resource, budgetSubjects = [] } = app;
   const named = { type: 'app', id, name: nameOf(app), resource, budgetSubjects } as const;
   if (capsule) {

@@ -1,8 +1,9 @@
 import type { AdminUser } from '../../../resources/admin-user.ts';
 import type { CapsuleRecord } from '../../../resources/capsule.ts';
 import type { RequiredRight } from '../../../resources/error.ts';
+import { oncePer } from '../../../store/once-per.ts';
 import type { Readers } from '../../../store/port.ts';
-import { allowlistLimit, memoizedLimit } from './allowlist.ts';
+import { allowlistLimit } from './allowlist.ts';
 import { madeBy } from './budgets.ts';
 import { CapsuleRights } from './capsule-rights.ts';
 import type { GuardedCatalog, GuardedTool, ToolLimit } from './guarded-tool.ts';
@@ -40,7 +41,7 @@ function limitOf({ name, allowedTools, deniedTools, constraints = {} }: CapsuleD
   return {
     ...limit,
     fingerprint: JSON.stringify([limit.fingerprint, constraints]),
-    allows: memoizedLimit((tool) => limit.allows(tool) && canBeInCapsule(tool)),
+    allows: oncePer((tool: GuardedTool) => limit.allows(tool) && canBeInCapsule(tool)),
     fixed: ({ name }) => fixed.get(name),
   } satisfies ToolLimit;
 }

@@ -1,5 +1,6 @@
 import type { AdminUser } from '../../../resources/admin-user.ts';
 import type { ApiKeyRecord } from '../../../resources/api-key.ts';
+import { oncePer } from '../../../store/once-per.ts';
 import type { Readers, Store } from '../../../store/port.ts';
 import { madeBy } from './budgets.ts';
 import { grantsOf } from './grants.ts';
@@ -72,33 +73,26 @@ export function keyReference(key: ApiKeyRecord): NonNullable<Principal['madeWith
   return { id: key.id, expiresAt: key.expiresAt, budgetSubjects: madeBy(key) };
 }
 
-const principals = new WeakMap<ApiKeyRecord, Principal>();
-
 /** What the key may do, and the person it acts for. */
 export function principalOf(key: ApiKeyRecord, owner: AdminUser | undefined): Principal {
   return withinOwner(ownPrincipal(key), owner);
 }
 
 /** Made once for each state of the key: records never change. */
-function ownPrincipal(key: ApiKeyRecord): Principal {
-  let principal = principals.get(key);
-  if (!principal) {
-    const grants = key.grants && grantsOf(key);
-    principal = {
-      type: 'api-key',
-      id: key.id,
-      name: key.name,
-      scopes: key.scopes,
-      ...(grants && { grants }),
-      ownerId: key.ownerId,
-      budgetSubjects: madeBy(key),
-      ...(key.expiresAt !== undefined && { expiresAt: key.expiresAt }),
-      rights: grants ? callerRights(key.id, grants) : scopeRights(key.scopes),
-    };
-    principals.set(key, principal);
-  }
-  return principal;
-}
+const ownPrincipal = oncePer((key: ApiKeyRecord): Principal => {
+  const grants = key.grants && grantsOf(key);
+  return {
+    type: 'api-key',
+    id: key.id,
+    name: key.name,
+    scopes: key.scopes,
+    ...(grants && { grants }),
+    ownerId: key.ownerId,
+    budgetSubjects: madeBy(key),
+    ...(key.expiresAt !== undefined && { expiresAt: key.expiresAt }),
+    rights: grants ? callerRights(key.id, grants) : scopeRights(key.scopes),
+  };
+});
 
 /** Writes `lastUsedAt` of keys, sessions and connected apps, at most once a minute, without delaying the call that used them. */
 export function createUseRecorder(store: Store, onFailure: (cause: unknown) => void) {

@@ -1,4 +1,5 @@
 import { FORBIDDEN, forbidden, ToolError } from '../errors.ts';
+import { isObject } from '../json.ts';
 import type { GuardedTool } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 import { admits } from './record-limit.ts';
@@ -68,7 +69,7 @@ export function inCallOf<Caller extends Pick<Principal, 'rights'>>(principal: Ca
 /** The input with the arguments that the limit fixes. @throws ToolError if the caller gave one of them. */
 export function withFixed({ tools }: Reach, tool: GuardedTool, input: unknown): unknown {
   const fixed = tools?.fixed?.(tool);
-  if (!tools || !fixed || typeof input !== 'object' || input === null || Array.isArray(input)) return input;
+  if (!tools || !fixed || !isObject(input)) return input;
   const issues = Object.keys(fixed)
     .filter((name) => Object.hasOwn(input, name))
     .map((path) => ({ path, message: `Is fixed by ${tools.holder}; leave it out.` }));

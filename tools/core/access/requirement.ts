@@ -1,3 +1,4 @@
+import { oncePer } from '../../../store/once-per.ts';
 import type { Grant, Need } from './grants.ts';
 import { type Access, type AccessByInput, ANYONE } from './guarded-tool.ts';
 import type { Requirement, Rights } from './rights.ts';
@@ -121,19 +122,11 @@ function textOf(needs: readonly Need[]): string {
   return texts.join(', ');
 }
 
-const compiled = new WeakMap<Access, Requirement>();
-
 /** Parsed once for each declaration. Where the input names the record, the need is open and its only id is the input member in braces. */
-function requirement(access: Access): Requirement {
-  let found = compiled.get(access);
-  if (!found) {
-    const needs = (typeof access.grant === 'string' ? [access.grant] : access.grant).map(parseNeed);
-    const { narrows, fullAccess: full } = access;
-    found = { scope: access.scope, needs, ...(narrows && { narrows }), ...(full && { full }) };
-    compiled.set(access, found);
-  }
-  return found;
-}
+const requirement = oncePer((access: Access): Requirement => {
+  const { scope, narrows, fullAccess: full } = access;
+  return { scope, needs: [access.grant].flat().map(parseNeed), ...(narrows && { narrows }), ...(full && { full }) };
+});
 
 function parseNeed(template: string): Need {
   const [resource = '', op = '', id] = template.split(':');

@@ -2,6 +2,7 @@ import { type AuditEntry, type Door, type Outcome, subjectsOf } from '../../../r
 import type { ErrorCode } from '../../../resources/error.ts';
 import { newId } from '../../../store/ids.ts';
 import { chainOf, isSession, type Principal, type SessionPrincipal } from '../access/principal.ts';
+import { isObject } from '../json.ts';
 import type { Call } from '../registry/call.ts';
 import type { Tool } from '../registry/tool.ts';
 import { redacted, type ToolsByName } from './redact.ts';
@@ -130,7 +131,7 @@ export function shownArguments(
   input: unknown,
   { tools, longest }: Showing,
 ): Record<string, unknown> {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return {};
+  if (!isObject(input)) return {};
   try {
     const shown = redacted(tool, input, tools, longest + 1);
     if (isShort(shown, longest)) return shown;

@@ -5,18 +5,7 @@ import type { Author, EntityType, Version, VersionRecord } from '../../../resour
 import { ByCollection } from '../../../store/by-collection.ts';
 import type { CollectionName } from '../../../store/collections.ts';
 import { mapInSeries } from '../../../store/map-in-series.ts';
-import type {
-  Change,
-  Guard,
-  NewRecord,
-  Query,
-  Reader,
-  Readers,
-  Store,
-  Transaction,
-  Where,
-  Writer,
-} from '../../../store/port.ts';
+import type { Change, Guard, NewRecord, Readers, Store, Transaction, Where, Writer } from '../../../store/port.ts';
 import { bytesOf } from '../../../store/sizes.ts';
 import { authorOf, type Principal } from '../access/principal.ts';
 import { type StorageRoom, storageOwnerOf } from '../access/storage.ts';
@@ -107,36 +96,18 @@ class VersionedWriter implements HistoryWriter<StoredRecord> {
   readonly #kind: VersionedKind;
   readonly #parts: HistoryParts;
   readonly #writer: Writer<StoredRecord>;
+  readonly get: Writer<StoredRecord>['get'] = (id) => this.#writer.get(id);
+  readonly read: Writer<StoredRecord>['read'] = (id) => this.#writer.read(id);
+  readonly find: Writer<StoredRecord>['find'] = (query) => this.#writer.find(query);
+  readonly first: Writer<StoredRecord>['first'] = (query) => this.#writer.first(query);
+  readonly count: Writer<StoredRecord>['count'] = (query) => this.#writer.count(query);
+  readonly touch: Writer<StoredRecord>['touch'] = (id, change) => this.#writer.touch(id, change);
 
   constructor(kind: VersionedKind, parts: HistoryParts) {
     this.#kind = kind;
     this.#parts = parts;
     // Records of every versioned kind have an id and a revision, which is all that is read of them here.
     this.#writer = parts.tx[kind.collection] as unknown as Writer<StoredRecord>;
-  }
-
-  get(id: string) {
-    return this.#writer.get(id);
-  }
-
-  read(id: string) {
-    return this.#writer.read(id);
-  }
-
-  find(query: Query<StoredRecord>) {
-    return this.#writer.find(query);
-  }
-
-  first(query: Omit<Query<StoredRecord>, 'limit'>) {
-    return this.#writer.first(query);
-  }
-
-  count(query: Parameters<Reader<StoredRecord>['count']>[0]) {
-    return this.#writer.count(query);
-  }
-
-  touch(id: string, change: Change<StoredRecord>) {
-    return this.#writer.touch(id, change);
   }
 
   async insert(record: NewRecord<StoredRecord>, note?: VersionNote): Promise<StoredRecord> {

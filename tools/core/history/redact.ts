@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { namesUser } from '../../../resources/fields.ts';
 import { sensitive, toolArguments } from '../../../resources/markers.ts';
+import { oncePer } from '../../../store/once-per.ts';
+import { isObject } from '../json.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import type { Tool } from '../registry/tool.ts';
 import { unwrap } from '../registry/validate.ts';
@@ -39,8 +41,6 @@ function withoutUser(text: string): string {
   return end < 0 ? text : `//${REDACTED}${text.slice(end)}`;
 }
 
-const redactors = new WeakMap<z.ZodObject, Redactor>();
-
 /** The arguments without sensitive values and unknown members, also inside the arguments of other tools, cut after so many characters of JSON. */
 export function redacted(
   tool: Pick<Tool, 'input'>,
@@ -52,15 +52,11 @@ export function redacted(
 }
 
 function redactedBy({ input: schema }: Pick<Tool, 'input'>, input: object, showing: Showing): Record<string, unknown> {
-  let redactor = redactors.get(schema);
-  if (!redactor) {
-    redactor = redactorOf(schema);
-    redactors.set(schema, redactor);
-  }
-  return redactor.redact(input, showing) as Record<string, unknown>; // a redactor of an object schema returns objects
+  return redactorOfInput(schema).redact(input, showing) as Record<string, unknown>; // a redactor of an object schema returns objects
 }
 
-/** Made once for each schema. */
+const redactorOfInput = oncePer((schema: z.ZodObject) => redactorOf(schema));
+
 function redactorOf(schema: unknown): Redactor {
   const mark = schema instanceof z.ZodType ? sensitive.get(schema) : undefined;
   if (mark) return mark.part === 'all' ? HIDDEN : NAMELESS;
@@ -89,7 +85,7 @@ function recordRedactor(member: Redactor): Redactor {
   return {
     guards: true,
     redact: (value, showing) =>
-      isRecord(value)
+      isObject(value)
         ? mapMembers(value, showing.room, (each) => member.redact(each, showing))
         : unfit(member, value, showing),
   };
@@ -114,7 +110,7 @@ function objectRedactor(schema: z.ZodObject, call?: { readonly tool: string; rea
   const others = schema.def.catchall && redactorOf(schema.def.catchall) === HIDDEN ? REDACTED : UNKNOWN;
   const guards = call !== undefined || others === REDACTED || [...members.values()].some((member) => member.guards);
   const redact = (value: unknown, showing: Showing) => {
-    if (!isRecord(value)) return unfit({ guards }, value, showing);
+    if (!isObject(value)) return unfit({ guards }, value, showing);
     return mapMembers(value, showing.room, (item, name) => {
       if (name === call?.arguments) return redactedFor(value[call.tool], item, showing);
       const member = members.get(name);
@@ -127,14 +123,14 @@ function objectRedactor(schema: z.ZodObject, call?: { readonly tool: string; rea
 const BY_TOOL: Redactor = {
   guards: true,
   redact: (value, showing) =>
-    isRecord(value)
+    isObject(value)
       ? mapMembers(value, showing.room, (held, name) => redactedFor(name, held, showing))
       : unfit(HIDDEN, value, showing),
 };
 
 /** If there is no such tool, any argument could be sensitive. */
 function redactedFor(name: unknown, held: unknown, showing: Showing): unknown {
-  if (!isRecord(held)) return unfit(HIDDEN, held, showing);
+  if (!isObject(held)) return unfit(HIDDEN, held, showing);
   const tool = typeof name === 'string' ? showing.tools.get(name)?.tool : undefined;
   return tool
     ? redactedBy(tool, held, showing)
@@ -143,10 +139,6 @@ function redactedFor(name: unknown, held: unknown, showing: Showing): unknown {
 
 function unfit({ guards }: { readonly guards: boolean }, value: unknown, { room }: Showing): unknown {
   return truncated(guards && value !== null && value !== undefined ? REDACTED : value, room);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The secrets in the arguments of a tool, each with its place. Null is not a secret. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../json.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -76,9 +77,9 @@ export function makePlain(node: z.core.JSONSchema.BaseSchema): void {
   if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
   if (oneOf) rename(node, 'oneOf', { anyOf: oneOf }); // its forms exclude one another
   if (only !== undefined) rename(node, 'const', { enum: [only] });
-  if (isSchema(node.default)) delete node.default; // some generators of clients leave the operation out
+  if (isObject(node.default)) delete node.default; // some generators of clients leave the operation out
   if (isEmpty(additionalProperties)) node.additionalProperties = true;
-  if (isSchema(propertyNames) && Object.keys(propertyNames).join() === 'type') delete node.propertyNames;
+  if (isObject(propertyNames) && Object.keys(propertyNames).join() === 'type') delete node.propertyNames;
 }
 
 function rename(
@@ -91,7 +92,7 @@ function rename(
 }
 
 function isEmpty(value: unknown): boolean {
-  return isSchema(value) && Object.keys(value).length === 0;
+  return isObject(value) && Object.keys(value).length === 0;
 }
 
 const LARGEST_INT32 = 2 ** 31 - 1;
@@ -108,19 +109,15 @@ function brief({ exclusiveMinimum, ...node }: JsonSchema, isTop = false): JsonSc
   const kept = Object.entries(rest as JsonSchema).filter(isSaid);
   return {
     ...mapped(kept, briefValue),
-    ...(isSchema(properties) && { properties: mapped(Object.entries(properties), briefValue) }),
+    ...(isObject(properties) && { properties: mapped(Object.entries(properties), briefValue) }),
   };
 }
 
 function briefValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((part) => briefValue(part));
-  return isSchema(value) ? brief(value) : value;
+  return isObject(value) ? brief(value) : value;
 }
 
 function mapped(members: readonly [string, unknown][], change: (value: unknown) => unknown): JsonSchema {
   return Object.fromEntries(members.map(([name, value]) => [name, change(value)]));
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { pagesOf } from '../../../store/pages.ts';
 import type { Page, Position, Query, Rank, Reader } from '../../../store/port.ts';
 import { ToolError } from '../errors.ts';
+import { parseJson } from '../json.ts';
 import type { Tool } from './tool.ts';
 
 interface ListInput {
@@ -184,12 +185,8 @@ export function foreignCursor(): ToolError {
 }
 
 function decode(cursor: string): readonly unknown[] {
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    return Array.isArray(parsed) ? parsed : [];
-  } catch {
-    return [];
-  }
+  const parsed = parseJson(Buffer.from(cursor, 'base64url').toString());
+  return Array.isArray(parsed) ? parsed : [];
 }
 
 function digest(filters: unknown): string {

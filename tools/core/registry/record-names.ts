@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type NamedType, recordNames, toolArguments } from '../../../resources/markers.ts';
+import { oncePer } from '../../../store/once-per.ts';
 import type { Reader, Readers } from '../../../store/port.ts';
 import type { GuardedTool } from '../access/guarded-tool.ts';
 import type { Principal } from '../access/principal.ts';
@@ -17,7 +18,6 @@ interface Places {
   readonly items?: Places;
 }
 
-const known = new WeakMap<z.ZodType, Places>();
 const NOWHERE: Places = {};
 const LOOKS_LIKE_AN_ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 
@@ -99,14 +99,7 @@ function ambiguous(
   );
 }
 
-function placesIn(schema: z.ZodType): Places {
-  let places = known.get(schema);
-  if (!places) {
-    places = find(schema);
-    known.set(schema, places);
-  }
-  return places;
-}
+const placesIn = oncePer((schema: z.ZodType): Places => find(schema));
 
 function find(schema: unknown): Places {
   const bare = unwrap(schema);

@@ -5,6 +5,7 @@ import { instant } from '../../../resources/fields.ts';
 import { serverManaged } from '../../../resources/markers.ts';
 import { nearest } from '../access/similar-names.ts';
 import { invalidMember, ToolError } from '../errors.ts';
+import { isObject } from '../json.ts';
 import { INPUT_LIMITS, inputLimitsOf, type JsonLimits } from './json-limits.ts';
 import type { Tool } from './tool.ts';
 import { validationMessage } from './validation-messages.ts';
@@ -33,6 +34,17 @@ export function parseInput<Schema extends z.ZodObject>(
   }
   if (unstorable) issues.push({ path: formatPath(unstorable.path), message: unstorable.message });
   throw new ToolError('invalid_input', summary(issues), { issues: issues.slice(0, mostIssues) });
+}
+
+/** The problems of the input. Empty if it fits. */
+export function inputIssues(schema: z.ZodObject, input: unknown): readonly Issue[] {
+  try {
+    parseInput(schema, input);
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof ToolError)) throw thrown;
+    return thrown.detail.issues ?? [];
+  }
 }
 
 const MOST_ISSUES = 100;
@@ -229,10 +241,6 @@ export function withoutAliases({ aliases }: Pick<Tool, 'aliases'>, given: unknow
 function twice(alias: string, name: string): ToolError {
   const message = `Is another name of "${name}"; give one of them.`;
   return new ToolError('invalid_input', `Invalid input: ${alias}: ${message}`, { issues: [{ path: alias, message }] });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The end as it is stored. @throws ToolError (invalid_input) if it is over */

@@ -29,64 +29,46 @@ export class Measures {
     labels: ['error.type'],
   });
 
-  readonly toolSeconds = this.meter.histogram(
-    {
-      name: 'gen_ai.execute_tool.duration',
-      unit: 's',
-      help: 'Time of tool calls, from the check of rights to the answer.',
-      labels: ['gen_ai.tool.name', 'error.type'],
-    },
+  readonly toolSeconds = this.#seconds(
+    'gen_ai.execute_tool.duration',
     CALL_BOUNDS,
+    ['gen_ai.tool.name', 'error.type'],
+    'Time of tool calls, from the check of rights to the answer.',
   );
 
-  readonly httpSeconds = this.meter.histogram(
-    {
-      name: 'http.server.request.duration',
-      unit: 's',
-      help: 'Time of HTTP requests at endpoints, from the first header to the end of the answer.',
-      labels: ['http.request.method', 'http.route', 'http.response.status_code'],
-    },
+  readonly httpSeconds = this.#seconds(
+    'http.server.request.duration',
     HTTP_BOUNDS,
+    ['http.request.method', 'http.route', 'http.response.status_code'],
+    'Time of HTTP requests at endpoints, from the first header to the end of the answer.',
   );
 
-  readonly messageSeconds = this.meter.histogram(
-    {
-      name: 'mcp.server.operation.duration',
-      unit: 's',
-      help: 'Time of MCP messages of clients.',
-      labels: ['mcp.method.name', 'error.type'],
-    },
+  readonly messageSeconds = this.#seconds(
+    'mcp.server.operation.duration',
     CALL_BOUNDS,
+    ['mcp.method.name', 'error.type'],
+    'Time of MCP messages of clients.',
   );
 
-  readonly upstreamSeconds = this.meter.histogram(
-    {
-      name: 'mcp.client.operation.duration',
-      unit: 's',
-      help: 'Time of calls to the MCP servers of integrations.',
-      labels: ['mcp.method.name', 'error.type'],
-    },
+  readonly upstreamSeconds = this.#seconds(
+    'mcp.client.operation.duration',
     CALL_BOUNDS,
+    ['mcp.method.name', 'error.type'],
+    'Time of calls to the MCP servers of integrations.',
   );
 
-  readonly modelSeconds = this.meter.histogram(
-    {
-      name: 'gen_ai.client.operation.duration',
-      unit: 's',
-      help: 'Time of questions to models, to the end of the answer.',
-      labels: ['gen_ai.operation.name', 'gen_ai.provider.name', 'error.type'],
-    },
+  readonly modelSeconds = this.#seconds(
+    'gen_ai.client.operation.duration',
     MODEL_BOUNDS,
+    ['gen_ai.operation.name', 'gen_ai.provider.name', 'error.type'],
+    'Time of questions to models, to the end of the answer.',
   );
 
-  readonly firstChunkSeconds = this.meter.histogram(
-    {
-      name: 'gen_ai.client.operation.time_to_first_chunk',
-      unit: 's',
-      help: 'Time until the first piece of an answer of a model.',
-      labels: ['gen_ai.operation.name', 'gen_ai.provider.name'],
-    },
+  readonly firstChunkSeconds = this.#seconds(
+    'gen_ai.client.operation.time_to_first_chunk',
     MODEL_BOUNDS,
+    ['gen_ai.operation.name', 'gen_ai.provider.name'],
+    'Time until the first piece of an answer of a model.',
   );
 
   readonly modelTokens = this.meter.histogram(
@@ -99,33 +81,35 @@ export class Measures {
     TOKEN_BOUNDS,
   );
 
-  readonly agentSeconds = this.meter.histogram(
-    { name: 'gen_ai.invoke_agent.duration', unit: 's', help: 'Time of runs of agents.', labels: ['error.type'] },
+  readonly agentSeconds = this.#seconds(
+    'gen_ai.invoke_agent.duration',
     AGENT_BOUNDS,
+    ['error.type'],
+    'Time of runs of agents.',
   );
 
-  readonly flowSeconds = this.meter.histogram(
-    { name: 'gen_ai.workflow.duration', unit: 's', help: 'Time of runs of flows.', labels: ['error.type'] },
+  readonly flowSeconds = this.#seconds(
+    'gen_ai.workflow.duration',
     FLOW_BOUNDS,
+    ['error.type'],
+    'Time of runs of flows.',
   );
 
-  readonly storeSeconds = this.meter.histogram(
-    {
-      name: 'db.client.operation.duration',
-      unit: 's',
-      help: 'Time of transactions, searches and questions about imported rows, waiting included.',
-      labels: ['db.system.name', 'db.operation.name', 'error.type'],
-    },
+  readonly storeSeconds = this.#seconds(
+    'db.client.operation.duration',
     STORE_BOUNDS,
+    ['db.system.name', 'db.operation.name', 'error.type'],
+    'Time of transactions, searches and questions about imported rows, waiting included.',
   );
 
-  readonly jobSeconds = this.meter.histogram(
-    {
-      name: 'agent_admin.job.duration',
-      unit: 's',
-      help: 'Time of jobs in the background.',
-      labels: ['agent_admin.job.name', 'error.type'],
-    },
+  readonly jobSeconds = this.#seconds(
+    'agent_admin.job.duration',
     CALL_BOUNDS,
+    ['agent_admin.job.name', 'error.type'],
+    'Time of jobs in the background.',
   );
+
+  #seconds(name: string, bounds: readonly number[], labels: readonly string[], help: string) {
+    return this.meter.histogram({ name, unit: 's', help, labels }, bounds);
+  }
 }
