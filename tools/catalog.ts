@@ -31,7 +31,7 @@ import { integrationTools } from './integrations/integrations.ts';
 import { apiKeyTools } from './keys/api-keys.ts';
 import { kinds, searchTypes } from './kinds.ts';
 import { memoryTools, pathMemoryTools } from './memory/memory.ts';
-import { listModels } from './models/list-models.ts';
+import { listModels } from './models.ts';
 import { listHoldings } from './offboarding/holdings.ts';
 import { takeOver } from './offboarding/take-over.ts';
 import { projectTools } from './projects.ts';

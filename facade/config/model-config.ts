@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { namesUser } from '../../resources/fields.ts';
-import type { ModelSettings } from '../../tools/models/models.ts';
-import type { ProviderSettings } from '../../tools/models/providers.ts';
+import type { ModelSettings } from '../../tools/core/models/models.ts';
+import type { ProviderSettings } from '../../tools/core/models/providers.ts';
 
 export const modelEnvironment = {
   MODEL_BASE_URL: z

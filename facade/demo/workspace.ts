@@ -5,12 +5,12 @@ import { addDays, addIntervals } from '../../tools/analytics/calendar.ts';
 import { catalog } from '../../tools/catalog.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { scopeRights } from '../../tools/core/access/rights.ts';
+import { createModels } from '../../tools/core/models/models.ts';
+import { OFFLINE_MODEL } from '../../tools/core/models/offline-model.ts';
 import { errorOf } from '../../tools/core/registry/call.ts';
 import { createRegistry, type Registry } from '../../tools/core/registry/registry.ts';
 import { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import { kinds } from '../../tools/kinds.ts';
-import { createModels } from '../../tools/models/models.ts';
-import { OFFLINE_MODEL } from '../../tools/models/offline-model.ts';
 import { type BudgetMeter, startBudgets } from '../../tools/usage/budget-meter.ts';
 import { HOUR, MINUTE, material } from './story.ts';
 

@@ -1,4 +1,4 @@
-import { createModels } from '../../tools/models/models.ts';
+import { createModels } from '../../tools/core/models/models.ts';
 import { type Config, localUrl } from '../config/config.ts';
 import { createSmtpTransport } from '../sign-in/mail.ts';
 import { dataChecks } from './data-checks.ts';

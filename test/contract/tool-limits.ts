@@ -18,6 +18,8 @@ import * as wording from '../../tools/analytics/wording.ts';
 import * as capsuleUse from '../../tools/capsules/use.ts';
 import * as nesting from '../../tools/core/access/agent-principal.ts';
 import * as auditEntry from '../../tools/core/history/audit-entry.ts';
+import * as models from '../../tools/core/models/models.ts';
+import * as providerFetch from '../../tools/core/models/providers.ts';
 import * as answers from '../../tools/core/outbound/limits.ts';
 import * as columns from '../../tools/databases/columns.ts';
 import * as recordQuery from '../../tools/databases/record-query.ts';
@@ -46,8 +48,6 @@ import * as definitions from '../../tools/integrations/upstream/tool-definitions
 import * as transport from '../../tools/integrations/upstream/transport.ts';
 import * as progress from '../../tools/integrations/upstream/upstream.ts';
 import * as upstream from '../../tools/integrations/upstream/upstream.ts';
-import * as models from '../../tools/models/models.ts';
-import * as providerFetch from '../../tools/models/providers.ts';
 import * as retention from '../../tools/retention.ts';
 import * as fork from '../../tools/threads/fork.ts';
 import * as usage from '../../tools/usage/figures.ts';

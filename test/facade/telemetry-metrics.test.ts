@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
+import { createModels } from '../../tools/core/models/models.ts';
 import { Meter } from '../../tools/core/telemetry/meter.ts';
 import { prometheusText } from '../../tools/core/telemetry/prometheus.ts';
 import { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
-import { createModels } from '../../tools/models/models.ts';
 import { callsOf, makeKey, rest } from '../support/calls.ts';
 import { FULL } from '../support/full.ts';
 import { send } from '../support/http.ts';

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { splitContext } from '../../tools/models/prompt-sections.ts';
+import { splitContext } from '../../tools/core/models/prompt-sections.ts';
 import { onLoopback } from './loopback.ts';
 
 /** What a chat request sent to the model. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { createModels } from '../../tools/models/models.ts';
+import { createModels } from '../../tools/core/models/models.ts';
 import { callsOf, callTool, makeKey, type RestOptions, rest } from '../support/calls.ts';
 import { openEvents } from '../support/events.ts';
 import { type Reply, startModelServer } from '../support/model-server.ts';

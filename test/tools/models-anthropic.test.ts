@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, describe, it } from 'node:test';
-import { createModels } from '../../tools/models/models.ts';
+import { createModels } from '../../tools/core/models/models.ts';
 import { onLoopback } from '../support/loopback.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { describe, it } from 'node:test';
 import { generateText } from 'ai';
 import { readConfig } from '../../facade/config/config.ts';
-import { createModels } from '../../tools/models/models.ts';
+import { createModels } from '../../tools/core/models/models.ts';
 import { callsOf, rest } from '../support/calls.ts';
 import { onLoopback } from '../support/loopback.ts';
 import { startModelServer } from '../support/model-server.ts';

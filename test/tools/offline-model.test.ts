@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LABEL } from '../../tools/models/offline-model.ts';
-import { bestPassages } from '../../tools/models/passages.ts';
-import { fence, readFences } from '../../tools/models/prompt-sections.ts';
+import { LABEL } from '../../tools/core/models/offline-model.ts';
+import { bestPassages } from '../../tools/core/models/passages.ts';
+import { fence, readFences } from '../../tools/core/models/prompt-sections.ts';
 import { faultsOf } from '../contract/plain-words.ts';
 import { callsOf } from '../support/calls.ts';
 import { startTestServer } from '../support/server.ts';

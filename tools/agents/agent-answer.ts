@@ -10,8 +10,8 @@ import {
 import type { Issue } from '../../resources/error.ts';
 import { allowlistWarnings } from '../core/access/allowlist.ts';
 import { nearest } from '../core/access/similar-names.ts';
+import type { Models } from '../core/models/models.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
-import type { Models } from '../models/models.ts';
 
 export const agentAnswer = agent.extend({
   warnings: z

@@ -2,7 +2,7 @@ import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { Store } from '../../store/port.ts';
 import { rawTables } from '../../store/sql/raw-tables.ts';
 import { ToolError } from '../core/errors.ts';
-import { createModels } from '../models/models.ts';
+import { createModels } from '../core/models/models.ts';
 import { addDays, addIntervals, dateIn } from './calendar.ts';
 import { analyticsTools } from './tools.ts';
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Readers } from '../../store/port.ts';
-import type { LanguageModel } from '../models/language-model.ts';
-import type { Models } from '../models/models.ts';
-import { OFFLINE_MODEL } from '../models/offline-model.ts';
-import { fence } from '../models/prompt-sections.ts';
-import { ProviderFailure } from '../models/provider-failure.ts';
+import type { LanguageModel } from '../core/models/language-model.ts';
+import type { Models } from '../core/models/models.ts';
+import { OFFLINE_MODEL } from '../core/models/offline-model.ts';
+import { fence } from '../core/models/prompt-sections.ts';
+import { ProviderFailure } from '../core/models/provider-failure.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
 
 interface FoundInsight {

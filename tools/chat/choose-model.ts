@@ -3,9 +3,9 @@ import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { nearest } from '../core/access/similar-names.ts';
 import { invalidMember } from '../core/errors.ts';
+import type { LanguageModel } from '../core/models/language-model.ts';
+import type { Models } from '../core/models/models.ts';
 import type { Fail } from '../core/registry/define-tool.ts';
-import type { LanguageModel } from '../models/language-model.ts';
-import type { Models } from '../models/models.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
 
 type Refuse = Fail<'not_found' | 'conflict'>;

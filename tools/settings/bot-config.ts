@@ -13,9 +13,9 @@ import type { Readers } from '../../store/port.ts';
 import { requireSteeringAll } from '../core/access/steering.ts';
 import { invalidMember } from '../core/errors.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
+import type { Models } from '../core/models/models.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
-import type { Models } from '../models/models.ts';
 
 type Sections = BotConfigRecord['promptSections'];
 

@@ -2,7 +2,7 @@ import { BOT_CONFIG_ID } from '../../resources/bot-config.ts';
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { Store } from '../../store/port.ts';
 import { withHistory } from '../core/history/history.ts';
-import { OFFLINE_MODEL } from '../models/offline-model.ts';
+import { OFFLINE_MODEL } from '../core/models/offline-model.ts';
 import { botConfigKind } from './bot-config.ts';
 
 const SERVER = { type: 'server', id: 'agent-admin', name: 'agent-admin' };

@@ -8,12 +8,12 @@ import type { CheckCredential } from '../../core/access/credential-status.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { shownArguments } from '../../core/history/audit-entry.ts';
 import { isObject } from '../../core/json.ts';
+import { storable, storableText } from '../../core/models/sanitize-text.ts';
 import { type Answer, retryDelayMs } from '../../core/registry/call.ts';
 import type { Catalog } from '../../core/registry/catalog-index.ts';
 import type { CallingContext } from '../../core/registry/context.ts';
 import type { Tool } from '../../core/registry/define-tool.ts';
 import { jsonSchema, withoutMembers } from '../../core/registry/json-schema.ts';
-import { storable, storableText } from '../../models/sanitize-text.ts';
 
 export interface ToolCall {
   /** The id in a form that can be stored. The model knows the call by it too. */

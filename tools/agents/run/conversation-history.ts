@@ -1,7 +1,7 @@
 import type { AssistantModelMessage, ModelMessage, ToolModelMessage } from 'ai';
 import type { Message } from '../../../resources/message.ts';
-import { fence } from '../../models/prompt-sections.ts';
-import { tokensOf } from '../../models/tokens.ts';
+import { fence } from '../../core/models/prompt-sections.ts';
+import { tokensOf } from '../../core/models/tokens.ts';
 import { offeredName } from './agent-tools.ts';
 
 /** How many tokens of a prompt earlier turns may take, and how many messages are looked at. */

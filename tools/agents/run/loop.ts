@@ -1,9 +1,9 @@
 import type { AssistantModelMessage, ModelMessage, StreamTextResult, ToolSet } from 'ai';
 import type { StopReason, TokenUsage } from '../../../resources/agent-run.ts';
-import type { LanguageModel } from '../../models/language-model.ts';
-import { ProviderFailure } from '../../models/provider-failure.ts';
-import { storableText } from '../../models/sanitize-text.ts';
-import { tokensOf } from '../../models/tokens.ts';
+import type { LanguageModel } from '../../core/models/language-model.ts';
+import { ProviderFailure } from '../../core/models/provider-failure.ts';
+import { storableText } from '../../core/models/sanitize-text.ts';
+import { tokensOf } from '../../core/models/tokens.ts';
 import type { AgentTools, OfferedTool, ToolCall, ToolResult } from './agent-tools.ts';
 import { resultMessage, withinBudget } from './conversation-history.ts';
 

@@ -137,5 +137,6 @@ function problemOf({ issues }: z.ZodError): string {
 function valueIn(text: string): unknown {
   const start = text.indexOf('{');
   const end = text.lastIndexOf('}');
-  return parseJson(text) ?? parseJson(text.slice(start, end + 1));
+  const whole = parseJson(text);
+  return whole === undefined ? parseJson(text.slice(start, end + 1)) : whole;
 }

@@ -2,9 +2,9 @@ import type { Agent } from '../../../resources/agent.ts';
 import type { BotConfigRecord } from '../../../resources/bot-config.ts';
 import type { Memory } from '../../../resources/memory.ts';
 import type { Skill } from '../../../resources/skill.ts';
+import { fence } from '../../core/models/prompt-sections.ts';
+import { withinTokens } from '../../core/models/tokens.ts';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
-import { fence } from '../../models/prompt-sections.ts';
-import { withinTokens } from '../../models/tokens.ts';
 import { shortened } from '../../search/snippet.ts';
 
 /** How many tokens of a prompt skills and memories may take. */

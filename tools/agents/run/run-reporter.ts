@@ -1,6 +1,6 @@
 import type { AgentRun, AgentRunCall, AgentTurn, ReadRecord } from '../../../resources/agent-run.ts';
+import { storableText } from '../../core/models/sanitize-text.ts';
 import type { Progress } from '../../core/registry/call.ts';
-import { storableText } from '../../models/sanitize-text.ts';
 import type { Evidence, ToolCall, ToolResult } from './agent-tools.ts';
 import { type Listener, type Step, sum, type Turn } from './loop.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { backoffMs } from '../../store/backoff.ts';
-import { outgoingTrace } from '../core/telemetry/span.ts';
+import { backoffMs } from '../../../store/backoff.ts';
+import { outgoingTrace } from '../telemetry/span.ts';
 import type { LanguageModel } from './language-model.ts';
 
 /** A model provider that the operator has configured. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { noNextPage } from '../../resources/fields.ts';
-import { model } from '../../resources/model.ts';
-import { defineTool, READS } from '../core/registry/define-tool.ts';
+import { noNextPage } from '../resources/fields.ts';
+import { model } from '../resources/model.ts';
+import { defineTool, READS } from './core/registry/define-tool.ts';
 
 export const listModels = defineTool({
   name: 'list_models',

@@ -1,4 +1,4 @@
-import { wordsIn } from '../../store/search-text.ts';
+import { wordsIn } from '../../../store/search-text.ts';
 
 /** A text that may contain answers. */
 export interface Source {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { IntegrationHealth } from '../../resources/health.ts';
-import type { Model } from '../../resources/model.ts';
-import type { Dependency } from '../core/registry/context.ts';
-import { Telemetry } from '../core/telemetry/telemetry.ts';
+import type { IntegrationHealth } from '../../../resources/health.ts';
+import type { Model } from '../../../resources/model.ts';
+import type { Dependency } from '../registry/context.ts';
+import { Telemetry } from '../telemetry/telemetry.ts';
 import type { LanguageModel } from './language-model.ts';
 import { observedModel } from './observed-model.ts';
 import { OFFLINE_MODEL, offlineModel } from './offline-model.ts';
@@ -32,7 +32,7 @@ export interface Models extends Dependency {
   find(id: string): LanguageModel | undefined;
 }
 
-declare module '../core/registry/context.ts' {
+declare module '../registry/context.ts' {
   interface ServerFacts {
     readonly models: Models;
   }

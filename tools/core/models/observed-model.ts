@@ -1,5 +1,5 @@
-import { activeSpan, failureOf, runInSpan, type Span } from '../core/telemetry/span.ts';
-import type { Telemetry } from '../core/telemetry/telemetry.ts';
+import { activeSpan, failureOf, runInSpan, type Span } from '../telemetry/span.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { LanguageModel, ModelAnswer, ModelCall, ModelMessage, StreamPart } from './language-model.ts';
 
 const OPERATION = 'chat';

@@ -1,5 +1,5 @@
-import type { Model } from '../../resources/model.ts';
-import { isObject, parseJson } from '../core/json.ts';
+import type { Model } from '../../../resources/model.ts';
+import { isObject, parseJson } from '../json.ts';
 import type { LanguageModel, ModelAnswer, ModelCall, ModelMessage, StreamPart } from './language-model.ts';
 import { bestPassages, type Source } from './passages.ts';
 import { type Fenced, readFences, splitContext } from './prompt-sections.ts';
