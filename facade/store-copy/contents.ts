@@ -35,7 +35,7 @@ interface AnyReader {
 }
 
 async function* recordsIn(store: Store, name: CollectionName, most: number): AsyncGenerator<Part> {
-  const reader = store[name] as unknown as AnyReader; // records of every kind have an id and a time
+  const reader = store[name] as AnyReader; // records of every kind have an id and a time
   let after: Position | undefined;
   let limit = most;
   do {

@@ -49,7 +49,7 @@ async function put(store: Store, part: Part, line: number): Promise<void> {
 }
 
 async function insertAll(tx: Transaction, { records, of }: Extract<Part, { records: unknown }>): Promise<void> {
-  const writer = tx[records] as unknown as Writer<AnyRecord>; // the store checks each record by its schema
+  const writer = tx[records] as Writer<AnyRecord>; // the store checks each record by its schema
   for (const record of of) await writer.insert(record);
 }
 

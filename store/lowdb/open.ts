@@ -91,7 +91,7 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   const core = new LowdbStore(parts);
   const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
   // Every row of a collection was checked by its schema when it was written or read from the disk.
-  return Object.assign(core, readers as unknown as Readers);
+  return Object.assign(core, readers as Readers);
 }
 
 function emptyCollections(): ReadonlyMap<string, Collection> {

@@ -36,7 +36,7 @@ export async function openPostgresStore({
       rows: new PostgresRowStore(database),
       shared,
       now,
-    }) as unknown as Store & PostgresStore;
+    }) as Store & PostgresStore;
     await store.start();
     return store;
   } catch (error) {

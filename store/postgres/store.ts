@@ -112,7 +112,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   ): Promise<TextPage<RecordOf<Name>>> {
     // Filters name members of the collection, whose records were checked by its schema when they were written.
     const found = await this.#open(() => this.#searches.page({ name, query: query as AnyTextQuery }));
-    return found as unknown as TextPage<RecordOf<Name>>;
+    return found as TextPage<RecordOf<Name>>;
   }
 
   status(): StoreStatus {

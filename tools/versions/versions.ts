@@ -238,7 +238,7 @@ async function bringBack(
   { target, latest: { revision }, staged }: Restoring,
   context: Context<HistoryWriters, 'conflict'>,
 ): Promise<void> {
-  const records = context.store[collection] as unknown as AnyHistory; // of the kind's own collection, as is its schema
+  const records = context.store[collection] as AnyHistory; // of the kind's own collection, as is its schema
   const { entityId } = target;
   const current = await records.get(entityId);
   const state = stateOf(collection, target, revision);

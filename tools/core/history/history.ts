@@ -107,7 +107,7 @@ class VersionedWriter implements HistoryWriter<StoredRecord> {
     this.#kind = kind;
     this.#parts = parts;
     // Records of every versioned kind have an id and a revision, which is all that is read of them here.
-    this.#writer = parts.tx[kind.collection] as unknown as Writer<StoredRecord>;
+    this.#writer = parts.tx[kind.collection] as Writer<StoredRecord>;
   }
 
   async insert(record: NewRecord<StoredRecord>, note?: VersionNote): Promise<StoredRecord> {

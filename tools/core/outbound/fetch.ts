@@ -120,7 +120,7 @@ function answerOf(response: IncomingMessage, mostBytes: number, instead: Replace
   const body = Readable.from((events ? limitEvents : limitBody)(response, mostBytes, instead));
   body.on('close', () => response.destroy());
   // The two libraries have different types for the same web stream.
-  return new Response(Readable.toWeb(body) as unknown as ReadableStream, { status, headers });
+  return new Response(Readable.toWeb(body) as ReadableStream, { status, headers });
 }
 
 function faultAnswer(body: RequestInit['body'], fault: Fault): string | undefined {

@@ -62,7 +62,7 @@ export class EnabledRecords<Name extends Switched> {
 
   async #read(): Promise<void> {
     const { store, name, settled } = this.#parts;
-    const reader = store[name] as unknown as Reader<RecordOf<Name>>; // the collection of that name
+    const reader = store[name] as Reader<RecordOf<Name>>; // the collection of that name
     const heard = new Map<string, number>();
     this.#meanwhile.add(heard);
     try {

@@ -38,7 +38,7 @@ type MakeReader = (reader: AnyReader, name: CollectionName) => AnyReader;
 function readersOf(store: Store, make: MakeReader): Readers {
   const names = Object.keys(collections) as CollectionName[];
   // The wrapped reader returns the same records, so the types match.
-  const entries = names.map((name) => [name, make(store[name] as unknown as AnyReader, name)]);
+  const entries = names.map((name) => [name, make(store[name] as AnyReader, name)]);
   return Object.fromEntries(entries) as Readers;
 }
 
