@@ -10,8 +10,7 @@ import {
 import { orNameOf, refTo } from '../../../resources/markers.ts';
 import { startPeriodicTask } from '../../../store/periodic-task.ts';
 import type { Readers, Store } from '../../../store/port.ts';
-import { authorOf } from '../../core/access/principal.ts';
-import { WEBHOOK_TOOL } from '../../core/access/principal.ts';
+import { authorOf, WEBHOOK_TOOL } from '../../core/access/principal.ts';
 import type { Caller } from '../../core/history/withheld.ts';
 import { CREATES, defineTool, READS } from '../../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../../core/registry/paging.ts';
