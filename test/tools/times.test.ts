@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { lastDays } from '../../tools/analytics/days.ts';
+import * as calendar from '../../tools/analytics/calendar.ts';
 import { callsOf } from '../support/calls.ts';
 import { fc } from '../support/property.ts';
 import { startTestServer } from '../support/server.ts';
@@ -73,6 +73,10 @@ describe('a time in an input', () => {
     assert.deepEqual((await must('list_audit_entries', { ...all, from: GIVEN, to: undefined })).data, []);
   });
 });
+
+const iso = (time: number) => new Date(time).toISOString();
+const lastDays = (now: Date, zone: string, count: number) =>
+  calendar.lastDays(now, zone, count).map(({ from: date, start, end }) => ({ date, from: iso(start), to: iso(end) }));
 
 describe('the last days', () => {
   it('are those of the time zone, also where the clocks change', () => {

@@ -1,6 +1,6 @@
 import type { AgentRunRecord } from '../../resources/agent-run.ts';
-import { firstOf } from '../../store/first.ts';
 import type { Reader, Readers, Where } from '../../store/port.ts';
+import { firstOf } from '../../store/record-change.ts';
 import type { Principal } from '../core/access/principal.ts';
 import type { RecordLimit } from '../core/access/record-limit.ts';
 import { whereWithin } from '../core/access/record-limit.ts';

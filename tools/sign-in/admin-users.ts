@@ -9,8 +9,8 @@ import {
 } from '../../resources/admin-user.ts';
 import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
-import { firstOf } from '../../store/first.ts';
 import type { Readers } from '../../store/port.ts';
+import { firstOf } from '../../store/record-change.ts';
 import { readRights } from '../core/access/assignable.ts';
 import { requireCredential } from '../core/access/credential.ts';
 import { requireWithin } from '../core/access/delegation.ts';
