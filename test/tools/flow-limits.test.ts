@@ -17,9 +17,9 @@ const segments = (count: number) => `{{ input${'.a'.repeat(count - 1)} }}`;
 /** Within all limits, and more than is analyzed beside other calls. */
 const long = `{% liquid\n${'assign a = input.b\n'.repeat(600)} %}`;
 
-describe('the texts of a flow', async () => {
-  const world = await FlowWorld.open();
+const world = await FlowWorld.open();
 
+describe('the texts of a flow', () => {
   async function refusal(tool: string, input: object): Promise<string> {
     const answer = await world.refused(tool, input);
     return `${answer.code} ${answer.error}`;

@@ -78,9 +78,7 @@ describe('the templates of a run', () => {
   });
 });
 
-describe('a flow whose templates take too long in all', async () => {
-  const world = await FlowWorld.open();
-
+describe('a flow whose templates take too long in all', () => {
   it('fails and says so, whatever its steps make of errors', async () => {
     const steps = Array.from({ length: 40 }, (_, at) => ({
       id: `s${at}`,
@@ -88,6 +86,7 @@ describe('a flow whose templates take too long in all', async () => {
       arguments: { name: `n${at}`, instructions: '{{ input.loops | times: 0 }}'.repeat(2) + LONG_LOOP },
       onError: 'continue',
     }));
+    const world = await FlowWorld.open();
     const { id } = await world.flow({ steps });
     const run = await world.run(id, { loops: 1 });
     assert.equal(run.status, 'failed');

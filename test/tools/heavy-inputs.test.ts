@@ -22,9 +22,9 @@ function counted() {
   return { input, asked };
 }
 
-describe('an input with many members', async () => {
-  const world = await openTestRegistry();
+const world = await openTestRegistry();
 
+describe('an input with many members', () => {
   async function call(scopes: string[], input: object) {
     const answer = await world.refused(principalOf({ type: 'api-key', id: 'key_1', scopes }), 'create_skill', input);
     const [entry] = (await world.store.audit.find({ limit: 1 })).records;
