@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter } from 'node:events';
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import type { Commit, Readers, Store } from '../../../store/port.ts';
 import { hasEnded, OPEN } from '../run-queue.ts';
@@ -25,17 +25,22 @@ export class RunCompletion {
   }
 
   /** Resolves when the run has ended or was deleted, the signal aborts or the server stops. */
-  async of(runId: string, given: AbortSignal | undefined): Promise<void> {
+  async of(runId: string, signal: AbortSignal | undefined): Promise<void> {
     const { store, closed } = this.#deps;
     if (this.#ends.eventNames().length === 0) this.#follow();
-    const left = new AbortController();
-    const signal = given ? AbortSignal.any([left.signal, given]) : left.signal;
-    const ended = once(this.#ends, runId, { signal }).catch(() => {}); // aborted
+    let end = () => {};
+    // Not `once` of node:events, which listens to `error` too.
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#ends.once(runId, end);
+    signal?.addEventListener('abort', end, { once: true });
     try {
-      const run = signal.aborted ? undefined : await store.flowRuns.get(runId);
+      const run = signal?.aborted ? undefined : await store.flowRuns.get(runId);
       if (run && !closed.aborted && !hasEnded(run)) await ended;
     } finally {
-      left.abort();
+      this.#ends.off(runId, end);
+      signal?.removeEventListener('abort', end);
       if (this.#ends.eventNames().length === 0) this.#leave();
     }
   }
