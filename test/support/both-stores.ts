@@ -36,6 +36,7 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
   'it starts a program that keeps its data in a folder, or is about how programs are built': [
     'facade/demo.test.ts',
     'facade/deploy.test.ts',
+    'facade/guides-started.test.ts',
     'facade/launch.test.ts',
     'facade/packed.test.ts',
   ],
