@@ -21,6 +21,8 @@ const listArtifacts = defineTool({
   title: 'List artifacts',
   description:
     'List artifacts (what agents made: tables, pictures, code) without their content, newest first. Returns a page with `nextCursor`.',
+  keywords:
+    'generated files, images, exports, attachments, what agents produced, downloads, which files have bots made, all generated files',
   access: {
     scope: 'artifacts:read',
     grant: 'artifact:read',
@@ -48,6 +50,7 @@ const getArtifact = defineTool({
   name: 'get_artifact',
   title: 'Get artifact',
   description: 'Read one artifact: text in `content`, anything else in base64 in `data`.',
+  keywords: 'download a file, open an image, attachment content, download the file a bot made, show the picture',
   access: { scope: 'artifacts:read', grant: 'artifact:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: artifactId }),
@@ -62,6 +65,8 @@ const createArtifact = defineTool({
   title: 'Create artifact',
   description:
     'Keep something that was made, alone or in a project or thread: give either `content` or `data`. Returns it.',
+  keywords:
+    'store a file, upload, save an image, attach, keep a generated table, code or picture, store a file, upload a file',
   access: { scope: 'artifacts:write', grant: 'artifact:write' },
   annotations: CREATES,
   input: z.strictObject({
@@ -88,6 +93,7 @@ const updateArtifact = defineTool({
   title: 'Update artifact',
   description:
     'Change fields of an artifact; given `content` or `data` replaces what it held, null clears projectId or threadId. Returns the artifact. History keeps the old state.',
+  keywords: 'replace a file, new content of an attachment',
   access: { scope: 'artifacts:write', grant: 'artifact:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -119,6 +125,7 @@ const deleteArtifact = defineTool({
   name: 'delete_artifact',
   title: 'Delete artifact',
   description: 'Delete an artifact; restore_version brings it back.',
+  keywords: 'remove a file, delete an image',
   access: { scope: 'artifacts:write', grant: 'artifact:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: artifactId, expectedRevision }),

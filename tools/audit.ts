@@ -11,6 +11,8 @@ export const listAuditEntries = defineTool({
   name: 'list_audit_entries',
   title: 'List audit entries',
   description: 'List who called which tool at which door with what outcome, refused calls included, newest first.',
+  keywords:
+    'audit log, activity log, who did what, who deleted this, access log, compliance, history of calls, security events, trail, who deleted this agent, what happened in the last hour and by whom, log of everything a key did, who changed the settings, suspicious activity',
   access: { scope: 'admin', grant: 'audit:read' },
   annotations: READS,
   input: z.strictObject({

@@ -38,6 +38,7 @@ const listBackups = defineTool({
   title: 'List backups',
   description:
     'List the backups of this server, newest first, with size and whether each was verified. Returns a page with `nextCursor`.',
+  keywords: 'copies of the data, when was the last backup, snapshots of the server, when was the last backup',
   access: { scope: 'admin', grant: 'backup:read' },
   annotations: READS,
   input: z.strictObject(paging),
@@ -56,6 +57,8 @@ const createBackup = defineTool({
   title: 'Create backup',
   description:
     'Make a backup of everything that is stored now, beside those made by schedule. Returns it once it is complete and verified.',
+  keywords:
+    'save a copy of everything, disaster recovery, export, dump, snapshot, back up everything, save a copy of all data',
   access: { scope: 'admin', grant: 'backup:write' },
   annotations: CREATES,
   inSteps: true,

@@ -18,7 +18,7 @@ import type { Tool } from './core/registry/define-tool.ts';
 import { getCurrentPrincipal } from './current-principal.ts';
 import { databaseTools } from './databases/databases.ts';
 import { recordTools } from './databases/records.ts';
-import { discoveryTools } from './discovery.ts';
+import { discoveryTools } from './discovery/discovery.ts';
 import { documentTools } from './documents.ts';
 import { explainAccess } from './explain-access.ts';
 import { listEventTypes } from './flows/event-types.ts';

@@ -14,6 +14,8 @@ export const getCurrentPrincipal = defineTool({
   name: 'get_current_principal',
   title: 'Get current principal',
   description: 'Tell who you are calling as, what that may do and until when.',
+  keywords:
+    'who am I, whoami, my rights, my scopes, what may this token do, my account, who am I, which rights do I have, test my token',
   access: ANYONE,
   annotations: READS,
   input: z.strictObject({}),

@@ -17,6 +17,8 @@ const listDocuments = defineTool({
   title: 'List documents',
   description:
     'List documents without their content, newest first, optionally by project or tag. Returns a page with `nextCursor`.',
+  keywords:
+    'knowledge base, articles, wiki, handbook pages, notes, files of text, Notion, Confluence, what is in our knowledge base, all articles',
   access: {
     scope: 'documents:read',
     grant: 'document:read',
@@ -38,6 +40,7 @@ const getDocument = defineTool({
   name: 'get_document',
   title: 'Get document',
   description: 'Read one document with its Markdown content.',
+  keywords: 'read an article, open a page, handbook, wiki page, read the handbook, show an article',
   access: { scope: 'documents:read', grant: 'document:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: documentId }),
@@ -51,6 +54,8 @@ const createDocument = defineTool({
   name: 'create_document',
   title: 'Create document',
   description: 'Create a Markdown document, alone or in a project. Returns it.',
+  keywords:
+    'write an article, new page, knowledge base entry, note, wiki, publish text, Markdown, policy, put a page into the knowledge base, save this text as a page, write documentation',
   access: { scope: 'documents:write', grant: 'document:write' },
   annotations: CREATES,
   input: z.strictObject({
@@ -73,6 +78,8 @@ const updateDocument = defineTool({
   title: 'Update document',
   description:
     'Change fields of a document; given content and tags replace the old ones, null clears projectId. Returns the document. History keeps the old state.',
+  keywords:
+    'edit an article, change a page, revise text, handbook, edit a page of the handbook, fix a typo in an article',
   access: { scope: 'documents:write', grant: 'document:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -97,6 +104,7 @@ const deleteDocument = defineTool({
   name: 'delete_document',
   title: 'Delete document',
   description: 'Delete a document; restore_version brings it back.',
+  keywords: 'remove an article, delete a page',
   access: { scope: 'documents:write', grant: 'document:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: documentId, expectedRevision }),

@@ -31,6 +31,8 @@ export const explainAccess = defineTool({
   title: 'Explain access',
   description:
     'Explain whether a key or capsule may make a call and which rule decides, before or after a refusal. Makes no call. Restricted threads are not considered: see get_thread_access.',
+  keywords:
+    'why am I not allowed, permission denied, forbidden, 403, may somebody do this, check permissions, can Anna delete, authorisation, would somebody be able to delete this, why was I refused, can this key call that tool, is a person allowed',
   access: { scope: 'admin', grant: 'key:read' },
   annotations: READS,
   input: callOf(

@@ -15,6 +15,7 @@ const listGoals = defineTool({
   name: 'list_goals',
   title: 'List goals',
   description: 'List goals, newest first, optionally by status or project. Returns a page with `nextCursor`.',
+  keywords: 'objectives, OKRs, targets, what do we want to achieve, milestones',
   access: {
     scope: 'goals:read',
     grant: 'goal:read',
@@ -36,6 +37,7 @@ const getGoal = defineTool({
   name: 'get_goal',
   title: 'Get goal',
   description: 'Read one goal with its progress and target date.',
+  keywords: 'progress of an objective, key result',
   access: { scope: 'goals:read', grant: 'goal:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: goalId }),
@@ -49,6 +51,7 @@ const createGoal = defineTool({
   name: 'create_goal',
   title: 'Create goal',
   description: 'Create a goal, alone or in a project. Returns it; tasks name its id as `goalId`.',
+  keywords: 'set an objective, OKR, target, milestone',
   access: { scope: 'goals:write', grant: 'goal:write' },
   annotations: CREATES,
   input: z.strictObject({
@@ -72,6 +75,7 @@ const updateGoal = defineTool({
   name: 'update_goal',
   title: 'Update goal',
   description: 'Change fields of a goal, such as its progress; null clears an optional one. Returns the goal.',
+  keywords: 'mark an objective as reached, progress, move a target date',
   access: { scope: 'goals:write', grant: 'goal:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -97,6 +101,7 @@ const deleteGoal = defineTool({
   name: 'delete_goal',
   title: 'Delete goal',
   description: 'Delete a goal that no task refers to. It cannot be brought back; status `dropped` keeps it.',
+  keywords: 'drop an objective, remove a target',
   access: { scope: 'goals:write', grant: 'goal:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: goalId, expectedRevision }),

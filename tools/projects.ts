@@ -16,6 +16,7 @@ const listProjects = defineTool({
   name: 'list_projects',
   title: 'List projects',
   description: 'List projects, newest first, optionally by status. Returns a page with `nextCursor`.',
+  keywords: 'workspaces for work, initiatives, folders, which projects do we have, all projects',
   access: { scope: 'projects:read', grant: 'project:read', narrows: true, selects: { name: 'name', status: 'status' } },
   annotations: READS,
   input: z.strictObject({
@@ -42,6 +43,7 @@ const getProject = defineTool({
   name: 'get_project',
   title: 'Get project',
   description: 'Read one project. Its goals, tasks, documents and artifacts are listed by their own tools.',
+  keywords: 'open a project, project details',
   access: { scope: 'projects:read', grant: 'project:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: projectId }),
@@ -55,6 +57,7 @@ const createProject = defineTool({
   name: 'create_project',
   title: 'Create project',
   description: 'Create a project, active by default. Returns it; goals, tasks and documents take its id.',
+  keywords: 'new initiative, space for a launch, start a project, folder, organise work',
   access: { scope: 'projects:write', grant: 'project:write' },
   annotations: CREATES,
   input: z.strictObject({ name, description: description.optional(), status: projectStatus.default('active') }),
@@ -69,6 +72,7 @@ const updateProject = defineTool({
   title: 'Update project',
   description:
     'Change fields of a project; null clears an optional one. Returns the project. History keeps the old state.',
+  keywords: 'rename a project, archive, close a project',
   access: { scope: 'projects:write', grant: 'project:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -88,6 +92,7 @@ const deleteProject = defineTool({
   name: 'delete_project',
   title: 'Delete project',
   description: 'Delete a project that no goal, task, document or artifact refers to; restore_version brings it back.',
+  keywords: 'remove a project',
   access: { scope: 'projects:write', grant: 'project:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: projectId, expectedRevision }),

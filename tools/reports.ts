@@ -31,6 +31,7 @@ const listReports = defineTool({
   name: 'list_reports',
   title: 'List reports',
   description: 'List the saved reports, newest first, with the query of each, by tool or text. Returns a page.',
+  keywords: 'saved charts, saved queries, bookmarks of metrics, show saved charts, all saved reports',
   access: { scope: 'reports:read', grant: 'report:read', narrows: true },
   annotations: READS,
   input: z.strictObject({
@@ -55,6 +56,7 @@ const getReport = defineTool({
   title: 'Get report',
   description:
     'Read one report; with render=true also run its query, under your own rights, and return `result` and `asOf`.',
+  keywords: 'open a saved chart, run a saved query, weekly numbers, render',
   access: { scope: 'reports:read', grant: 'report:read:{id}' },
   annotations: READS,
   view: 'report',
@@ -74,6 +76,8 @@ const createReport = defineTool({
   name: 'create_report',
   title: 'Create report',
   description: 'Save a query: a read-only tool you may call, with its arguments. Returns the report.',
+  keywords:
+    'save a chart, save a query, keep numbers to look at again, bookmark a metric, custom dashboard, save this query, keep this chart, save report',
   access: { scope: 'reports:write', grant: 'report:write' },
   annotations: CREATES,
   view: 'report',
@@ -95,6 +99,7 @@ const updateReport = defineTool({
   name: 'update_report',
   title: 'Update report',
   description: 'Change fields of a report; `query` is replaced as a whole, null clears the description. Returns it.',
+  keywords: 'change a saved chart, edit the filter of a saved query, rename',
   access: { scope: 'reports:write', grant: 'report:write:{id}' },
   annotations: UPDATES,
   view: 'report',
@@ -120,6 +125,7 @@ const deleteReport = defineTool({
   name: 'delete_report',
   title: 'Delete report',
   description: 'Delete a report for good; the data it shows stays.',
+  keywords: 'remove a saved chart, delete a saved query',
   access: { scope: 'reports:write', grant: 'report:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: reportId, expectedRevision }),

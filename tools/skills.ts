@@ -20,6 +20,7 @@ const listSkills = defineTool({
   title: 'List skills',
   description:
     'List the skills agents can be given, newest first, optionally by name or part of it. Returns a page with `nextCursor`.',
+  keywords: 'abilities, procedures, playbooks, know-how of agents, prompt library',
   access: { scope: 'skills:read', grant: 'skill:read', narrows: true, selects: { name: 'name' } },
   annotations: READS,
   input: z.strictObject({
@@ -41,6 +42,7 @@ const getSkill = defineTool({
   name: 'get_skill',
   title: 'Get skill',
   description: 'Read one skill with its instructions.',
+  keywords: 'read instructions, open a procedure, playbook text',
   access: { scope: 'skills:read', grant: 'skill:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: skillId }),
@@ -54,6 +56,8 @@ const createSkill = defineTool({
   name: 'create_skill',
   title: 'Create skill',
   description: 'Create a skill: instructions that agents share. Returns it; give its id to agents in `skillIds`.',
+  keywords:
+    'teach an agent, new procedure, playbook, how-to, standard operating procedure, reusable instructions, prompt template, write down how to do something, teach the assistant, add knowledge of how we work',
   access: { scope: 'skills:write', grant: 'skill:write' },
   annotations: CREATES,
   input: z.strictObject({
@@ -72,6 +76,7 @@ const updateSkill = defineTool({
   name: 'update_skill',
   title: 'Update skill',
   description: 'Change fields of a skill; null clears an optional one. Returns the skill. History keeps the old state.',
+  keywords: 'correct instructions, edit a playbook, improve a procedure',
   access: { scope: 'skills:write', grant: 'skill:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -100,6 +105,7 @@ const deleteSkill = defineTool({
   name: 'delete_skill',
   title: 'Delete skill',
   description: 'Delete a skill that no agent uses; restore_version brings it back.',
+  keywords: 'unlearn a procedure, remove a playbook',
   access: { scope: 'skills:write', grant: 'skill:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: skillId, expectedRevision }),

@@ -15,6 +15,7 @@ export const checkHealth = defineTool({
   title: 'Check health',
   description:
     'Check whether this server works: status (`down` while the store takes no writes), what is wrong, version, uptime, whether the store can be written, and how old the last backup is.',
+  keywords: 'is it running, server status, uptime, version, ping, alive, is the server running, which version is this',
   access: { scope: 'agents:read', grant: 'system:read' },
   annotations: READS,
   input: z.strictObject({}),
@@ -51,6 +52,8 @@ export const getSystemHealth = defineTool({
   name: 'get_system_health',
   title: 'Get system health',
   description: 'Report the state, latency and last error of everything the server depends on, such as the store.',
+  keywords:
+    'dependencies, is the database up, outage, status of services, is everything up and running, is something broken, status page',
   access: { scope: 'agents:read', grant: 'system:read' },
   annotations: READS,
   input: z.strictObject({}),
@@ -93,6 +96,8 @@ export const checkSetup = defineTool({
   title: 'Check setup',
   description:
     'Check what this server was set up with, as the doctor does: data folder or database, disk, secrets, backups, address, mail, sign-in provider, models. Each finding says what to do. Shows no secrets.',
+  keywords:
+    'what is missing, configuration problems, doctor, diagnose, installation, is everything set up, what is still missing in the setup, is mail configured, problems of the installation',
   access: { scope: 'admin', grant: 'system:read' },
   annotations: { ...READS, openWorldHint: true },
   input: z.strictObject({}),
@@ -140,6 +145,7 @@ export const listToolCategories = defineTool({
   name: 'list_tool_categories',
   title: 'List tool categories',
   description: 'List the tools you may call, by category, each with title and description.',
+  keywords: 'what can I do here, kinds of tools, overview of capabilities, toolsets',
   access: { scope: 'agents:read', grant: 'tool:read' },
   annotations: READS,
   input: z.strictObject({}),

@@ -17,6 +17,8 @@ const listTasks = defineTool({
   title: 'List tasks',
   description:
     'List tasks, newest first, optionally by status, project, goal or assigned agent. Returns a page with `nextCursor`.',
+  keywords:
+    'to-do list, tickets, issues, open work, backlog, kanban, assignments, who does what, Jira, Trello, Asana, what has to be done, what is open, my tasks, what is overdue, who works on what',
   access: {
     scope: 'tasks:read',
     grant: 'task:read',
@@ -45,6 +47,7 @@ const getTask = defineTool({
   name: 'get_task',
   title: 'Get task',
   description: 'Read one task: status, priority, assignee, due time. Its text is read with get_task_document.',
+  keywords: 'open a ticket, to-do details',
   access: { scope: 'tasks:read', grant: 'task:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: taskId }),
@@ -58,6 +61,8 @@ const createTask = defineTool({
   name: 'create_task',
   title: 'Create task',
   description: 'Create a task, alone or in a project or goal, and its document. Returns the task.',
+  keywords:
+    'new ticket, add a to-do, file an issue, bug, assign work, reminder, put this on the to-do list, make a ticket, create a reminder, report a bug',
   access: { scope: 'tasks:write', grant: 'task:write' },
   annotations: CREATES,
   input: z.strictObject({
@@ -85,6 +90,8 @@ const updateTask = defineTool({
   name: 'update_task',
   title: 'Update task',
   description: 'Change fields of a task, such as status or assignee; null clears an optional one. Returns the task.',
+  keywords:
+    'tick off, complete, close a ticket, assign, reassign, priority, due date, move on the board, mark as done, tick off, assign a ticket to somebody, change priority',
   access: { scope: 'tasks:write', grant: 'task:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -111,6 +118,7 @@ const deleteTask = defineTool({
   name: 'delete_task',
   title: 'Delete task',
   description: 'Delete a task and its document. It cannot be brought back; status `done` keeps it.',
+  keywords: 'remove a to-do, delete a ticket',
   access: { scope: 'tasks:write', grant: 'task:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: taskId, expectedRevision }),
@@ -128,6 +136,7 @@ const getTaskDocument = defineTool({
   name: 'get_task_document',
   title: 'Get task document',
   description: 'Read the text that goes with a task: brief, notes, result. It has a revision of its own.',
+  keywords: 'notes of a ticket, brief, description, result of a to-do',
   access: { scope: 'tasks:read', grant: 'task:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: taskId }),
@@ -141,6 +150,7 @@ const updateTaskDocument = defineTool({
   name: 'update_task_document',
   title: 'Update task document',
   description: 'Replace the text that goes with a task. Returns the document; history keeps the old text.',
+  keywords: 'write notes on a ticket, progress report, comment, brief, write progress in a ticket, comment on a ticket',
   access: { scope: 'tasks:write', grant: 'task:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({ id: taskId, content, expectedRevision }),

@@ -59,9 +59,13 @@ export async function sendWebResponse(
   else sendNothing(response, answer.status);
 }
 
+/** Of a response with events: those of all middlewares, and the seven of a pipeline. */
+const MOST_LISTENERS = 20;
+
 async function pipeEvents(response: ServerResponse, answer: Response, body: NonNullable<Response['body']>) {
   response.writeHead(answer.status, Object.fromEntries(answer.headers));
   response.flushHeaders();
+  response.setMaxListeners(MOST_LISTENERS);
   try {
     await pipeline(Readable.fromWeb(body), response);
   } catch {

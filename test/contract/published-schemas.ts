@@ -17,6 +17,7 @@ export function publishedSchemas(): Published[] {
       { title: `${tool.name} input`, schema: inputSchema },
       { title: `${tool.name} whole input`, schema: jsonSchema(tool.input, 'input') },
       { title: `${tool.name} output`, schema: outputSchema },
+      { title: `${tool.name} whole output`, schema: jsonSchema(tool.output, 'output') },
     ];
   });
   return [...ofTools, { title: 'OpenAPI', schema: documentOf() }];

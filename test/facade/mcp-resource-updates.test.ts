@@ -5,6 +5,7 @@ import { addresses } from '../../facade/mcp/addresses.ts';
 import { collections } from '../../store/collections.ts';
 import { callsOf, makeCapsule, makeKey } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
+import { openStream } from '../support/stream.ts';
 import { until } from '../support/until.ts';
 
 const server = serverForTests({ RATE_LIMIT_PER_MINUTE: '0' });
@@ -73,6 +74,17 @@ it('a subscription that ends leaves nobody behind who hears of changes', async (
   await client.close();
   await until(() => hearing === 0);
   server.store.onCommit = onCommit;
+});
+
+it('a subscription that is the first request of its connection is not taken for a leak', async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error) => warnings.push(warning);
+  process.on('warning', note);
+  const stream = await openStream(server, server.adminKey);
+  stream.leave();
+  await new Promise(setImmediate); // warnings come a turn later
+  process.off('warning', note);
+  assert.deepEqual(warnings, []);
 });
 
 async function makeAgent(name: string): Promise<string> {

@@ -95,11 +95,12 @@ describe('search_tools', () => {
 });
 
 describe('describe_tool', () => {
-  it('gives the whole schemas, with the limits that lists leave out', async () => {
-    const { inputSchema, outputSchema } = await mustCall(server, server.adminKey, 'describe_tool', {
-      name: 'create_agent',
-    });
+  it('gives the whole schema of the arguments, with the limits that lists leave out, and that of the answer where asked', async () => {
+    const describe = (input: object) => mustCall(server, server.adminKey, 'describe_tool', input);
+    const { inputSchema, ...short } = await describe({ name: 'create_agent' });
     assert.equal(inputSchema.properties.name.maxLength, 120);
+    assert.ok(!('outputSchema' in short));
+    const { outputSchema } = await describe({ name: 'create_agent', output: true });
     assert.equal(outputSchema.type, 'object');
   });
 

@@ -51,7 +51,7 @@ describe('the packed package', () => {
       ),
     );
     assert.deepEqual([...tops].sort(), [
-      ...['LICENSE', 'README.md', 'data/demo', 'data/examples', 'data/openapi', 'facade', 'package.json'],
+      ...['LICENSE', 'README.md', 'data/demo', 'data/examples', 'data/openapi', 'data/tools', 'facade', 'package.json'],
       ...['resources', 'store', 'tools', 'tsconfig.json'],
     ]);
   });

@@ -48,6 +48,8 @@ const listAgents = defineTool({
   name: 'list_agents',
   title: 'List agents',
   description: 'List agents, newest first; deleted ones only with status=deleted. Returns a page with `nextCursor`.',
+  keywords:
+    'bots, assistants, AI workers, which agents are there, show me all bots, which assistants are running, names of our agents, overview of bots',
   access: { scope: 'agents:read', grant: 'agent:read', narrows: true, selects: { status: 'status', name: 'name' } },
   annotations: READS,
   input: z.strictObject({
@@ -72,6 +74,8 @@ const getAgent = defineTool({
   name: 'get_agent',
   title: 'Get agent',
   description: 'Read one agent: persona, model, tool allowlist, skills, identity. Reads deleted agents too.',
+  keywords:
+    'bot details, assistant configuration, persona, allowed tools of an agent, look at one bot, which model and tools does it have',
   access: { scope: 'agents:read', grant: 'agent:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: agentId }),
@@ -85,6 +89,8 @@ const createAgent = defineTool({
   name: 'create_agent',
   title: 'Create agent',
   description: 'Create an agent, active at once. It may use only tools that its allowlist and its caller both allow.',
+  keywords:
+    'new bot, build an assistant, set up an AI agent, spin up, chatbot, make a new assistant, add a bot, agent for support',
   access: { scope: 'agents:write', grant: 'agent:write' },
   annotations: CREATES,
   input: z.strictObject({
@@ -122,6 +128,8 @@ const updateAgent = defineTool({
   title: 'Update agent',
   description:
     'Change fields of an agent; null clears an optional one, fields of `identity` and `memoryPolicy` are merged. status pauses or resumes it, or revives a deleted one. Returns the agent.',
+  keywords:
+    'edit a bot, personality, pause, resume, switch model, give a skill or tool to an agent, rename, stop a bot from taking work, deactivate a bot, change the personality, change instructions of one bot, other model for a bot, wake up an agent',
   access: { scope: 'agents:write', grant: 'agent:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -186,6 +194,7 @@ const deleteAgent = defineTool({
   title: 'Delete agent',
   description:
     'Soft-delete an agent: it takes no more work, its name is free again, update_agent {status: "active"} revives it. Returns the agent.',
+  keywords: 'remove a bot, retire an assistant, get rid of, throw away a bot',
   access: { scope: 'agents:write', grant: 'agent:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: agentId, expectedRevision }),

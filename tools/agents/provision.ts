@@ -32,6 +32,7 @@ export const provisionAgentIdentity = defineTool({
   title: 'Provision agent identity',
   description:
     'Record the phone number, its A2P registration and the card reference that the operator obtained from a provider, or release them. Returns the agent, masked.',
+  keywords: 'phone number, SMS, A2P 10DLC, payment card, virtual card, telephony',
   access: { scope: 'admin', grant: 'agent:provision:{id}' },
   annotations: UPDATES,
   input: z.strictObject({

@@ -12,6 +12,8 @@ export const importRecords = defineTool({
   title: 'Import records',
   description:
     'Load rows of product data (users, subscriptions, invoices, events, visits, websites) for user lookup and analytics. A row with a known key replaces it; repeats change nothing. All rows of a call or none. Returns how many were new, changed, unchanged.',
+  keywords:
+    'load customers from Stripe, upload a CSV, Parquet, sync product data, ingest, bring in subscriptions and invoices, migrate data, ETL, load Stripe data, import customers, upload a CSV of subscriptions, import analytics events',
   access: { scope: 'admin', grant: 'user:import' },
   annotations: UPDATES,
   bulk: true,

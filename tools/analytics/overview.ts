@@ -16,6 +16,8 @@ export const getOverview = metric({
   title: 'Get overview',
   description:
     'The headline numbers: users, MRR, churn of the last complete month, and per period users, new users, active users, MRR. Start here, then ask the metric behind a number.',
+  keywords:
+    'KPIs, key numbers, dashboard, at a glance, how is the business doing, summary, headline metrics, key numbers on one page, how are we doing, summary of the business, executive summary',
   topic: 'overview',
   interval: 'month',
   asOfNow: ['totalUsers', 'mrr', 'churnRate'],

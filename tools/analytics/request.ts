@@ -68,6 +68,7 @@ interface Metric<Shape extends z.ZodRawShape> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
+  readonly keywords: string;
   /** The last segment of the grant. */
   readonly topic: string;
   readonly interval: Interval;
@@ -90,7 +91,7 @@ interface Wording {
 
 /** Makes an analytics tool. All have the same parameters, rights, answer members and cache. */
 export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool & { readonly definition: string } {
-  const { name, title, description, topic, definition, shape } = given;
+  const { name, title, description, keywords, topic, definition, shape } = given;
   const form = forms[given.whole ?? 'never'];
   const answers = new WeakMap<RowStore, AnswerCache<CachedAnswer<Shape>>>();
   // Only the schema itself checks the members of the shape, so the handler need not know their types.
@@ -99,6 +100,7 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
     name,
     title,
     description,
+    keywords,
     access: { scope: 'analytics:read', grant: `analytics:read:${topic}` },
     annotations: READS,
     view: 'chart',

@@ -11,6 +11,8 @@ const listConnectedApps = defineTool({
   title: 'List connected apps',
   description:
     'List programs such as Claude or ChatGPT that people let in, newest first, with what each may do and last use. Without admin rights: your own.',
+  keywords:
+    'apps with access to my account, authorised applications, OAuth consents, Claude, ChatGPT, Cursor, third-party apps, which apps can use my account',
   access: { scope: 'admin', grant: 'app:read', narrows: true },
   annotations: READS,
   own: true,
@@ -36,6 +38,8 @@ const disconnectApp = defineTool({
   title: 'Disconnect app',
   description:
     'End what a connected app may do, from the next request on: its tokens, open streams and the flows it made stop. Without admin rights: your own.',
+  keywords:
+    "revoke an application's access, remove Claude or ChatGPT, unauthorise, withdraw consent, remove an app's access, revoke access of Claude",
   access: { scope: 'admin', grant: 'app:write:{id}' },
   annotations: DELETES,
   own: true,

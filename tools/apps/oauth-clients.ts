@@ -23,6 +23,7 @@ const listOAuthClients = defineTool({
   title: 'List OAuth clients',
   description:
     'List the programs that can ask people to let them in, newest first, and how each became known. See list_connected_apps for who let them in.',
+  keywords: 'registered applications, OAuth apps, client ids',
   access: { scope: 'admin', grant: 'oauth-client:read', narrows: true },
   annotations: READS,
   input: z.strictObject({ kind: oauthClientKind.optional(), ...paging }),
@@ -40,6 +41,8 @@ const createOAuthClient = defineTool({
   title: 'Create OAuth client',
   description:
     'Make a client for a program that cannot register itself. Needs full access. Returns its `clientId` and, this once, the `secret` of a confidential one.',
+  keywords:
+    'register an application, client id and secret, OAuth app, OpenID Connect, single sign-on for an app, add an OAuth application',
   access: { scope: 'admin', grant: 'oauth-client:write', fullAccess: true },
   annotations: CREATES,
   answersSecret: true,
@@ -81,6 +84,7 @@ const deleteOAuthClient = defineTool({
   title: 'Delete OAuth client',
   description:
     'Forget a client and end all its connections, from the next request on. Needs full access. One that made itself known can do so again.',
+  keywords: 'remove a registered application, unregister an OAuth app',
   access: { scope: 'admin', grant: 'oauth-client:write:{id}', fullAccess: true },
   annotations: DELETES,
   input: z.strictObject({

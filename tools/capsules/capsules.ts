@@ -44,6 +44,8 @@ const listCapsules = defineTool({
   title: 'List capsules',
   description:
     'List capsules, newest first, with their tools, status and use. Tokens are never shown. Without admin rights: your own.',
+  keywords:
+    'partner tokens, access bundles, external clients, scoped MCP endpoints, who outside has access, which partners have access, all external tokens',
   access: { scope: 'admin', grant: 'capsule:read', narrows: true },
   annotations: READS,
   own: true,
@@ -71,6 +73,7 @@ const getCapsule = defineTool({
   name: 'get_capsule',
   title: 'Get capsule',
   description: 'Read one capsule: tools, limits, use, and warnings about entries without effect. Never its token.',
+  keywords: 'what a partner may use, token details, allowlist, usage of an external client',
   access: { scope: 'admin', grant: 'capsule:read:{id}' },
   annotations: READS,
   own: true,
@@ -86,6 +89,8 @@ const createCapsule = defineTool({
   title: 'Create capsule',
   description:
     'Bundle tools within your rights into an MCP endpoint of its own for an external client. Returns the capsule and, this once, its `token`.',
+  keywords:
+    "give a partner limited access, external agent, contractor, scoped token, share tools with another company, restricted MCP endpoint, sandbox, least privilege, hand out a token, give an external partner limited access, let another company use some tools, partner access, token that can only read some things, access for a customer's agent",
   access: { scope: 'admin', grant: 'capsule:write' },
   annotations: CREATES,
   answersSecret: true,
@@ -143,6 +148,8 @@ const updateCapsule = defineTool({
   title: 'Update capsule',
   description:
     'Change fields of a capsule, within your rights and from the next request on; lists and constraints are replaced as a whole, null clears a limit. Returns it.',
+  keywords:
+    "widen or narrow a partner's tools, suspend a partner, pause an external client, change allowlist, expiry, cut off a partner for now, give a partner more tools, disable a capsule",
   access: { scope: 'admin', grant: 'capsule:write:{id}' },
   annotations: UPDATES,
   lasting: {
@@ -195,6 +202,8 @@ const deleteCapsule = defineTool({
   title: 'Delete capsule',
   description:
     'Delete a capsule for good: its endpoint, tokens and connected apps stop at once. Without admin rights: your own.',
+  keywords:
+    "remove a partner's access, revoke an external token, end a contractor's access, end a partner's access for good",
   access: { scope: 'admin', grant: 'capsule:delete:{id}' },
   annotations: DELETES,
   own: true,
@@ -216,6 +225,7 @@ const rotateCapsuleToken = defineTool({
   title: 'Rotate capsule token',
   description:
     'Give a capsule of your own a new token, returned this once; the old one and apps connected with it stop at once, or after graceSeconds. Somebody else’s: take_over.',
+  keywords: "partner leaked the token, new token for an external client, regenerate, renew, partner's token leaked",
   access: { scope: 'admin', grant: 'capsule:write:{id}' },
   annotations: { ...DELETES, idempotentHint: false },
   answersSecret: true,

@@ -24,6 +24,8 @@ export const previewCapsule = defineTool({
   title: 'Preview capsule',
   description:
     'Show what a capsule serves, or would with the fields of `draft` in place of its own: the exact tools/list, its size, and the rule behind each entry.',
+  keywords:
+    'what would a partner see, test an allowlist, dry run of a capsule, simulate, what can this partner see, which tools would a token get',
   access: { scope: 'admin', grant: 'capsule:read:{id}' },
   annotations: READS,
   input: z.strictObject({

@@ -37,6 +37,8 @@ export const invokeAgent = defineTool({
   title: 'Invoke agent',
   description:
     'Give an agent one piece of work, without a thread, and get its answer, on request in the form of a JSON Schema. It calls its tools with your rights. Agents may call agents, 3 deep.',
+  keywords:
+    'run an agent once, one-off prompt, ask an assistant, delegate to another agent, call a sub-agent, generate text, summarise, let one bot ask another, hand a question to an agent, use an agent for one task, run agent, ask an expert bot',
   access: { scope: 'chat:write', grant: 'agent:invoke:{agent}' },
   annotations: RUNS_AGENT,
   inSteps: true,

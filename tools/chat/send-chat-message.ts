@@ -69,6 +69,8 @@ export const sendChatMessage = defineTool({
   title: 'Send chat message',
   description:
     'Say something to an agent in a new or existing thread and get its answer; it may call its tools on the way, with your rights. For one question without a thread use invoke_agent.',
+  keywords:
+    'talk to a bot, chat, ask a follow-up, reply, say hello, continue a conversation, prompt, chat, message a bot, ask a bot in a conversation, answer in a chat',
   access: {
     among: [NAMED, NAMED_IN_THREAD, USUAL, USUAL_IN_THREAD],
     whole: { scope: SCOPE, grant: ['thread:read', 'thread:write', 'agent:invoke'] },

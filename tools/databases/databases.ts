@@ -16,6 +16,7 @@ const listDatabases = defineTool({
   name: 'list_databases',
   title: 'List databases',
   description: 'List databases with their columns, newest first. Returns a page with `nextCursor`.',
+  keywords: 'own tables, spreadsheets, custom data, Airtable, collections, which tables do we keep, all custom tables',
   access: { scope: 'records:read', grant: 'record:read', narrows: true },
   annotations: READS,
   input: z.strictObject(paging),
@@ -32,6 +33,7 @@ const getDatabase = defineTool({
   name: 'get_database',
   title: 'Get database',
   description: 'Read one database with its columns. Its records are read with list_records.',
+  keywords: 'columns of a table, schema, fields',
   access: { scope: 'records:read', grant: 'record:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: databaseId }),
@@ -45,6 +47,8 @@ const createDatabase = defineTool({
   name: 'create_database',
   title: 'Create database',
   description: 'Create a database: a table whose records are checked against its columns. Returns it.',
+  keywords:
+    'new table, spreadsheet, custom fields, Airtable base, list of leads, CRM table, make a table with columns, collect leads in a table',
   access: { scope: 'records:write', grant: 'record:write' },
   annotations: CREATES,
   input: z.strictObject({
@@ -66,6 +70,7 @@ const updateDatabase = defineTool({
   title: 'Update database',
   description:
     'Rename a database or its columns, or add columns behind the others; records and their history follow a new name. Types and required stay. Returns the database.',
+  keywords: 'add a column, rename a column, change a table, add a column to a table',
   access: { scope: 'records:write', grant: 'record:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -107,6 +112,7 @@ const deleteDatabase = defineTool({
   name: 'delete_database',
   title: 'Delete database',
   description: 'Delete a database that holds no records. It cannot be brought back, nor can the records it once held.',
+  keywords: 'drop a table, remove a spreadsheet',
   access: { scope: 'records:write', grant: 'record:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: databaseId, expectedRevision }),

@@ -24,6 +24,8 @@ const listRecords = defineTool({
   title: 'List records',
   description:
     'List the records of a database: newest first, or by a column with `sort`; all, or those that meet `filter`. Returns a page with `nextCursor`.',
+  keywords:
+    'rows of a table, entries, filter and sort rows, query a table, look up in a spreadsheet, show rows of a table, read a table',
   access: { scope: 'records:read', grant: 'record:read', narrows: true, selects: { databaseId: NAME } },
   annotations: READS,
   input: z.strictObject({
@@ -62,6 +64,7 @@ const getRecord = defineTool({
   name: 'get_record',
   title: 'Get record',
   description: 'Read one record of a database.',
+  keywords: 'one row, an entry of a table',
   access: { scope: 'records:read', grant: 'record:read:{id}', selects: { databaseId: NAME } },
   annotations: READS,
   input: z.strictObject(one),
@@ -78,6 +81,7 @@ const createRecord = defineTool({
   name: 'create_record',
   title: 'Create record',
   description: 'Add a record to a database; its values must fit the columns, see get_database. Returns it.',
+  keywords: 'add a row, insert, new entry, append to a table, add a row to a table',
   access: { scope: 'records:write', grant: 'record:write:{databaseId}' },
   annotations: CREATES,
   input: z.strictObject({ databaseId, values: values.describe('By column.') }),
@@ -95,6 +99,8 @@ const updateRecord = defineTool({
   title: 'Update record',
   description:
     'Change values of a record, others stay; null clears that of an optional column. Returns the record. History keeps the old state.',
+  keywords:
+    'change a row, edit a cell, correct a value in a table, correct a value in a table, change a phone number in a table',
   access: { scope: 'records:write', grant: 'record:write:{id}', selects: { databaseId: NAME } },
   annotations: UPDATES,
   input: z.strictObject({ ...one, values: values.describe('By column.'), expectedRevision }),
@@ -113,6 +119,7 @@ const deleteRecord = defineTool({
   name: 'delete_record',
   title: 'Delete record',
   description: 'Delete a record of a database; restore_version brings it back while the database is there.',
+  keywords: 'remove a row, delete an entry of a table',
   access: { scope: 'records:write', grant: 'record:delete:{id}', selects: { databaseId: NAME } },
   annotations: DELETES,
   input: z.strictObject({ ...one, expectedRevision }),

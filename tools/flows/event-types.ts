@@ -84,6 +84,7 @@ export const listEventTypes = defineTool({
   title: 'List event types',
   description:
     'List the types of event that can start a flow, as its trigger {"kind": "event", "type"}. Each run gets the type and the record\'s id as `input`.',
+  keywords: 'events that can start an automation, triggers available, what can I react to, subscribe',
   access: { scope: 'flows:read', grant: 'flow:read' },
   annotations: READS,
   input: z.strictObject({}),

@@ -44,6 +44,7 @@ const listFlows = defineTool({
   name: 'list_flows',
   title: 'List flows',
   description: 'List flows with trigger and steps, newest first. Returns a page with `nextCursor`.',
+  keywords: 'automations, workflows, scheduled jobs, zaps, pipelines',
   access: {
     scope: 'flows:read',
     grant: 'flow:read',
@@ -76,6 +77,7 @@ const getFlow = defineTool({
   name: 'get_flow',
   title: 'Get flow',
   description: 'Read one flow: trigger, steps or agent and prompt, and whose rights its runs have.',
+  keywords: 'open an automation, how a workflow is built, steps of a workflow',
   access: { scope: 'flows:read', grant: 'flow:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: flowId }),
@@ -102,6 +104,8 @@ const createFlow = defineTool({
   title: 'Create flow',
   description:
     'Create a flow: tools called one after the other (`steps`), or one agent with a prompt, run by hand, schedule, webhook or event, with your rights.',
+  keywords:
+    'automate, new workflow, schedule, cron, every day, every morning, recurring job, when something happens do, react to an event, inbound webhook trigger, pipeline, Zapier, n8n, every day at 8 send, run something on a schedule, set up a workflow, if this then that, each monday, set up an automation with several steps',
   access: { scope: 'flows:write', grant: 'flow:write' },
   annotations: CREATES,
   lasting: { what: 'actor', of: ({ trigger }: Pick<Flow, 'trigger'>) => startsAutomatically(trigger) },
@@ -144,6 +148,8 @@ const updateFlow = defineTool({
   title: 'Update flow',
   description:
     'Change fields of a flow; null clears an optional one. Changing steps, agent, prompt or trigger makes its runs act with your rights. Returns it.',
+  keywords:
+    'edit an automation, pause a workflow, switch off a schedule, change the time or steps of a job, pause an automation, change when a job runs, reschedule',
   access: { scope: 'flows:write', grant: 'flow:write:{id}' },
   annotations: UPDATES,
   lasting: { what: 'actor', of: changesAutomaticRuns },
@@ -181,6 +187,7 @@ const deleteFlow = defineTool({
   name: 'delete_flow',
   title: 'Delete flow',
   description: 'Delete a flow; it no longer runs. restore_version brings it back.',
+  keywords: 'remove an automation, stop a scheduled job for good',
   access: { scope: 'flows:write', grant: 'flow:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: flowId, expectedRevision }),

@@ -35,6 +35,8 @@ const triggerFlow = defineTool({
   title: 'Trigger flow',
   description:
     'Run a flow now, with the rights of its `runAs`, not yours. Returns the queued run; with wait=true the finished one.',
+  keywords:
+    'run a workflow now, start an automation by hand, kick off, execute, launch a job, start a workflow now, test an automation by hand',
   access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
   annotations: { ...CREATES, openWorldHint: true },
   view: 'run',
@@ -88,6 +90,8 @@ const listFlowRuns = defineTool({
   name: 'list_flow_runs',
   title: 'List flow runs',
   description: 'List runs of flows, newest first, with status and timing of each step.',
+  keywords:
+    "workflow executions, history of an automation, did the job run, failed jobs, queue, did last night's automation work, which jobs failed, recent workflow runs",
   access: { scope: 'flows:read', grant: 'flow:read', narrows: true, selects: { id: NAME, status: 'status' } },
   annotations: READS,
   view: 'run',
@@ -115,6 +119,8 @@ const getFlowRun = defineTool({
   title: 'Get flow run',
   description:
     'Read one run of a flow: its status and that of each step; inputs and outputs are shown only to the principal it ran as and to admins.',
+  keywords:
+    'what happened in a workflow execution, result of a job, step outputs, why did the automation fail, output of a step',
   access: { scope: 'flows:read', grant: 'flow:read:{id}' },
   annotations: READS,
   view: 'run',
@@ -129,6 +135,7 @@ const cancelFlowRun = defineTool({
   name: 'cancel_flow_run',
   title: 'Cancel flow run',
   description: 'Cancel a queued or running run; a step under way finishes first. Finished steps are not undone.',
+  keywords: 'stop a running workflow, abort an automation, halt a job',
   access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
   annotations: DELETES,
   inSteps: true,
@@ -181,6 +188,8 @@ export const retryFlowRun = defineTool({
   title: 'Retry flow run',
   description:
     'Run a flow again with the input of a run that has ended, from its first step or, keeping the outputs before it, from `fromStep`. Returns the queued run.',
+  keywords:
+    'rerun a failed workflow, try the automation again, continue from the broken step, resume a job, replay, try a failed job again, retry from a step',
   access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
   annotations: { ...CREATES, openWorldHint: true },
   inSteps: true,

@@ -24,6 +24,8 @@ const connectIntegration = defineTool({
   title: 'Connect integration',
   description:
     'Get a link at which you connect your own account to an integration that has one for each person, or as an administrator the one that all share. It opens once, for you, signed in.',
+  keywords:
+    'log in at a remote service, link my account, authorise a connector, OAuth at Notion or GitHub, log me in at a service, link my account with a service',
   // Only its person, signed in, can open the link. The shared account needs more, which the handler checks.
   access: { scope: 'tools:read', grant: 'tool:call:{id}' },
   annotations: { ...CREATES, ...OUTSIDE },
@@ -46,6 +48,8 @@ const disconnectIntegration = defineTool({
   title: 'Disconnect integration',
   description:
     'End your account at an integration, or as an administrator the shared one or that of `userId`: calls with it end, its tokens are deleted here and revoked at the provider.',
+  keywords:
+    'unlink my account, log out of a remote service, withdraw authorisation of a connector, unlink my account, remove my login at a service',
   // For one's own account. Those of others and the shared one need more, which the handler checks.
   access: { scope: 'tools:write', grant: 'tool:call:{id}' },
   annotations: { ...DELETES, ...OUTSIDE },
@@ -82,6 +86,7 @@ const listIntegrationAccounts = defineTool({
   title: 'List integration accounts',
   description:
     'List the accounts connected to integrations, newest first: your own, as an administrator all. Tokens are never shown.',
+  keywords: 'linked accounts, who connected a service, personal logins at connectors',
   access: { scope: 'tools:read', grant: 'tool:call' },
   annotations: READS,
   own: true,

@@ -44,6 +44,8 @@ const listIntegrations = defineTool({
   title: 'List integrations',
   description:
     'List the MCP servers whose tools are offered here, newest first, with the state of each. Returns a page.',
+  keywords:
+    'plugged-in services, connected MCP servers, upstream servers, plugins, connectors, external tools, which services are plugged in, list MCP servers',
   access: { scope: 'admin', grant: 'integration:read', narrows: true },
   annotations: READS,
   input: z.strictObject({ enabled: z.boolean().optional(), ...paging }),
@@ -64,6 +66,7 @@ const getIntegration = defineTool({
   title: 'Get integration',
   description:
     'Read one integration: address, state of the connection, tools, and the definitions that wait for approval.',
+  keywords: 'state of a connector, tools of an MCP server, connection error of an upstream, why is a connector failing',
   access: { scope: 'admin', grant: 'integration:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: integrationId }),
@@ -80,6 +83,8 @@ const createIntegration = defineTool({
   title: 'Create integration',
   description:
     'Offer the tools of another MCP server here, as `<toolPrefix>__<tool>`: a program (stdio) or a URL (http). They wait for refresh_integration {accept} unless `accept` is given. Needs full access. Returns the integration.',
+  keywords:
+    'plug in a service, add an MCP server, connector, use GitHub, Notion, Linear, Slack or Google tools, plugin, remote tools, use tools of another MCP server, add a connector, connect GitHub, connect Slack',
   access: { scope: 'admin', grant: 'integration:write', fullAccess: true },
   annotations: { ...CREATES, ...OUTSIDE },
   lasting: { what: 'program', of: ({ command }: { readonly command?: string }) => command !== undefined },
@@ -140,6 +145,7 @@ const updateIntegration = defineTool({
   name: 'update_integration',
   title: 'Update integration',
   description: `Change fields of an integration; null clears an optional one, ${SECRET_MASK} keeps a secret. Needs full access. Returns the integration.`,
+  keywords: 'change the address or token of a connector, disable an MCP server, credentials of an upstream',
   access: { scope: 'admin', grant: 'integration:write:{id}', fullAccess: true },
   annotations: { ...UPDATES, ...OUTSIDE },
   lasting: { what: 'program', of: startsProgram },
@@ -190,6 +196,7 @@ const deleteIntegration = defineTool({
   name: 'delete_integration',
   title: 'Delete integration',
   description: 'Delete an integration for good. Its tools go, its program ends. Needs full access.',
+  keywords: 'unplug a service, remove a connector, remove an MCP server',
   access: { scope: 'admin', grant: 'integration:write:{id}', fullAccess: true },
   annotations: { ...DELETES, ...OUTSIDE },
   inSteps: true,
@@ -216,6 +223,8 @@ const refreshIntegration = defineTool({
   title: 'Refresh integration',
   description:
     'List the tools of an integration now. `accept` approves all it lists; new and changed ones are held back until then. Needs full access. Returns the integration.',
+  keywords:
+    "reload tools of a remote server, approve new tools, re-sync, update a connector's tool list, remote server has new tools, approve changed tools",
   access: { scope: 'admin', grant: 'integration:write:{id}', fullAccess: true },
   annotations: { ...UPDATES, ...OUTSIDE },
   inSteps: true,

@@ -36,6 +36,8 @@ const listApiKeys = defineTool({
   title: 'List API keys',
   description:
     'List API keys, revoked ones too, newest first, with scopes, grants and last use; by owner or state. Secrets are never shown. Without admin rights: your own.',
+  keywords:
+    'tokens of scripts, credentials, secrets in use, personal access tokens, which tokens exist, who has API keys',
   access: { scope: 'admin', grant: 'key:read', narrows: true },
   annotations: READS,
   own: true,
@@ -59,6 +61,8 @@ const createApiKey = defineTool({
   name: 'create_api_key',
   title: 'Create API key',
   description: 'Create an API key with rights within your own. Returns the key and, this once, its `secret`.',
+  keywords:
+    'new token, REST credentials, secret for a script or CI, personal access token, service account, programmatic access, bearer, token for a script, access for CI, make an API token, read-only token',
   access: { scope: 'admin', grant: 'key:write' },
   annotations: CREATES,
   own: true,
@@ -104,6 +108,8 @@ const revokeApiKey = defineTool({
   title: 'Revoke API key',
   description:
     'Revoke an API key for good, from the next request on: your own, or one whose rights are within yours. Sessions begun with its links end, and keys made with it if it was to expire; with earlierOnly, only secrets that a rotation replaced. Returns the key.',
+  keywords:
+    'kill a leaked token, disable a key, invalidate a secret, delete an API key, compromised credential, token leaked, kill a token, delete a key',
   access: { scope: 'admin', grant: 'key:write:{id}' },
   annotations: DELETES,
   own: true,
@@ -134,6 +140,8 @@ const rotateApiKey = defineTool({
   title: 'Rotate API key',
   description:
     'Give an API key of your own a new secret, returned this once. The old one stops at once, or after graceSeconds. Rights, owner and history stay. Somebody else’s: take_over.',
+  keywords:
+    'new secret, replace a token without downtime, renew credentials, regenerate, change the secret of a key, key expires soon',
   access: { scope: 'admin', grant: 'key:write:{id}' },
   annotations: { ...DELETES, idempotentHint: false },
   own: true,

@@ -64,6 +64,8 @@ export const listMemories = defineTool({
   name: 'list_memories',
   title: 'List memories',
   description: 'List what agents remember, newest first, or with `q` best match first, each with its `score`.',
+  keywords:
+    'what is remembered, facts known about, recollections, long-term memory, show what bots have stored about somebody, all remembered facts',
   access: { scope: 'memory:read', grant: 'memory:read', narrows: true, selects: SELECTS },
   annotations: READS,
   input: z.strictObject({ ...filters, q: searchText.optional(), limit, cursor, includeTotal }),
@@ -83,6 +85,7 @@ const createMemory = defineTool({
   title: 'Create memory',
   description:
     'Remember something: a fact, preference, instruction, episode or summary. `supersedes` replaces an older memory, which lists then leave out. Returns the memory.',
+  keywords: 'remember this, memorise a fact, note a preference, store knowledge for later, save for next time',
   access: { scope: 'memory:write', grant: 'memory:write' },
   annotations: CREATES,
   input: z.strictObject({
@@ -129,6 +132,7 @@ export const getMemory = defineTool({
   name: 'get_memory',
   title: 'Get memory',
   description: 'Read one memory, superseded ones too. Expired ones are gone.',
+  keywords: 'show one memory, remembered fact',
   access: { scope: 'memory:read', grant: 'memory:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: memoryId }),
@@ -143,6 +147,8 @@ export const updateMemory = defineTool({
   title: 'Update memory',
   description:
     'Change fields of a memory; null clears an optional one. Returns the memory. History keeps the old state.',
+  keywords:
+    'correct a remembered fact, pin a memory, change what is remembered, fix a wrong fact, correct what a bot believes',
   access: { scope: 'memory:write', grant: 'memory:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -189,6 +195,7 @@ const deleteMemory = defineTool({
   name: 'delete_memory',
   title: 'Delete memory',
   description: 'Forget a memory; a memory that it superseded is current again. restore_version brings it back.',
+  keywords: 'forget this, unlearn, remove a remembered fact, make a bot forget something',
   access: { scope: 'memory:write', grant: 'memory:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: memoryId, expectedRevision }),
@@ -213,6 +220,8 @@ export const searchMemories = defineTool({
   title: 'Search memories',
   description:
     'Recall what is known about something: the memories that best match a question or keywords, best first, each with its `score`. Returns a page with `nextCursor`.',
+  keywords:
+    'recall, what do you know about, look up remembered facts, semantic memory, what does the bot know about a topic, find a remembered preference',
   access: { scope: 'memory:read', grant: 'memory:read', narrows: true, selects: SELECTS },
   annotations: READS,
   view: 'search',

@@ -33,6 +33,8 @@ export const listHoldings = defineTool({
   title: 'List holdings',
   description:
     'List what acts for an admin user or was set up by them, newest first: keys that work, capsules, flows, webhooks, connected apps, integrations; what each does and when it was last used. See take_over before they leave. What you may not read is left out.',
+  keywords:
+    'what belongs to a person who leaves, things owned by somebody, ownership, before offboarding, what does a leaving person own, what would be orphaned',
   access: { scope: 'admin', grant: 'admin-user:read:{userId}' },
   annotations: READS,
   input: z.strictObject({

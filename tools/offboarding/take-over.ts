@@ -61,6 +61,8 @@ export const takeOver = defineTool({
   title: 'Take over',
   description:
     'Make a capsule, flow or key of somebody else, who leaves for example, act for you from now on; you must be able to do all it does, and for an owner’s be an owner. Endpoint, id and history stay. A key gets a new secret, and the sessions, links and expiring keys made with it end.',
+  keywords:
+    'offboarding, transfer ownership, hand over, reassign what an ex-employee had, inherit, change owner, hand over the things of somebody who left, move everything of a person to me, colleague left take his work',
   access: {
     among: [CAPSULE, FLOW, KEY],
     of: ({ type }: { readonly type?: unknown }) => (type === 'capsule' ? CAPSULE : type === 'flow' ? FLOW : KEY),

@@ -24,6 +24,8 @@ const listAgentRuns = defineTool({
   title: 'List agent runs',
   description:
     'List runs of agents, newest first: your own and those of threads you can see, with model, tokens, status and error. get_agent_run has the turns and calls.',
+  keywords:
+    'executions of bots, what agents did, agent activity, failed runs, traces, agent jobs, what did my bots do last night, recent runs, run history of agents, failed agent executions',
   access: { scope: 'agents:read', grant: 'agent:read', narrows: true, selects: { agentId: NAME } },
   annotations: READS,
   input: z.strictObject({
@@ -57,6 +59,8 @@ function getAgentRun(kinds: readonly Kind[]): Tool {
     title: 'Get agent run',
     description:
       'Read one run of an agent: revisions of agent, prompt, skills and memories it had, each turn with model, tokens and time, each call with its audit entry and the records it saw, and how it ended.',
+    keywords:
+      'trace of an execution, steps and tool calls of a run, debug an agent, inspect a turn, look into one execution step by step, run trace, what did the agent do in this run',
     access: { scope: 'agents:read', grant: 'agent:read:{id}' },
     annotations: READS,
     input: z.strictObject({ id: runId }),
@@ -74,6 +78,7 @@ const cancelAgentRun = defineTool({
   title: 'Cancel agent run',
   description:
     'End a run of an agent that is under way, within 2 seconds; a call of a tool under way may still finish. Your own runs; with admin rights all.',
+  keywords: 'abort, stop a busy bot, kill a running agent, interrupt, stuck, cancel run, stop an agent run',
   access: { scope: 'chat:write', grant: 'agent:invoke:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: runId }),
@@ -98,6 +103,8 @@ function explainAnswer(kinds: readonly Kind[]): Tool {
     title: 'Explain answer',
     description:
       'Find out what a message of an agent rests on: its run with the prompt, skills and memories given, and every call made, each with its audit entry and the records it saw in the revision it saw. get_version shows these.',
+    keywords:
+      'why did it say that, sources, citations, evidence, provenance, where does an answer come from, hallucination, why did the bot say that, evidence behind a reply, why this answer, verify an answer',
     access: { scope: 'threads:read', grant: 'thread:read:{messageId}' },
     annotations: READS,
     input: z.strictObject({

@@ -15,6 +15,8 @@ export function searchTool(types: readonly SearchType[]): Tool {
     title: 'Search',
     description:
       'Find records of every type you may read, best match first; exact ids, names and e-mails lead. Returns type, id, title, snippet and score of each, and counts by type.',
+    keywords:
+      'find anything, look everywhere, full text, keyword, where is it mentioned, global search, find anything that mentions a word, search everywhere, where was this written',
     access: { scope: 'agents:read', grant: 'search:read' },
     looksAcross: true,
     annotations: READS,

@@ -24,6 +24,8 @@ export const getBotConfig = defineTool({
   title: 'Get bot config',
   description:
     'Read what every agent starts with: prompt sections, the system prompt composed of them, model, token limit.',
+  keywords:
+    'system prompt, default prompt, base instructions of all agents, default model, global prompt, which model is used when none is set, what prompt do all bots get',
   access: { scope: 'admin', grant: 'settings:read' },
   annotations: READS,
   input: z.strictObject({}),
@@ -41,6 +43,8 @@ export const updateBotConfig = defineTool({
   title: 'Update bot config',
   description:
     'Replace the given fields of the bot config and keep the others; promptSections is replaced as a whole, its order counts. Returns it composed.',
+  keywords:
+    'change the system prompt, edit the default prompt, base instructions, default model, token limit, tone of all agents, change the prompt of all bots, other default model',
   access: { scope: 'admin', grant: 'settings:write' },
   annotations: UPDATES,
   input,

@@ -19,6 +19,8 @@ const getSettings = defineTool({
   title: 'Get settings',
   description:
     'Read the workspace settings: name, time zone, currency and rates, prices of models, default agent, analytics events, sign-in, retention.',
+  keywords:
+    'configuration, preferences, workspace options, time zone, currency, how is it configured, show workspace settings, what is our time zone, current configuration',
   access: { scope: 'admin', grant: 'settings:read' },
   annotations: READS,
   input: z.strictObject({}),
@@ -33,6 +35,8 @@ const updateSettings = defineTool({
   title: 'Update settings',
   description:
     'Change workspace settings: given fields are replaced, those of `analytics` and `retentionDays` each by itself; others stay, null clears defaultAgentId. Returns the settings.',
+  keywords:
+    'configure, preferences, time zone, currency, exchange rates, model prices, log retention days, workspace name, logo, default agent, password policy, set the time zone, change the currency, how long logs are kept, change retention, change workspace settings',
   access: { scope: 'admin', grant: 'settings:write' },
   annotations: UPDATES,
   bulk: true,

@@ -39,6 +39,8 @@ const listAdminUsers = defineTool({
   name: 'list_admin_users',
   title: 'List admin users',
   description: 'List the people who administer the workspace, deactivated ones too, newest first. Returns a page.',
+  keywords:
+    'team members, staff, colleagues, coworkers, operators, who has access to this workspace, seats, who is on our team, team members, who has access to this dashboard, all administrators',
   access: { scope: 'admin', grant: 'admin-user:read', narrows: true },
   annotations: READS,
   input: z.strictObject({
@@ -60,6 +62,7 @@ const getAdminUser = defineTool({
   name: 'get_admin_user',
   title: 'Get admin user',
   description: 'Read one admin user: e-mail, role, whether active, last sign-in.',
+  keywords: "teammate, colleague's permissions, role of a staff member",
   access: { scope: 'admin', grant: 'admin-user:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: adminUserId }),
@@ -74,6 +77,8 @@ const createAdminUser = defineTool({
   title: 'Create admin user',
   description:
     'Let a person sign in and administer the workspace, with full access whatever the role unless `access` limits it. Needs full access. Returns the admin user.',
+  keywords:
+    'invite a colleague, add a teammate, new team member, onboard staff, give somebody access to the dashboard, seat, invite somebody to the team, add a person to our team, new administrator, give a new employee an account',
   access: { scope: 'admin', grant: 'admin-user:write', fullAccess: true },
   annotations: CREATES,
   lasting: { what: 'person' },
@@ -101,6 +106,8 @@ const updateAdminUser = defineTool({
   title: 'Update admin user',
   description:
     'Change e-mail, name, role or limit of an admin user. Another e-mail or role ends their sessions, links and connected apps (another e-mail also their passkeys), and needs full access without expiry; of an owner, an owner. Nobody sets their own limit. Returns the admin user.',
+  keywords:
+    "change a colleague's role or permissions, promote, more rights, rename a teammate, limit access, give a colleague more rights, change what a colleague may do, make somebody an administrator, read-only access for a colleague",
   access: { scope: 'admin', grant: 'admin-user:write:{id}' },
   annotations: UPDATES,
   lasting: { what: 'person' },
@@ -149,6 +156,8 @@ const deactivateAdminUser = defineTool({
   title: 'Deactivate admin user',
   description:
     'Lock an admin user out; their sessions and keys stop at once, their passkeys are removed. Not yourself, not the last active owner. Needs full access.',
+  keywords:
+    "block, ban, suspend, lock out, employee left the company, offboard, disable an account, remove a teammate, block an account, employee quit, somebody was fired, take away a person's access",
   access: { scope: 'admin', grant: 'admin-user:write:{id}', fullAccess: true },
   annotations: DELETES,
   lasting: { what: 'person' },
@@ -175,6 +184,8 @@ const reactivateAdminUser = defineTool({
   name: 'reactivate_admin_user',
   title: 'Reactivate admin user',
   description: 'Let a deactivated admin user back in; their keys work again, sessions do not. Needs full access.',
+  keywords:
+    'unblock, let back in, re-enable a colleague, restore access, let a former colleague back in, unlock an account',
   access: { scope: 'admin', grant: 'admin-user:write:{id}', fullAccess: true },
   annotations: UPDATES,
   lasting: { what: 'person' },

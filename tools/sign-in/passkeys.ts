@@ -22,6 +22,7 @@ const listPasskeys = defineTool({
   title: 'List passkeys',
   description:
     'List the passkeys that people sign in with, newest first, with name and last use. Without admin rights: your own.',
+  keywords: 'WebAuthn, security keys, YubiKey, fingerprint, Face ID, Touch ID, passwordless, two-factor',
   access: { scope: 'admin', grant: 'passkey:read', narrows: true },
   annotations: READS,
   own: true,
@@ -86,6 +87,7 @@ const renamePasskey = defineTool({
   name: 'rename_passkey',
   title: 'Rename passkey',
   description: 'Give a passkey of your own another name. Returns it.',
+  keywords: 'label a security key, name a YubiKey',
   access: { scope: 'admin', grant: 'passkey:write:{id}' },
   annotations: UPDATES,
   own: true,
@@ -106,6 +108,7 @@ const deletePasskey = defineTool({
   title: 'Remove passkey',
   description:
     'Remove a passkey, so that nobody signs in with it any more: your own, or with full access that of somebody else. Sessions go on. Returns it as it was.',
+  keywords: 'lost security key, remove a YubiKey, unregister a fingerprint',
   access: { scope: 'admin', grant: 'passkey:write:{id}', fullAccess: true },
   annotations: DELETES,
   lasting: { what: 'credential' },

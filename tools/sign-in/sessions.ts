@@ -16,6 +16,8 @@ const listSessions = defineTool({
   title: 'List sessions',
   description:
     'List who is signed in to the dashboard: the sessions that have not ended, newest first. Without admin rights: your own.',
+  keywords:
+    'where am I logged in, open logins, devices signed in, browsers, who is logged in, active sessions, on which devices am I logged in',
   access: { scope: 'admin', grant: 'session:read', narrows: true },
   annotations: READS,
   own: true,
@@ -38,6 +40,8 @@ const endSession = defineTool({
   title: 'End session',
   description:
     'Sign a person out of one session, from the next request on. Without admin rights: your own. Returns the session as it was.',
+  keywords:
+    'log out, sign out, log me out everywhere, kick a device, terminate a login, log out everywhere, log out another browser, logout',
   access: { scope: 'admin', grant: 'session:write:{id}' },
   annotations: DELETES,
   own: true,
@@ -58,6 +62,8 @@ const createSignInLink = defineTool({
   title: 'Create sign-in link',
   description:
     'Let an active admin user sign in without mail, for 10 minutes. Needs full access. Returns a link for a browser and an ID token for scripts, each good once. A session begun so ends with the key that made it.',
+  keywords:
+    'login link, magic link, log in, cannot sign in, forgot password, let somebody in by e-mail, send a login link, make a login link, I cannot log in',
   access: { scope: 'admin', grant: 'admin-user:write', fullAccess: true },
   annotations: CREATES,
   answersSecret: true,

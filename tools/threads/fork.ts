@@ -19,6 +19,8 @@ export const forkThread = defineTool({
   title: 'Fork thread',
   description:
     'Copy a thread, up to a message or whole, into a new thread of the same visibility that you own. Returns the new thread.',
+  keywords:
+    'branch a conversation, duplicate a chat, copy, try another direction from an earlier message, split, continue differently from an earlier message, copy a conversation',
   access: { scope: 'threads:write', grant: ['thread:write', 'thread:read:{id}'] },
   annotations: CREATES,
   input: z.strictObject({

@@ -26,6 +26,8 @@ export const listMessages = defineTool({
   title: 'List messages',
   description:
     'Read the messages of a thread, newest first; order=oldest reads from the beginning. Returns a page with `nextCursor`.',
+  keywords:
+    'transcript, read what was said, chat log, conversation content, replies, read everything that was said, full conversation',
   access: { scope: 'threads:read', grant: 'thread:read:{id}' },
   annotations: READS,
   input: z.strictObject({

@@ -24,6 +24,8 @@ const getThreadAccess = defineTool({
   name: 'get_thread_access',
   title: 'Get thread access',
   description: 'Show who may see a thread: its visibility, and its access entries with their roles.',
+  keywords:
+    'who can read this conversation, participants, members of a chat, sharing of a chat, who can see this chat, conversation permissions, is this chat shared',
   access: { scope: 'threads:read', grant: 'thread:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: threadId }),
@@ -37,6 +39,8 @@ const addThreadAccess = defineTool({
   name: 'add_thread_access',
   title: 'Add thread access',
   description: 'Share a thread: add access entries, or change the role of existing ones. Returns who has access.',
+  keywords:
+    'share a conversation, invite a colleague to a chat, let somebody read, add a participant, collaborator, share a chat with somebody, thread sharing, let a colleague see my chat, add people to a conversation',
   access: { scope: 'threads:write', grant: 'thread:share:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -67,6 +71,8 @@ const updateThreadAccess = defineTool({
   name: 'update_thread_access',
   title: 'Update thread access',
   description: 'Open a thread to the whole workspace or restrict it to its access entries. Returns who has access.',
+  keywords:
+    'make a conversation public or private, visibility, open a chat to everybody, restrict, everybody in the workspace may read the chat, make a chat private',
   access: { scope: 'threads:write', grant: 'thread:share:{id}' },
   annotations: UPDATES,
   input: z.strictObject({ id: threadId, visibility: threadVisibility, expectedRevision }),
@@ -84,6 +90,8 @@ const removeThreadAccess = defineTool({
   title: 'Remove thread access',
   description:
     'Remove access entries, named by principals, or one by principalType and principalId. One owner must stay. Returns who has access.',
+  keywords:
+    'unshare, stop sharing a conversation, kick a participant, revoke access to a chat, stop somebody from seeing a chat',
   access: { scope: 'threads:write', grant: 'thread:share:{id}' },
   annotations: DELETES,
   input: z.strictObject({

@@ -23,6 +23,7 @@ export const getThreadStats = defineTool({
   title: 'Get thread stats',
   description:
     'Count the threads you can see, by status and source, and their messages, in all, per day of the last 30 and on average.',
+  keywords: 'number of conversations, messages per day, chat volume, average length, statistics',
   access: { scope: 'threads:read', grant: 'thread:read', narrows: true },
   annotations: READS,
   input: z.strictObject({}),

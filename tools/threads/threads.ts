@@ -33,6 +33,8 @@ const listThreads = defineTool({
   name: 'list_threads',
   title: 'List threads',
   description: 'List the conversation threads you can see, newest first. Returns a page with `nextCursor`.',
+  keywords:
+    'conversations, chats, chat history, inbox, recent discussions, sessions with a bot, show recent conversations, my chats',
   access: {
     scope: 'threads:read',
     grant: 'thread:read',
@@ -60,6 +62,7 @@ const createThread = defineTool({
   name: 'create_thread',
   title: 'Create thread',
   description: 'Start a conversation thread, which you own, optionally with its first messages. Returns the thread.',
+  keywords: 'new conversation, start a chat, open a discussion',
   access: { scope: 'threads:write', grant: 'thread:write' },
   annotations: CREATES,
   input: z.strictObject({
@@ -86,6 +89,7 @@ const getThread = defineTool({
   name: 'get_thread',
   title: 'Get thread',
   description: 'Read one thread: title, status, agents, message count. Its messages come from list_messages.',
+  keywords: 'open a conversation, chat details, open that conversation, find a chat by id',
   access: { scope: 'threads:read', grant: 'thread:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: threadId }),
@@ -99,6 +103,8 @@ const updateThread = defineTool({
   name: 'update_thread',
   title: 'Update thread',
   description: 'Rename a thread, change its agents, archive it or make it active again. Returns the thread.',
+  keywords:
+    'rename a chat, archive a conversation, retitle, add an agent to a conversation, unarchive, archive a chat, change the title of a conversation',
   access: { scope: 'threads:write', grant: 'thread:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -123,6 +129,7 @@ const deleteThread = defineTool({
   name: 'delete_thread',
   title: 'Delete thread',
   description: 'Delete a thread with its messages and access entries, for good. Its forks stay. Owners only.',
+  keywords: 'remove a conversation for good, erase a chat',
   access: { scope: 'threads:write', grant: 'thread:delete:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: threadId, expectedRevision }),

@@ -31,6 +31,7 @@ const listBudgets = defineTool({
   title: 'List budgets',
   description:
     'List the budgets of keys, capsules, apps and agents, newest first, each with what is used of it and when it renews.',
+  keywords: 'spending limits, quotas, caps, which spending limits are set, how much budget is left',
   access: { scope: 'admin', grant: 'budget:read', narrows: true },
   annotations: READS,
   input: z.strictObject({
@@ -60,6 +61,8 @@ const createBudget = defineTool({
   title: 'Create budget',
   description:
     'Limit the calls, tokens or cost of a key, capsule, app or agent per day or month; what exceeds it is refused until the period ends. Counts from now on. Returns the budget.',
+  keywords:
+    'cap the costs, spending limit, quota, rate limit, maximum dollars per month, restrict consumption, nobody should spend more than, limit the costs of a bot, set a monthly limit, cap the costs',
   access: { scope: 'admin', grant: 'budget:write' },
   annotations: CREATES,
   input: z.strictObject({
@@ -96,6 +99,7 @@ const updateBudget = defineTool({
   title: 'Update budget',
   description:
     'Change the limit of a budget, when it warns, or switch it off or on; never of one that limits you. What was used stays. Returns the budget.',
+  keywords: 'raise or lower a spending limit, change a quota, more tokens, raise the monthly limit',
   access: { scope: 'admin', grant: 'budget:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({
@@ -126,6 +130,7 @@ const deleteBudget = defineTool({
   name: 'delete_budget',
   title: 'Delete budget',
   description: 'Delete a budget, so that it limits nothing any more; never one that limits you. Returns it.',
+  keywords: 'remove a spending limit, lift a cap',
   access: { scope: 'admin', grant: 'budget:write:{id}' },
   annotations: DELETES,
   input: z.strictObject({ id: budgetId }),

@@ -45,6 +45,8 @@ export const getUsage = defineTool({
   title: 'Get usage',
   description:
     'Read what was used, by agent, model, key, capsule, app, user, flow, tool or integration: calls, errors, latency, tokens and cost, with totals and a series over time. For what was done, see list_audit_entries and list_agent_runs.',
+  keywords:
+    'costs, spending, bill of AI, tokens consumed, money spent, most expensive bot, consumption, quota used, statistics of calls, latency, how much money did we spend on AI, which bot costs the most, token consumption per model, what did a conversation cost, how often was a tool called, slowest tools',
   access: { scope: 'admin', grant: 'usage:read' },
   annotations: READS,
   input: z.strictObject({

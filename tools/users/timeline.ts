@@ -26,6 +26,8 @@ export const getUserTimeline = defineTool({
   title: 'Get user timeline',
   description:
     'Read the history of a user, newest first: product events, subscriptions, invoices, websites, sign-up. Returns a page.',
+  keywords:
+    'customer activity, what a customer did, events of a user, history of an account, journey, activity of a customer, what has a customer done lately',
   access: { scope: 'users:read', grant: 'user:read:{userId}' },
   annotations: READS,
   input: z.strictObject({

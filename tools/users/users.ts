@@ -25,6 +25,8 @@ const listUsers = defineTool({
   title: 'List users',
   description:
     'List the users of the product, newest first, by status or by part of their uid, e-mail or name; those who are not deleted. Not the admins: see list_admin_users. Returns a page.',
+  keywords:
+    'customers, clients, end users, subscribers, accounts, sign-ups, find a person by e-mail, leads, CRM contacts, find a customer, who signed up last week, new sign-ups, list of customers, search customers',
   access: { scope: 'users:read', grant: 'user:read', narrows: true },
   annotations: READS,
   input: z.strictObject({
@@ -55,6 +57,8 @@ const getUser = defineTool({
   name: 'get_user',
   title: 'Get user',
   description: 'Read one user of the product: e-mail, status, name, country, when created and last active.',
+  keywords:
+    'customer profile, who is this customer, account details, contact, everything we know about a customer, look up a customer',
   access: { scope: 'users:read', grant: 'user:read:{userId}' },
   annotations: READS,
   input: z.strictObject({ userId }),
@@ -71,6 +75,8 @@ const getUserBilling = defineTool({
   name: 'get_user_billing',
   title: 'Get user billing',
   description: 'Read what a user pays: plan, state, MRR, trial and period ends, lifetime value, latest invoices.',
+  keywords:
+    'what a customer pays, invoices, payments, subscription, plan, card charges, refunds, receipts, what has a customer paid, has the customer paid, credit card, is the customer on a paid plan',
   access: { scope: 'users:read', grant: 'user:read:{userId}' },
   annotations: READS,
   input: z.strictObject({ userId }),
@@ -89,6 +95,7 @@ const listUserWebsites = defineTool({
   name: 'list_user_websites',
   title: 'List user websites',
   description: 'List the websites of a user with their state, newest first. Returns a page.',
+  keywords: 'sites of a customer, pages built, domains, projects of a user',
   access: { scope: 'users:read', grant: 'user:read:{userId}' },
   annotations: READS,
   input: z.strictObject({ userId, ...paging }),

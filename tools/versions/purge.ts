@@ -39,6 +39,8 @@ export function purgeTool(purgeable: readonly Purgeable[]): Tool {
     title: 'Purge record',
     description:
       'Remove a record, deleted ones too, for good: with its versions, messages and what the audit log holds of its content. Nothing brings it back. Refused while other records refer to it.',
+    keywords:
+      "GDPR, erase personal data, right to be forgotten, wipe with history, delete permanently, hard delete, delete a person's data completely, wipe without history",
     access: { scope: 'admin', grant: 'record:purge' },
     annotations: DELETES,
     input: z.strictObject({ entityType: z.enum([...byType.keys()]).describe(TAKEN_ALONG), id: recordName }),

@@ -116,6 +116,8 @@ const listVersions = (histories: Histories) =>
     name: 'list_versions',
     title: 'List versions',
     description: 'List the states a record has had, newest first, with who made each. Deleted records keep theirs.',
+    keywords:
+      'revision history, changes of a record, earlier states, who edited, changelog, who changed this record and when, history of an agent, all edits',
     ...histories.reads,
     annotations: READS,
     view: 'diff',
@@ -137,6 +139,8 @@ const getVersion = (histories: Histories) =>
     name: 'get_version',
     title: 'Get version',
     description: 'Read one earlier state of a record: content, payload, author, time.',
+    keywords:
+      'how it looked before, old revision, snapshot, state at a time, how did it look yesterday, what did the skill say last week',
     ...histories.reads,
     annotations: READS,
     input: z.strictObject(versionPath),
@@ -154,6 +158,8 @@ const diffVersion = (histories: Histories) =>
     name: 'diff_version',
     title: 'Diff version',
     description: 'Show what changed from another state of the record (by default the one before) to this version.',
+    keywords:
+      'compare revisions, what was changed, difference between edits, before and after, what changed between two edits, compare old and new prompt, compare two versions',
     ...histories.reads,
     annotations: READS,
     view: 'diff',
@@ -184,6 +190,8 @@ const restoreVersion = (histories: Histories) =>
     title: 'Restore version',
     description:
       'Bring a record, deleted ones too, back to an earlier state. Writes and returns a new version; an equal state writes nothing and returns the current one.',
+    keywords:
+      'undo, revert, roll back, recover, undelete, bring back, I made a mistake, trash, previous state, undo the last edit, recover something deleted, go back to an earlier version, restore a deleted document, bring back the old prompt',
     ...histories.restores,
     annotations: { ...CREATES, idempotentHint: true },
     input: z.strictObject({

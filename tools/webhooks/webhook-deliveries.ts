@@ -21,6 +21,7 @@ const deleteWebhook = defineTool({
   name: 'delete_webhook',
   title: 'Delete webhook',
   description: 'Delete a webhook for good, with its deliveries, also those that wait. Returns it as it was.',
+  keywords: 'stop notifying, remove a callback, unsubscribe',
   access: { scope: 'admin', grant: 'webhook:write:{id}' },
   annotations: DELETES,
   inSteps: true,
@@ -50,6 +51,8 @@ const testWebhook = defineTool({
   title: 'Test webhook',
   description:
     'Send the event `webhook.test` to a webhook now, once, also to one that is switched off. Returns the delivery.',
+  keywords:
+    'send a sample notification, ping a callback, try whether the URL works, try a notification, does the callback work',
   access: { scope: 'admin', grant: 'webhook:write:{id}' },
   annotations: { ...UPDATES, idempotentHint: false, ...OUTSIDE },
   inSteps: true,
@@ -80,6 +83,8 @@ const listDeliveries = defineTool({
   title: 'List webhook deliveries',
   description:
     'List what a webhook sent in the last days, sends and could not send, newest first, with attempts and the last error.',
+  keywords:
+    'did the notifications arrive, sent callbacks, failed notifications, delivery log, did our notifications arrive, why was no notification sent, webhook log',
   access: { scope: 'admin', grant: 'webhook:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: webhookId, status: deliveryStatus.optional(), ...paging }),
@@ -97,6 +102,7 @@ const retryDelivery = defineTool({
   title: 'Retry webhook delivery',
   description:
     'Send an event of a webhook again, or sooner than it would be: delivered, failed or withheld ones too, with the same `webhook-id`. Returns the delivery, which then waits.',
+  keywords: 'send a notification again, resend, redeliver a callback, send a notification that did not arrive again',
   access: { scope: 'admin', grant: 'webhook:write:{id}' },
   annotations: { ...UPDATES, idempotentHint: false },
   input: z.strictObject({

@@ -28,6 +28,7 @@ const listWebhooks = defineTool({
   name: 'list_webhooks',
   title: 'List webhooks',
   description: 'List the webhooks that tell other systems or people what happens here, newest first, with their state.',
+  keywords: 'outgoing notifications, callbacks, subscriptions to events, who is notified',
   access: { scope: 'admin', grant: 'webhook:read', narrows: true },
   annotations: READS,
   input: z.strictObject(paging),
@@ -44,6 +45,7 @@ const getWebhook = defineTool({
   name: 'get_webhook',
   title: 'Get webhook',
   description: 'Read one webhook: target, events, alerts, on whose behalf it sends, and whether sending works.',
+  keywords: 'notification settings, callback details, is sending broken',
   access: { scope: 'admin', grant: 'webhook:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: webhookId }),
@@ -74,6 +76,8 @@ const createWebhook = defineTool({
   title: 'Create webhook',
   description:
     'Tell a URL (signed POST, Standard Webhooks) or an email address what happens from now on: type, id and revision of what you may read, no content. Returns the webhook and, this once, its `secret`.',
+  keywords:
+    'notify, post to Slack, Teams or Discord, alert by e-mail, callback URL, send events to a CRM, call a URL when something changes, push, subscribe, mail me when, post to Slack when something happens, notify our system when something changes, call a URL on every new record, outgoing webhook, send a notification',
   access: { scope: 'admin', grant: 'webhook:write' },
   annotations: { ...CREATES, ...OUTSIDE },
   answersSecret: true,
@@ -120,6 +124,8 @@ const updateWebhook = defineTool({
   title: 'Update webhook',
   description:
     'Change a webhook. Changing target, events or alerts makes it send what you may read. Returns it, with a new `secret` if the URL is at another origin.',
+  keywords:
+    'change the URL of a notification, switch off notifications, other events, mute alerts, mute a notification, notify another URL',
   access: { scope: 'admin', grant: 'webhook:write:{id}' },
   annotations: { ...UPDATES, ...OUTSIDE },
   answersSecret: true,
@@ -155,6 +161,7 @@ const rotateSecret = defineTool({
   title: 'Rotate webhook secret',
   description:
     'Give a webhook a new secret, returned this once. The old one signs too for graceSeconds, so that receivers can change over.',
+  keywords: 'new signing secret, renew the signature key of a callback',
   access: { scope: 'admin', grant: 'webhook:write:{id}' },
   annotations: { ...DELETES, idempotentHint: false },
   answersSecret: true,

@@ -52,6 +52,8 @@ export const getInsights = metric({
   title: 'Get insights',
   description:
     'What stands out now: large changes of MRR, visitors and active users, high churn, anomalous days, broken funnel steps; each with the calls that prove it.',
+  keywords:
+    'anomalies, alerts, anything unusual, what changed, what stands out, recommendations, warnings in the numbers, what should I look at, what changed in the numbers, anything to worry about, sudden drop, spike',
   topic: 'insights',
   interval: 'month',
   whole: 'always',

@@ -17,6 +17,8 @@ export const getActiveUsers = metric({
   name: 'get_active_users',
   title: 'Get active users',
   description: 'Distinct active users in the 1, 7 and 30 days that end with each period, and stickiness.',
+  keywords:
+    'DAU, WAU, MAU, daily actives, monthly actives, engagement, stickiness, how many people use the product, how many active users, daily users',
   topic: 'product',
   interval: 'day',
   definition:

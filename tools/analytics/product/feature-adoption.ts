@@ -11,6 +11,7 @@ export const getFeatureAdoption = metric({
   name: 'get_feature_adoption',
   title: 'Get feature adoption',
   description: 'For each feature in the settings: users, share of active users, first-time users, uses.',
+  keywords: 'which features are used, popular functions, feature usage, adoption rate',
   topic: 'product',
   interval: 'day',
   whole: 'always',

@@ -11,6 +11,8 @@ export const getOnboardingFunnel = metric({
   name: 'get_onboarding_funnel',
   title: 'Get onboarding funnel',
   description: 'How many users pass each step of the funnel in the settings, with conversion and time between steps.',
+  keywords:
+    'drop-off, sign-up funnel, conversion steps, activation, where do new users give up, registration, where do people drop off, conversion rate of sign-up',
   topic: 'product',
   interval: 'day',
   whole: 'always',

@@ -9,6 +9,8 @@ export const getCohortRetention = metric({
   title: 'Get cohort retention',
   description:
     'Of the users first active in each period, the share active in each later period, and the weighted average.',
+  keywords:
+    'do customers come back, retention curve, returning users, cohorts, repeat use, do users stay, how many come back after a month',
   topic: 'product',
   interval: 'week',
   definition:

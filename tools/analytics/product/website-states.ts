@@ -13,6 +13,7 @@ export const getWebsiteStates = metric({
   name: 'get_website_states',
   title: 'Get website states',
   description: 'Websites per state at the end of the range and of each period, and the transitions between states.',
+  keywords: 'published and draft sites, how many sites are live, unpublished, site status',
   topic: 'product',
   interval: 'day',
   definition:

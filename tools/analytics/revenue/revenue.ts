@@ -38,6 +38,8 @@ export const getMrr = metric({
   title: 'Get MRR',
   description:
     'Monthly recurring revenue at the end of each period and what moved it: new, reactivation, expansion, contraction, churn. The bridge from start to end always closes.',
+  keywords:
+    'recurring revenue, ARR, income, sales, turnover, how much money do we make, growth, expansion, earnings, monthly income, how much revenue, is revenue growing',
   topic: 'revenue',
   interval: 'month',
   definition:
@@ -92,6 +94,8 @@ export const getChurn = metric({
   title: 'Get churn',
   description:
     'Customer churn, gross and net MRR churn per period and over the whole range, as fractions; null where there was nothing to lose.',
+  keywords:
+    'cancellations, lost customers, attrition, lost revenue, who leaves, cancel rate, how many customers are we losing, who cancelled, why is revenue shrinking',
   topic: 'revenue',
   interval: 'month',
   definition:
@@ -142,6 +146,7 @@ export const getLtv = metric({
   title: 'Get LTV',
   description:
     'Customer lifetime value with the ARPA and churn it is computed from, at the end of each period and of the range.',
+  keywords: 'lifetime value, CLV, what a customer is worth, ARPU, ARPA, how much is a customer worth',
   topic: 'revenue',
   interval: 'month',
   definition:
@@ -174,6 +179,8 @@ export const getSubscriptions = metric({
   title: 'Get subscriptions',
   description:
     'Subscriptions by state and by plan at the end of the range, and per period how many started, ended and stood at its end.',
+  keywords:
+    'plans, paying customers, trials, trial conversion, how many subscribers, active plans, how many paying customers, subscriptions by plan, how many trials convert',
   topic: 'revenue',
   interval: 'month',
   definition:

@@ -10,6 +10,8 @@ export const getTrafficVisitors = metric({
   name: 'get_traffic_visitors',
   title: 'Get traffic visitors',
   description: 'Visitors, sessions, page views, bounce rate and median session duration, per period and in all.',
+  keywords:
+    'page views, visits, hits, web analytics, bounce rate, how many people visited the site, Google Analytics, number of visitors, website traffic, most visits',
   topic: 'traffic',
   interval: 'day',
   definition: WHAT,
@@ -27,7 +29,7 @@ const MOST_POINTS = 2000;
 
 /** A metric that splits the traffic of the range by members of the visit with which each session began. */
 function splitMetric<Name extends VisitDimension>(
-  named: { readonly name: string; readonly title: string; readonly description: string },
+  named: Readonly<Record<'name' | 'title' | 'description' | 'keywords', string>>,
   dimensions: readonly [Name, ...Name[]],
 ) {
   const label = { dimension: z.enum(dimensions), value: z.string() };
@@ -79,6 +81,8 @@ export const getTrafficChannels = splitMetric(
     name: 'get_traffic_channels',
     title: 'Get traffic channels',
     description: 'Traffic of the range by channel: Direct, Search, Social, Mail, Video, Referral or as imported.',
+    keywords:
+      'marketing source, UTM, campaign, referrer, where do visitors come from, SEO, ads, social, which marketing channel works, source of traffic',
   },
   ['channel'],
 );
@@ -88,6 +92,8 @@ export const getTrafficGeography = splitMetric(
     name: 'get_traffic_geography',
     title: 'Get traffic geography',
     description: 'Traffic of the range by country (ISO 3166-1): visitors, sessions, page views, bounce rate.',
+    keywords:
+      'countries, regions, map, locations of visitors, where in the world, visitors by country, from which countries',
   },
   ['country'],
 );
@@ -97,6 +103,8 @@ export const getTrafficTechnology = splitMetric(
     name: 'get_traffic_technology',
     title: 'Get traffic technology',
     description: 'Traffic of the range by device, by browser and by operating system, one row per value of each.',
+    keywords:
+      'browsers, phones, mobile or desktop, devices, operating systems, Chrome, Safari, iOS, Android, desktop versus mobile, browser share',
   },
   ['device', 'browser', 'os'],
 );

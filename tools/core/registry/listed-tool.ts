@@ -3,7 +3,9 @@ import type { z } from 'zod';
 import { formHints, recordNames, sensitive } from '../../../resources/markers.ts';
 import type { FixedArguments } from '../access/guarded-tool.ts';
 import type { RecordKind } from '../kind.ts';
+
 import { briefSchema, type JsonSchema, jsonSchema, jsonSchemaWith, withoutMembers } from './json-schema.ts';
+import { outlineSchema } from './outline-schema.ts';
 import type { Annotations, Tool } from './tool.ts';
 import { viewUri } from './tool.ts';
 
@@ -60,9 +62,12 @@ export function withoutView({ _meta, ...tool }: ListedTool): ListedTool {
   return tool;
 }
 
-/** Content of another server has no schema here: clients would check it, and refuse an answer in which that server breaks its own schema. */
+/**
+ * The outline of the schema, as hosts put it before the model with every request. Content of another server has no schema here: clients would check
+ * it, and refuse an answer in which that server breaks its own schema.
+ */
 function outputSchemaOf(tool: Tool): Pick<ListedTool, 'outputSchema'> {
-  return tool.answersContent ? {} : { outputSchema: jsonSchema(tool.output, 'output') };
+  return tool.answersContent ? {} : { outputSchema: outlineSchema(jsonSchema(tool.output, 'output')) };
 }
 
 const made = new WeakMap<z.ZodType, JsonSchema>();

@@ -24,6 +24,8 @@ export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, 
   readonly title: string;
   /** For a model that chooses among all tools: what it does, when to use it, what it returns. */
   readonly description: string;
+  /** What people say who want this tool, for `search_tools`: other names of the thing, neighbouring products, the task. Phrases with commas between. */
+  readonly keywords?: string;
   readonly input: Input;
   /** Names that similar tools have for members of the input, each with its name here. Callers may use either. */
   readonly aliases?: Readonly<Record<string, string>>;

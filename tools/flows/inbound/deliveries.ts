@@ -94,6 +94,8 @@ export const listFlowDeliveries = defineTool({
   name: 'list_flow_deliveries',
   title: 'List flow deliveries',
   description: 'List what was sent to the webhook of a flow in the last 30 days, newest first, and what became of it.',
+  keywords:
+    'incoming webhook calls received, did GitHub or Stripe call us, inbound requests of a workflow, webhook payload log, was our incoming webhook called, received webhook calls',
   access: { scope: 'flows:read', grant: 'flow:read:{id}' },
   annotations: READS,
   input: z.strictObject({

@@ -1,12 +1,11 @@
-import MiniSearch from 'minisearch';
 import { z } from 'zod';
-import { callOf } from '../resources/markers.ts';
-import { fold } from '../store/search-text.ts';
-import { ANYONE, isListed } from './core/access/guarded-tool.ts';
-import { refusal } from './core/access/reach.ts';
-import { type Catalog, type CatalogEntry, unknownTool } from './core/registry/catalog-index.ts';
-import { defineTool, READS } from './core/registry/define-tool.ts';
-import { jsonSchema, withoutMembers } from './core/registry/json-schema.ts';
+import { callOf } from '../../resources/markers.ts';
+import { ANYONE, isListed } from '../core/access/guarded-tool.ts';
+import { refusal } from '../core/access/reach.ts';
+import { type CatalogEntry, unknownTool } from '../core/registry/catalog-index.ts';
+import { defineTool, READS } from '../core/registry/define-tool.ts';
+import { jsonSchema, withoutMembers } from '../core/registry/json-schema.ts';
+import { findTools } from './tool-search.ts';
 
 /** For clients that cannot hold all tools in a model's context, shown in search mode only. They give access to nothing more. */
 const searchTools = defineTool({
@@ -14,6 +13,7 @@ const searchTools = defineTool({
   title: 'Search tools',
   description:
     'Find tools by what they do, best first. Returns name and description of each; then describe_tool gives the arguments and call_tool calls it.',
+  keywords: 'which tool, find a function, discover capabilities, how do I, what tool do I need',
   access: ANYONE,
   annotations: READS,
   discovery: true,
@@ -28,9 +28,8 @@ const searchTools = defineTool({
   errors: [],
 
   async handler({ q, limit }, { server, tools }) {
-    const found = indexOf(server.catalog)
-      .search(q)
-      .flatMap(({ id }) => tools.find(({ tool }) => tool.name === id) ?? []);
+    const names = await findTools(server.catalog, q);
+    const found = names.flatMap((name) => tools.find(({ tool }) => tool.name === name) ?? []);
     const data = found.slice(0, limit).map(({ group, tool }) => ({
       name: tool.name,
       description: tool.description,
@@ -44,11 +43,16 @@ const searchTools = defineTool({
 const describeTool = defineTool({
   name: 'describe_tool',
   title: 'Describe tool',
-  description: 'Get a tool found by search_tools with the JSON Schemas of its arguments and its answer.',
+  description:
+    'Get a tool found by search_tools with the JSON Schema of its arguments; with output=true also that of its answer.',
+  keywords: 'arguments of a tool, parameters, schema, how to call',
   access: ANYONE,
   annotations: READS,
   discovery: true,
-  input: z.strictObject({ name: z.string().min(1).max(200).describe('Name of the tool.') }),
+  input: z.strictObject({
+    name: z.string().min(1).max(200).describe('Name of the tool.'),
+    output: z.boolean().default(false).describe('Whether to give the schema of its answer too, often the larger half.'),
+  }),
   output: z.object({
     name: z.string(),
     title: z.string(),
@@ -60,9 +64,9 @@ const describeTool = defineTool({
   }),
   errors: ['not_found'],
 
-  async handler({ name }, { server, principal, tools }) {
+  async handler({ name, output }, { server, principal, tools }) {
     const entry = tools.find(({ tool }) => tool.name === name);
-    if (entry) return shown(entry, Object.keys(principal.tools?.fixed?.(entry.tool) ?? {}));
+    if (entry) return shown(entry, output, Object.keys(principal.tools?.fixed?.(entry.tool) ?? {}));
     const known = server.catalog.get(name)?.tool;
     if (known && isListed(known)) throw refusal(principal, known, {});
     throw unknownTool(name, tools);
@@ -74,6 +78,7 @@ const callTool = defineTool({
   title: 'Call tool',
   description:
     'Call a tool by name, with the rights and the answer of a direct call. See describe_tool for its arguments.',
+  keywords: 'execute a tool, invoke by name',
   access: ANYONE,
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   discovery: true,
@@ -94,31 +99,7 @@ const callTool = defineTool({
 
 export const discoveryTools = [searchTools, describeTool, callTool];
 
-/** The search index of the tools. Made again when the catalog changes. */
-let kept: { readonly catalog: Catalog; readonly version: number; readonly index: MiniSearch } | undefined;
-
-function indexOf(catalog: Catalog): MiniSearch {
-  if (kept?.catalog !== catalog || kept.version !== catalog.version) {
-    const index = new MiniSearch({
-      fields: ['name', 'title', 'description', 'group'],
-      processTerm: (term) => fold(term),
-      searchOptions: { boost: { name: 3, title: 2 }, prefix: (term) => term.length > 2, fuzzy: 0.2 },
-    });
-    index.addAll(
-      catalog.entries.map(({ group, tool: { name, title, description } }) => ({
-        id: name,
-        name,
-        title,
-        description,
-        group,
-      })),
-    );
-    kept = { catalog, version: catalog.version, index };
-  }
-  return kept.index;
-}
-
-function shown({ group, tool }: CatalogEntry, fixed: readonly string[]) {
+function shown({ group, tool }: CatalogEntry, withOutput: boolean, fixed: readonly string[]) {
   const { name, title, description, annotations } = tool;
   const input = jsonSchema(tool.input, 'input');
   return {
@@ -127,7 +108,7 @@ function shown({ group, tool }: CatalogEntry, fixed: readonly string[]) {
     description,
     group,
     inputSchema: fixed.length > 0 ? withoutMembers(input, fixed) : { ...input },
-    ...(!tool.answersContent && { outputSchema: { ...jsonSchema(tool.output, 'output') } }),
+    ...(withOutput && !tool.answersContent && { outputSchema: { ...jsonSchema(tool.output, 'output') } }),
     annotations: { ...annotations },
   };
 }

@@ -1,0 +1,37 @@
+import type { JsonSchema } from './json-schema.ts';
+
+/** Longer lists of choices and of members are cut: they are for a model that chooses a tool. */
+const MOST_CHOICES = 6;
+const MOST_NAMES = 10;
+
+/**
+ * An output schema as lists show it: the members of an answer with their types, and of objects in it the names of their members. Every value that
+ * fits the whole schema fits this one.
+ */
+export function outlineSchema({ type, properties = {} }: JsonSchema): JsonSchema {
+  const members = Object.entries(properties as Readonly<Record<string, Node>>);
+  return { type, properties: Object.fromEntries(members.map(([name, part]) => [name, outline(part)])) };
+}
+
+/** What `z.toJSONSchema` makes that is looked at here. */
+interface Node {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly items?: Node;
+  readonly anyOf?: readonly Node[];
+  readonly enum?: readonly unknown[];
+}
+
+function outline({ type, properties, items, anyOf, enum: choices }: Node): JsonSchema {
+  if (anyOf) return { anyOf: anyOf.map(outline) };
+  if (type === 'array') return { type, ...(items && { items: outline(items) }) };
+  if (properties) return { type, description: namesOf(Object.keys(properties)) };
+  return {
+    ...(type && { type }),
+    ...(choices && choices.length <= MOST_CHOICES && { enum: choices }),
+  };
+}
+
+function namesOf(names: readonly string[]): string {
+  return names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ', …' : '');
+}
