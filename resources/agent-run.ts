@@ -15,8 +15,8 @@ export type StopReason = z.infer<typeof stopReason>;
 export const agentRunStatus = z.enum(['running', 'succeeded', 'failed', 'cancelled']);
 
 /** A record in the state that was read, see get_version where the kind has versions. */
-const readRecord = z.object({ id: recordId, revision: z.int().min(1) });
-export type ReadRecord = z.infer<typeof readRecord>;
+const recordRevision = z.object({ id: recordId, revision: z.int().min(1) });
+export type RecordRevision = z.infer<typeof recordRevision>;
 
 const milliseconds = z.number().min(0);
 
@@ -35,7 +35,7 @@ const agentRunCall = z.object({
   outcome: z.enum(['ok', 'failed']),
   code: errorCode.optional(),
   ms: milliseconds,
-  records: z.array(readRecord).describe('Records in its answer, each in the state that the model saw.'),
+  records: z.array(recordRevision).describe('Records in its answer, each in the state that the model saw.'),
   runId: recordId.optional().describe('The run that the call began.'),
 });
 export type AgentRunCall = z.infer<typeof agentRunCall>;
@@ -67,9 +67,9 @@ export const agentRun = z.object({
 
 /** A run with all that it was given and did. */
 export const wholeAgentRun = agentRun.extend({
-  prompt: readRecord.optional().describe('The bot config, versions of `agent-config`.'),
-  skills: z.array(readRecord).optional().describe('Whose text was in the prompt.'),
-  memories: z.array(readRecord).optional().describe('That were in the prompt.'),
+  prompt: recordRevision.optional().describe('The bot config, versions of `agent-config`.'),
+  skills: z.array(recordRevision).optional().describe('Whose text was in the prompt.'),
+  memories: z.array(recordRevision).optional().describe('That were in the prompt.'),
   turns: z.array(agentTurn).optional(),
   calls: z.array(agentRunCall).optional(),
 });

@@ -7,6 +7,8 @@ export const backup = z.object({
   bytes: z.int().min(0),
   records: z.int().min(0),
   auditEntries: z.int().min(0),
-  verified: z.boolean().describe('Whether it was opened and counted when it was made, and has the size of then.'),
+  verified: z
+    .boolean()
+    .describe('Whether it was opened and its records counted when it was made, and its size has not changed since.'),
 });
 export type Backup = z.infer<typeof backup>;

@@ -1,12 +1,13 @@
 /**
- * Work that no caller waits for. A job can run twice, late or never: it says only where to look, and its producers also scan the records.
+ * Work that no caller waits for. A job can run twice, late or never. It is only a hint: whoever adds one also scans the records for unfinished work.
  */
 export interface Jobs {
-  /** This process, as records name it that it works on. Each start has another name. Undefined if no other process can use the store. */
+  /** The name of this process in the records that it works on, another with each start. Undefined if no other process can use the store. */
   readonly worker: string | undefined;
-  /** Whether this process does what only one should do. It is false in all for a moment when that one is lost, and rarely true in two. */
-  readonly leads: boolean;
+  /** Whether this process does what only one should do. After a leader dies, no process leads for a moment; rarely, two do. */
+  readonly isLeader: boolean;
   isAlive(worker: string | undefined): Promise<boolean>;
+  /** How many jobs are open. */
   open(): Promise<number>;
   /** Has the job done once in a process that serves it. @throws StoreUnavailable */
   add(name: string, payload: JobPayload, options?: JobOptions): Promise<void>;

@@ -4,7 +4,7 @@ export interface PeriodicTask {
   close(): Promise<void>;
 }
 
-/** Does the work now and then in regular intervals, never twice at the same time. */
+/** Does the work at once and then at regular intervals, never twice at the same time. */
 export function startPeriodicTask(
   work: () => Promise<void>,
   onFailure: (cause: unknown) => void,
@@ -25,23 +25,23 @@ export function startPeriodicTask(
   };
 }
 
-const LEAD_MS = 60_000;
+const LEADER_CHECK_MS = 60_000;
 
 /** The same for work that one process does for all that share the store: now, and in regular intervals. */
 export function startLeaderTask(
-  jobs: Pick<Jobs, 'leads'>,
+  jobs: Pick<Jobs, 'isLeader'>,
   work: () => Promise<void>,
   { onFailure, everyMs }: { readonly everyMs: number; onFailure(cause: unknown): void },
 ): PeriodicTask {
   let next = 0;
   const workIfDue = async () => {
     const now = performance.now();
-    if (!jobs.leads) next = now;
-    if (!jobs.leads || now < next) return;
+    if (!jobs.isLeader) next = now;
+    if (!jobs.isLeader || now < next) return;
     next = now + everyMs;
     await work();
   };
-  return startPeriodicTask(workIfDue, onFailure, Math.min(everyMs, LEAD_MS));
+  return startPeriodicTask(workIfDue, onFailure, Math.min(everyMs, LEADER_CHECK_MS));
 }
 
 /** Does work some time after it was asked for, once for all who asked until then, and again after a failure. */

@@ -3,7 +3,7 @@ import { type ArtifactRecord, artifact, artifactFields, artifactSummary } from '
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import type { Readers } from '../store/port.ts';
-import { whereWithin } from './core/access/record-limit.ts';
+import { whereAllowed } from './core/access/record-limit.ts';
 import { accessKeysWith, isSeen, mayKnowOf, seenBy } from './core/access/visibility.ts';
 import { invalidMember } from './core/errors.ts';
 import { withoutBookkeeping } from './core/history/history.ts';
@@ -40,7 +40,7 @@ const listArtifacts = defineTool({
   errors: [],
 
   handler({ projectId, threadId, mimeType, ...input }, { store, principal }) {
-    const any = whereWithin<ArtifactRecord>(principal.rights.limitedTo('artifact', 'read'), 'id');
+    const any = whereAllowed<ArtifactRecord>(principal.rights.limitedTo('artifact', 'read'), 'id');
     const seen = seenBy(store.artifacts, principal);
     return listPage(seen, input, { where: { projectId, threadId, mimeType }, any }, showArtifact);
   },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Document, document, documentFields, documentSummary } from '../resources/document.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
-import { whereWithin } from './core/access/record-limit.ts';
+import { whereAllowed } from './core/access/record-limit.ts';
 import { withoutBookkeeping } from './core/history/history.ts';
 import { defineKind } from './core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
@@ -31,7 +31,7 @@ const listDocuments = defineTool({
   errors: [],
 
   handler({ projectId, tag, ...input }, { store, principal }) {
-    const any = whereWithin<Document>(principal.rights.limitedTo('document', 'read'), 'id');
+    const any = whereAllowed<Document>(principal.rights.limitedTo('document', 'read'), 'id');
     return listPage(store.documents, input, { where: { projectId, tags: tag }, any }, (record) => record);
   },
 });

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
 import { type Goal, goal, goalFields, goalStatus } from '../resources/goal.ts';
 import { refTo } from '../resources/markers.ts';
-import { whereWithin } from './core/access/record-limit.ts';
+import { whereAllowed } from './core/access/record-limit.ts';
 import { defineKind } from './core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
 import { listPage } from './core/registry/paging.ts';
-import { requireReferences, requireUnnamed } from './core/registry/references.ts';
+import { requireReferences, requireUnreferenced } from './core/registry/references.ts';
 
 const goalId = refTo('goal', recordId).describe('Goal id (`gol_…`), see list_goals.');
 const { title, description, targetDate, progress } = goalFields;
@@ -28,7 +28,7 @@ const listGoals = defineTool({
   errors: [],
 
   handler({ status, projectId, ...input }, { store, principal }) {
-    const any = whereWithin<Goal>(principal.rights.limitedTo('goal', 'read'), 'id');
+    const any = whereAllowed<Goal>(principal.rights.limitedTo('goal', 'read'), 'id');
     return listPage(store.goals, input, { where: { status, projectId }, any }, (record) => record);
   },
 });
@@ -109,7 +109,7 @@ const deleteGoal = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision }, context) {
-    await requireUnnamed(context, 'goal', id);
+    await requireUnreferenced(context, 'goal', id);
     await context.store.goals.delete(id, { expectedRevision });
     return {};
   },

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { expectedRevision, namePart, pageOf, paging, recordId } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import { type Project, project, projectFields, projectStatus } from '../resources/project.ts';
-import { whereWithin } from './core/access/record-limit.ts';
+import { whereAllowed } from './core/access/record-limit.ts';
 import { withoutBookkeeping } from './core/history/history.ts';
 import { defineKind } from './core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
 import { listPage, textFilter } from './core/registry/paging.ts';
-import { requireUnnamed } from './core/registry/references.ts';
+import { requireUnreferenced } from './core/registry/references.ts';
 
 const projectId = refTo('project', recordId).describe('Project id (`prj_…`), see list_projects.');
 const { name, description } = projectFields;
@@ -29,7 +29,7 @@ const listProjects = defineTool({
   errors: [],
 
   handler({ name, q, status, ...input }, { store, principal }) {
-    const any = whereWithin<Project>(principal.rights.limitedTo('project', 'read'), 'id');
+    const any = whereAllowed<Project>(principal.rights.limitedTo('project', 'read'), 'id');
     return listPage(
       store.projects,
       input,
@@ -100,7 +100,7 @@ const deleteProject = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision }, context) {
-    await requireUnnamed(context, 'project', id);
+    await requireUnreferenced(context, 'project', id);
     await context.store.projects.delete(id, { expectedRevision });
     return {};
   },

@@ -5,7 +5,7 @@ import { type Report, renderedReport, report, reportFields, reportQueryInput } f
 import type { Readers } from '../store/port.ts';
 import { isListed } from './core/access/guarded-tool.ts';
 import { mayCall, refusal } from './core/access/reach.ts';
-import { whereWithin } from './core/access/record-limit.ts';
+import { whereAllowed } from './core/access/record-limit.ts';
 import { nearest } from './core/access/similar-names.ts';
 import { subjectsIn } from './core/access/subjects.ts';
 import { requireNoIssues, ToolError } from './core/errors.ts';
@@ -43,7 +43,7 @@ const listReports = defineTool({
   errors: [],
 
   handler({ tool, q, ...page }, { store, principal }) {
-    const any = whereWithin<Report>(principal.rights.limitedTo('report', 'read'), 'id');
+    const any = whereAllowed<Report>(principal.rights.limitedTo('report', 'read'), 'id');
     const part = textFilter<Report>(q, 'title', 'description');
     const reports =
       tool === undefined ? store.reports : filteredReader(store.reports, ({ query }) => query.tool === tool);

@@ -3,7 +3,7 @@ import { expectedRevision, namePart, pageOf, paging, plainLine, recordId } from 
 import { orNameOf, refTo } from '../resources/markers.ts';
 import { type Skill, skill, skillFields } from '../resources/skill.ts';
 import type { Readers } from '../store/port.ts';
-import { whereWithin } from './core/access/record-limit.ts';
+import { whereAllowed } from './core/access/record-limit.ts';
 import { mayReadAgent, requireSteeringAll } from './core/access/steering.ts';
 import { withoutBookkeeping } from './core/history/history.ts';
 import type { Context } from './core/registry/context.ts';
@@ -32,7 +32,7 @@ const listSkills = defineTool({
   errors: [],
 
   handler({ name, q, ...input }, { store, principal }) {
-    const any = whereWithin<Skill>(principal.rights.limitedTo('skill', 'read'), 'id');
+    const any = whereAllowed<Skill>(principal.rights.limitedTo('skill', 'read'), 'id');
     const part = textFilter<Skill>(q, 'name', 'displayName');
     return listPage(store.skills, input, { where: { name }, any, part }, (record) => record);
   },

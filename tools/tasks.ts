@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { agentRef, expectedRevision, instant, pageOf, paging, recordId } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import { type Task, task, taskDocument, taskFields, taskPriority, taskStatus } from '../resources/task.ts';
-import { whereWithin } from './core/access/record-limit.ts';
+import { whereAllowed } from './core/access/record-limit.ts';
 import { withoutBookkeeping } from './core/history/history.ts';
 import { defineKind } from './core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from './core/registry/define-tool.ts';
@@ -37,7 +37,7 @@ const listTasks = defineTool({
   errors: [],
 
   handler({ status, projectId, goalId, assigneeAgentId, ...input }, { store, principal }) {
-    const any = whereWithin<Task>(principal.rights.limitedTo('task', 'read'), 'id');
+    const any = whereAllowed<Task>(principal.rights.limitedTo('task', 'read'), 'id');
     const where = { status, projectId, goalId, assigneeAgentId };
     return listPage(store.tasks, input, { where, any }, (record) => record);
   },

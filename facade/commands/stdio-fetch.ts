@@ -20,12 +20,12 @@ export const answeringFetch: FetchLike = async (url, init) => {
   const body = parse(text);
   if (body && 'id' in body && body.id === id)
     return new Response(text, { headers: { 'Content-Type': 'application/json' } });
-  const said = saidIn(body) ?? `HTTP ${response.status}`;
+  const said = errorMessageOf(body) ?? `HTTP ${response.status}`;
   return rpcError(id, response.status === 401 ? `${said}: the server does not accept API_KEY.` : said);
 };
 
 /** The message of an error body, with its reasons, or of a JSON-RPC error that names no request. */
-function saidIn(body: object | undefined): string | undefined {
+function errorMessageOf(body: object | undefined): string | undefined {
   const { error: given, issues } = (body ?? {}) as { readonly error?: unknown; readonly issues?: unknown }; // members of any type
   const error = typeof given === 'object' && given !== null && 'message' in given ? given.message : given;
   if (typeof error !== 'string') return undefined;

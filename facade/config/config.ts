@@ -116,7 +116,7 @@ const environment = z.object({
     .int()
     .min(10)
     .default(1000)
-    .describe('Connections open at a time; where all are taken, the oldest on which nobody was authenticated ends.'),
+    .describe('Connections open at a time; at the limit the oldest without an authenticated request is closed.'),
   FIRST_REQUEST_SECONDS: z.coerce
     .number({ error: 'must be a number of seconds, more than 0' })
     .positive()
@@ -125,7 +125,7 @@ const environment = z.object({
     .describe('How long a connection on which nobody was authenticated waits for its next request.'),
 });
 
-/** Where a member is undefined, the server makes or keeps it itself. `databaseUrl` may contain a password, so it is never shown. */
+/** Where a member is undefined, the server uses its own: secrets that it made, the embedded store. `databaseUrl` may contain a password, so it is never shown. */
 export type Config = Readonly<ReturnType<typeof readConfig>>;
 
 /** The server cannot run with this environment. The message lists every problem. */

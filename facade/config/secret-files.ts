@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../store/errors.ts';
-import { REPEATS_SECRET } from '../../store/lowdb/files/folder.ts';
+import { IDEMPOTENCY_SECRET } from '../../store/lowdb/files/folder.ts';
 import {
   currentKeys,
   keptSigningKeys,
@@ -35,7 +35,7 @@ export function readSessionSecrets(folder: string): readonly string[] {
 /** The secret that fingerprints idempotent calls. Created if missing. @throws OperatorError */
 export function readIdempotencySecret(folder: string): string {
   const [secret = ''] = readLines(
-    join(folder, REPEATS_SECRET),
+    join(folder, IDEMPOTENCY_SECRET),
     'a secret of',
     'by which calls of the last day are not known again',
   );

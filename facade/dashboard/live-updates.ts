@@ -81,8 +81,8 @@ function changed(): void {
   restart?.();
 }
 
-/** Soon enough for people, and one new stream for all that a new page follows. */
-const TOGETHER_MS = 250;
+/** Debounced: one new stream for everything that a new page follows. */
+const RESTART_DEBOUNCE_MS = 250;
 const LONGEST_WAIT_MS = 30_000;
 /** As many as the server takes. */
 const MOST_FOLLOWED = 1000;
@@ -112,7 +112,7 @@ async function listenUntilRestart(): Promise<void> {
   const uris = followed();
   restart = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => followed().join() !== uris.join() && stop.abort(), TOGETHER_MS);
+    timer = setTimeout(() => followed().join() !== uris.join() && stop.abort(), RESTART_DEBOUNCE_MS);
   };
   try {
     const notifications = { toolsListChanged: true, resourceSubscriptions: uris };

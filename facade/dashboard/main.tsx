@@ -15,18 +15,18 @@ import { useIdentityQuestion } from './identity.ts';
 import { type LazyComponent, lazy } from './lazy.tsx';
 import { startLive } from './live-updates.ts';
 import { pageAt, pages } from './pages.ts';
-import { followLinks, usePlace } from './router.ts';
-import { keepBegun } from './store.ts';
+import { followLinks, useLocation } from './router.ts';
+import { adoptPrefetched } from './store.ts';
 import { text } from './text.ts';
 import { useTitle } from './title.ts';
-import { needTools, useNames } from './tools.ts';
+import { loadToolsOnce, useNames } from './tools.ts';
 
 const drawn = new Map<string, LazyComponent<object>>(
   pages.map(({ path, load }) => [path, lazy(async () => (await load()).Page)]),
 );
 
 function Dashboard() {
-  const { path } = usePlace();
+  const { path } = useLocation();
   return (
     <>
       <Boundary>
@@ -59,18 +59,18 @@ function Current({ path }: { readonly path: string }) {
   return page.needs !== undefined && !names.has(page.needs) ? <Unknown needs={page.needs} /> : <Page />;
 }
 
-/** The list of tools is long: a page that begins without it comes first. */
+/** The list of tools is long, so it waits where the page can start with prefetched calls. */
 const TOOLS_AFTER_MS = 1500;
 const ANSWERS_WITHIN_MS = 300;
-if (globalThis.begunCalls) setTimeout(needTools, TOOLS_AFTER_MS);
-else needTools();
+if (globalThis.begunCalls) setTimeout(loadToolsOnce, TOOLS_AFTER_MS);
+else loadToolsOnce();
 
-// What the server drew stays until the page can be drawn, with its first answers where they come soon.
+// The HTML of the server stays until the code of the page is loaded, and up to 300 ms for its first answers.
 const first = drawn.get(pageAt(location.pathname.slice(boot.base.length) || '/')?.path ?? '');
 const soon = new Promise((resolve) => setTimeout(resolve, ANSWERS_WITHIN_MS));
 await Promise.all([
   first?.begin().catch(() => {}), // drawing it shows what failed
-  Promise.race([keepBegun(), soon]),
+  Promise.race([adoptPrefetched(), soon]),
 ]);
 const app = document.getElementById('app');
 if (app) {
@@ -84,7 +84,7 @@ startLive();
 export function Unknown({ needs }: { readonly needs?: string }) {
   return (
     <div class="page-body">
-      <h1 class="only-heard">{needs ? 'No access' : text.notFound}</h1>
+      <h1 class="visually-hidden">{needs ? 'No access' : text.notFound}</h1>
       <Empty
         title={needs ? 'You have no access to this page' : text.notFound}
         action={<LinkButton text="Home" to="/" />}

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { refs, titleOf } from './kinds.ts';
 import { searchMemberOf } from './schema.ts';
-import { useAnswer, useSettled } from './store.ts';
+import { useAnswer, useDebounced } from './store.ts';
 import { useTool } from './tools.ts';
 import { usePagedList } from './use-paged-list.ts';
 
@@ -27,7 +27,7 @@ export function useRecords(kind: string, word = ''): Records | undefined {
   const ref = refs[kind];
   const tool = useTool(ref?.list);
   const search = useTool('search');
-  const settled = useSettled(word);
+  const settled = useDebounced(word);
   const members = tool?.inputSchema.properties;
   const own = searchMemberOf(members);
   const size = members?.limit && { limit: 100 };

@@ -22,7 +22,7 @@ const place = createSignal(placeNow());
 const tell = () => place.set(placeNow());
 addEventListener('popstate', tell);
 
-export const usePlace = place.use;
+export const useLocation = place.use;
 
 /** An address of the dashboard as browsers see it. */
 export function at(path: string): string {

@@ -63,7 +63,7 @@ async function load(entry: Entry, begun?: Promise<unknown>): Promise<void> {
 }
 
 /** Keeps the answers to the calls that were made before this script was there. Resolves when all are there. */
-export async function keepBegun(): Promise<void> {
+export async function adoptPrefetched(): Promise<void> {
   const begun = (globalThis.begunCalls ?? []).map(({ tool, input, result }) =>
     load(
       entryOf(tool, input),
@@ -147,7 +147,7 @@ export function renew(tool: string): void {
 const TYPING_MS = 200;
 
 /** What is typed, once it has not changed for a moment, so that not every letter is a call. Nothing typed is known at once. */
-export function useSettled(typed: string): string {
+export function useDebounced(typed: string): string {
   const [settled, settle] = useState(typed);
   useEffect(() => {
     const timer = setTimeout(() => settle(typed), TYPING_MS);

@@ -20,7 +20,7 @@ const list = createSignal<Readonly<{ tools?: Tools | undefined; failure?: unknow
 let isBegun = false;
 
 /** Reads the list of tools if nobody did yet. */
-export function needTools(): void {
+export function loadToolsOnce(): void {
   if (!isBegun) void loadTools();
 }
 
@@ -45,7 +45,7 @@ type Page = Readonly<{ tools: readonly ListedTool[]; nextCursor?: string }>;
 
 /** Undefined until the list is there. @throws what reading the list threw, so that the page shows it */
 export function useTools(): Tools | undefined {
-  useEffect(needTools, []);
+  useEffect(loadToolsOnce, []);
   return useKnown();
 }
 

@@ -11,12 +11,12 @@ import { realFiles } from './files/files.ts';
 import {
   AUDIT,
   BACKUP_FACTS,
+  IDEMPOTENCY_SECRET,
   isJournal,
   journalPath,
   journalsIn,
   LOCK,
   MANIFEST,
-  REPEATS_SECRET,
   SECRETS_KEY,
   SNAPSHOT,
   SNAPSHOT_DRAFT,
@@ -71,7 +71,7 @@ async function copyOnce(source: string, target: string): Promise<void> {
   for (const journal of journalsIn(source)) {
     if (journal >= generation) await copyDurably(journalPath(source, journal), journalPath(target, journal));
   }
-  const done = [MANIFEST, SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY, REPEATS_SECRET, BACKUP_FACTS];
+  const done = [MANIFEST, SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY, IDEMPOTENCY_SECRET, BACKUP_FACTS];
   for (const name of plainFiles(source)) {
     if (done.includes(name) || isJournal(name) || isRowsFile(name)) continue;
     await copyDurably(join(source, name), join(target, name));

@@ -13,7 +13,7 @@ interface Job {
 /** Jobs of the only process: they begin at once, and are forgotten when it ends. */
 export class OwnJobs implements Jobs {
   readonly worker = undefined;
-  readonly leads = true;
+  readonly isLeader = true;
   readonly #served = new Set<Served>();
   /** Jobs that wait, those without a key under themselves. */
   readonly #waiting = new Map<string | Job, NodeJS.Timeout>();

@@ -51,7 +51,7 @@ export async function materializedSizes(table: Table, session: Session): Promise
 /** Adds up the changes in the count tables now and then, in one process, so that there stays one row for each combination of values. */
 export function maintainCounts(
   database: Database,
-  jobs: Pick<Jobs, 'leads'>,
+  jobs: Pick<Jobs, 'isLeader'>,
   onFailure: (cause: unknown) => void,
 ): PeriodicTask {
   const work = async () => {

@@ -28,7 +28,7 @@ export class PostgresJobs implements Jobs {
     this.#parts = parts;
   }
 
-  get leads(): boolean {
+  get isLeader(): boolean {
     return performance.now() - this.#ledAt < LEADS_FOR_MS;
   }
 

@@ -24,7 +24,7 @@ describe('jobs of a process that has its store for itself', () => {
 
   it('are led by it, and no other one is alive', async () => {
     const jobs = new OwnJobs();
-    assert.deepEqual([jobs.leads, jobs.worker, await jobs.isAlive()], [true, undefined, false]);
+    assert.deepEqual([jobs.isLeader, jobs.worker, await jobs.isAlive()], [true, undefined, false]);
   });
 });
 
@@ -63,7 +63,7 @@ describe('jobs of processes on one database', { skip: withoutPostgres }, () => {
     for (const id of ids) await one.jobs.add('works', { id });
     await until(() => begun === ids.length); // its workers take no further job
     const two = await process('two');
-    assert.deepEqual([one.jobs.leads, two.jobs.leads, await two.jobs.isAlive('one')], [true, false, true]);
+    assert.deepEqual([one.jobs.isLeader, two.jobs.isLeader, await two.jobs.isAlive('one')], [true, false, true]);
     const done: unknown[] = [];
     two.jobs.serve({ works: async ({ id }) => void done.push(id) }, onFailure);
     one.die();
@@ -71,7 +71,7 @@ describe('jobs of processes on one database', { skip: withoutPostgres }, () => {
       text: `update cluster_processes set seen_at = now() - interval '11 seconds' where id = 'one'`,
     });
     await until(() => done.length === ids.length);
-    assert.deepEqual([done.sort(), two.jobs.leads, await two.jobs.isAlive('one')], [ids, true, false]);
+    assert.deepEqual([done.sort(), two.jobs.isLeader, await two.jobs.isAlive('one')], [ids, true, false]);
     end();
     await Promise.all([one.close(), two.close()]);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { routes } from '../../facade/routes.ts';
-import { BESIDE_AGENTS } from '../../tools/agents/agents.ts';
+import { RESERVED_AGENT_NAMES } from '../../tools/agents/agents.ts';
 import { callsOf, makeKey, rest } from '../support/calls.ts';
 import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
@@ -60,7 +60,7 @@ describe('create_agent', () => {
       .map(({ path }) => path.slice(prefix.length))
       .filter((_, at) => routes[at]?.path.startsWith(prefix));
     const names = [...new Set(beside.filter((rest) => /^[a-z-]+$/.test(rest)))].sort();
-    assert.deepEqual(names, [...BESIDE_AGENTS].sort());
+    assert.deepEqual(names, [...RESERVED_AGENT_NAMES].sort());
     for (const name of [...names, ' health ']) {
       const { status, body } = await asAdmin('POST', '/api/v1/agents', { name, displayName: 'x' });
       assert.deepEqual([status, body.issues?.[0].path], [400, 'name'], name);

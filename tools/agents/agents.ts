@@ -3,10 +3,10 @@ import { type Agent, agent, agentFields, agentStatus, memoryPolicy } from '../..
 import { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
 import { agentRef, expectedRevision, namePart, pageOf, paging, plainLine } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
-import { requireWithin } from '../core/access/delegation.ts';
+import { requireWithinRights } from '../core/access/delegation.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { isHiddenByLimit } from '../core/access/reach.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { requireSteering, steers } from '../core/access/steering.ts';
 import { FORBIDDEN, requireNoIssues, ToolError } from '../core/errors.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
@@ -14,19 +14,19 @@ import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage, textFilter } from '../core/registry/paging.ts';
 import { looksLikeId } from '../core/registry/record-names.ts';
-import { requireUnnamed } from '../core/registry/references.ts';
-import { requireNoDefault } from '../settings/settings.ts';
+import { requireUnreferenced } from '../core/registry/references.ts';
+import { requireNotDefaultAgent } from '../settings/settings.ts';
 import { agentAnswer, managedIssues, maskAgent, mergeIdentity, showAgent, withServerManaged } from './agent-answer.ts';
 
-/** What stands in a path where an agent could: `/agents/health`. A test holds them to the routes. */
-export const BESIDE_AGENTS: readonly string[] = ['flows', 'health', 'memory', 'models', 'skills', 'tools'];
+/** Segments of paths below /agents that are no agent, such as /agents/health. A test compares them with the routes. */
+export const RESERVED_AGENT_NAMES: readonly string[] = ['flows', 'health', 'memory', 'models', 'skills', 'tools'];
 
 export const agentId = agentRef.describe('Agent id (`agt_…`) or name, see list_agents.');
 const name = agentFields.name
   .refine((text) => !looksLikeId(text), 'A name may not look like an id.')
   .refine(
-    (text) => !BESIDE_AGENTS.includes(text),
-    'A path of the API has this name, so it could not be found by it; choose another.',
+    (text) => !RESERVED_AGENT_NAMES.includes(text),
+    'The API has the path /agents/<name> for this name; choose another.',
   )
   .describe('Unique among agents that are not deleted. Grants may name the agent by it.');
 const { remember, maxInjected } = memoryPolicy.shape;
@@ -62,7 +62,7 @@ const listAgents = defineTool({
   errors: [],
 
   handler({ name, q, ...input }, { store, principal }) {
-    const [byId, byName] = whereWithin<Agent>(principal.rights.limitedTo('agent', 'read'), 'id', 'name') ?? [];
+    const [byId, byName] = whereAllowed<Agent>(principal.rights.limitedTo('agent', 'read'), 'id', 'name') ?? [];
     const any = byId && [byId, ...(byName ? [{ status: ['active', 'paused'], ...byName }] : [])];
     const where = { name, status: input.status ?? ['active', 'paused'] };
     const part = textFilter<Agent>(q, 'name', 'displayName');
@@ -109,7 +109,7 @@ const createAgent = defineTool({
   errors: ['conflict'],
 
   authorize: ({ tools: entries = [] }, { principal, server: { catalog } }) =>
-    requireWithin(principal, { tools: { entries, catalog } }),
+    requireWithinRights(principal, { tools: { entries, catalog } }),
 
   async handler({ identity, ...input }, { store, principal, fail, server }) {
     await requireSkills({ store, principal }, input.skillIds, fail);
@@ -153,11 +153,11 @@ const updateAgent = defineTool({
   async authorize({ id, ...change }, { store, principal, server }) {
     const { catalog } = server;
     const current = await store.agents.read(id);
-    requireWithin(principal, { tools: { entries: change.tools ?? [], catalog } });
+    requireWithinRights(principal, { tools: { entries: change.tools ?? [], catalog } });
     if (change.name !== undefined && change.name !== current.name) requireRenaming(principal);
     if (steers(current, change)) requireSteering({ principal, server }, current);
     const revived = current.status === 'deleted' && revives(change);
-    if (revived) requireWithin(principal, { tools: { entries: current.tools ?? [], catalog } });
+    if (revived) requireWithinRights(principal, { tools: { entries: current.tools ?? [], catalog } });
   },
 
   async handler(
@@ -203,7 +203,7 @@ const deleteAgent = defineTool({
 
   async handler({ id, expectedRevision }, context) {
     const { store, server } = context;
-    await requireNoDefault(context, id);
+    await requireNotDefaultAgent(context, id);
     const deleted = await store.agents.update(id, { status: 'deleted' }, { expectedRevision, kind: 'delete' });
     return showAgent(deleted, server);
   },
@@ -227,7 +227,7 @@ export const agentKind = defineKind({
       const live = current !== undefined && current.status !== 'deleted';
       // Members that the restored state lacks are removed from the agent.
       const absent = { description: null, instructions: null, tools: null, skillIds: null, modelPreference: null };
-      if (!live) requireWithin(principal, { tools: { entries: record.tools ?? [], catalog: server.catalog } });
+      if (!live) requireWithinRights(principal, { tools: { entries: record.tools ?? [], catalog: server.catalog } });
       else if (steers(current, { ...absent, ...record })) requireSteering({ principal, server }, current, record);
     },
 
@@ -240,8 +240,8 @@ export const agentKind = defineKind({
   },
 
   async purge(id, context) {
-    await requireNoDefault(context, id);
-    await requireUnnamed(context, 'agent', id);
+    await requireNotDefaultAgent(context, id);
+    await requireUnreferenced(context, 'agent', id);
     return context.store.purge('agents', id);
   },
 });

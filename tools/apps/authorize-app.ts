@@ -5,7 +5,7 @@ import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { appPrincipal, mayUseCapsule } from '../core/access/app-principal.ts';
 import { budgetSubjectsIn } from '../core/access/budgets.ts';
-import { requireWithin } from '../core/access/delegation.ts';
+import { requireWithinRights } from '../core/access/delegation.ts';
 import { ANYONE, type GuardedTool } from '../core/access/guarded-tool.ts';
 import { endsWithKey, isSession, type Principal } from '../core/access/principal.ts';
 import { forbidden } from '../core/errors.ts';
@@ -78,7 +78,7 @@ const WHO = 'An app is let in by a person who is signed in, or with the token of
 /** Nobody hands out more than they have (grants narrow whatever the scopes are), and who hands out nothing has not agreed. */
 function requireScopes(principal: Principal, scopes: ConnectedAppRecord['scopes'], fail: Fail<never>): void {
   if (scopes.length === 0) throw fail('invalid_input', 'Choose what the app may do.');
-  if (!principal.grants) requireWithin(principal, { scopes });
+  if (!principal.grants) requireWithinRights(principal, { scopes });
 }
 
 async function requireCapsule(store: Readers, principal: Principal, id: string, fail: Fail<never>): Promise<void> {

@@ -10,10 +10,10 @@ import {
   oauthClientKind,
 } from '../../resources/oauth-client.ts';
 import { newId } from '../../store/ids.ts';
-import { requireWithin } from '../core/access/delegation.ts';
+import { requireWithinRights } from '../core/access/delegation.ts';
 import { endConnections } from '../core/access/end-credentials.ts';
 import { hashSecret, newSecret } from '../core/access/key-secret.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { requireNoIssues } from '../core/errors.ts';
 import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
@@ -31,7 +31,7 @@ const listOAuthClients = defineTool({
   errors: [],
 
   handler({ kind, ...page }, { store, principal }) {
-    const any = whereWithin<OAuthClientRecord>(principal.rights.limitedTo('oauth-client', 'read'), 'id');
+    const any = whereAllowed<OAuthClientRecord>(principal.rights.limitedTo('oauth-client', 'read'), 'id');
     return listPage(store.oauthClients, page, { where: { kind }, any }, showClient);
   },
 });
@@ -60,7 +60,7 @@ const createOAuthClient = defineTool({
   }),
   errors: [],
 
-  authorize: (_, { principal }) => requireWithin(principal, { fullAccess: true }),
+  authorize: (_, { principal }) => requireWithinRights(principal, { fullAccess: true }),
 
   async handler({ name, redirectUris, confidential }, { store }) {
     requireRedirects(redirectUris);
@@ -93,7 +93,7 @@ const deleteOAuthClient = defineTool({
   output: oauthClient,
   errors: ['not_found'],
 
-  authorize: (_, { principal }) => requireWithin(principal, { fullAccess: true }),
+  authorize: (_, { principal }) => requireWithinRights(principal, { fullAccess: true }),
 
   async handler({ id }, { store, fail }) {
     const client = await store.oauthClients.get(id);

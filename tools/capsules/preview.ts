@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AdminUser } from '../../resources/admin-user.ts';
 import { type CapsuleDefinition, reachOfCapsule } from '../core/access/capsule-principal.ts';
 import { capsuleRights } from '../core/access/credential.ts';
-import { requireWithin } from '../core/access/delegation.ts';
+import { requireWithinRights } from '../core/access/delegation.ts';
 import { isListed } from '../core/access/guarded-tool.ts';
 import { personPrincipal } from '../core/access/principal.ts';
 import { reaches } from '../core/access/reach.ts';
@@ -61,7 +61,7 @@ export const previewCapsule = defineTool({
         catalog,
       );
       if (draft.expiresAt) futureInstant(draft.expiresAt, server.now(), 'draft.expiresAt');
-      requireWithin(principal, capsuleRights(definition, catalog));
+      requireWithinRights(principal, capsuleRights(definition, catalog));
     }
     const owner = await store.adminUsers.get((record ?? principal).ownerId);
     return preview(definition, catalog, owner);

@@ -3,11 +3,11 @@ import { database, databaseFields, type StoredDatabase } from '../../resources/d
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { StaleRevision } from '../../store/errors.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
-import { requireUnnamed } from '../core/registry/references.ts';
+import { requireUnreferenced } from '../core/registry/references.ts';
 import { changedColumns, requireDistinct, showDatabase } from './columns.ts';
 
 const databaseId = refTo('database', recordId).describe('Database id (`dbs_…`), see list_databases.');
@@ -24,7 +24,7 @@ const listDatabases = defineTool({
   errors: [],
 
   handler(input, { store, principal }) {
-    const any = whereWithin<StoredDatabase>(principal.rights.limitedTo('record', 'read'), 'id');
+    const any = whereAllowed<StoredDatabase>(principal.rights.limitedTo('record', 'read'), 'id');
     return listPage(store.databases, input, { any }, showDatabase);
   },
 });
@@ -120,7 +120,7 @@ const deleteDatabase = defineTool({
   errors: ['not_found', 'conflict'],
 
   async handler({ id, expectedRevision }, context) {
-    await requireUnnamed(context, 'database', id);
+    await requireUnreferenced(context, 'database', id);
     await context.store.databases.delete(id, { expectedRevision });
     return {};
   },

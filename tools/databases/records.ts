@@ -4,7 +4,7 @@ import { expectedRevision, pageOf, paging, recordId } from '../../resources/fiel
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { NAME } from '../core/access/guarded-tool.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
@@ -46,7 +46,7 @@ const listRecords = defineTool({
 
   async handler({ databaseId, filter, sort, ...input }, { store, principal, signal }) {
     const limit = principal.rights.limitedTo('record', 'read');
-    const any = whereWithin<DatabaseRecord>(limit, 'id', 'databaseId');
+    const any = whereAllowed<DatabaseRecord>(limit, 'id', 'databaseId');
     const where = { databaseId };
     const isWhole = !limit || limit.names?.includes(databaseId) === true;
     const isKnown = isWhole || (await store.databaseRecords.count({ where, any })) > 0;

@@ -5,7 +5,7 @@ import type { Issue } from '../../resources/error.ts';
 import type { Flow, FlowStep } from '../../resources/flow.ts';
 import { SECRET_MASK } from '../../resources/integration.ts';
 import type { Readers } from '../../store/port.ts';
-import { requireWithin } from '../core/access/delegation.ts';
+import { requireWithinRights } from '../core/access/delegation.ts';
 import { requireFreshFor } from '../core/access/fresh-sign-in.ts';
 import { isListed } from '../core/access/guarded-tool.ts';
 import type { Principal } from '../core/access/principal.ts';
@@ -79,7 +79,7 @@ export async function requireRights(
     const message = `The ${principal.type} ${principal.name} acts for somebody and within limits that a run would not have; let that one change what the flow does.`;
     throw new ToolError('forbidden', 'Insufficient permissions', { issues: [{ path: '', message }] });
   }
-  requireWithin(principal, { tools: { entries: (steps ?? []).map(({ tool }) => tool), catalog } });
+  requireWithinRights(principal, { tools: { entries: (steps ?? []).map(({ tool }) => tool), catalog } });
   const agent = agentId === undefined ? undefined : await store.agents.get(agentId);
   if (!agent) return;
   const invoke = { resource: 'agent', op: 'invoke', ids: [agent.id, agent.name], record: agent };

@@ -11,7 +11,7 @@ import {
 } from '../../resources/flow.ts';
 import { orNameOf, refTo, serverManaged } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import type { Context } from '../core/registry/context.ts';
@@ -63,7 +63,7 @@ const listFlows = defineTool({
   errors: [],
 
   handler({ name, q, enabled, agentId, ...page }, { store, principal }) {
-    const any = whereWithin<Flow>(principal.rights.limitedTo('flow', 'read'), 'id');
+    const any = whereAllowed<Flow>(principal.rights.limitedTo('flow', 'read'), 'id');
     return listPage(
       store.flows,
       page,

@@ -13,7 +13,7 @@ import type { Writers } from '../../store/port.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import { NAME } from '../core/access/guarded-tool.ts';
 import { authorOf } from '../core/access/principal.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { type Caller, seesAllIn } from '../core/history/withheld.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
@@ -107,7 +107,7 @@ const listFlowRuns = defineTool({
   errors: [],
 
   async handler({ id, status, ...page }, { store, principal, server }) {
-    const any = whereWithin<FlowRunRecord>(principal.rights.limitedTo('flow', 'read'), 'flowId');
+    const any = whereAllowed<FlowRunRecord>(principal.rights.limitedTo('flow', 'read'), 'flowId');
     const query = { where: { flowId: id, status }, any };
     const found = await listPage(store.flowRuns, page, query, (run) => run, LARGEST_PAGE);
     return { ...found, data: await Promise.all(found.data.map((run) => showRun(run, { store, principal, server }))) };

@@ -6,7 +6,7 @@ import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { FORBIDDEN, ToolError } from '../core/errors.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
@@ -100,7 +100,7 @@ const listIntegrationAccounts = defineTool({
     const all = rights.mayTry({ scope: 'admin', needs: [{ resource: 'integration', op: 'read' }], narrows: true });
     if (!all && userId !== undefined && userId !== ownerId) throw notAllowed('integration:read', fail);
     const where = { integrationId, userId: all ? userId : ownerId };
-    const limited = whereWithin<IntegrationAccountRecord>(rights.limitedTo('integration', 'read'), 'integrationId');
+    const limited = whereAllowed<IntegrationAccountRecord>(rights.limitedTo('integration', 'read'), 'integrationId');
     const any = all && limited ? [...limited, { userId: ownerId }] : undefined;
     return listPage(store.integrationAccounts, page, { where, any }, shown);
   },

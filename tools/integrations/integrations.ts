@@ -11,7 +11,7 @@ import {
 import { refTo } from '../../resources/markers.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers } from '../../store/port.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
 import type { ServerFacts, SteppingContext } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
@@ -54,7 +54,7 @@ const listIntegrations = defineTool({
 
   handler(input, { store, principal, server }) {
     const upstreams = upstreamsOf(server);
-    const any = whereWithin<IntegrationRecord>(principal.rights.limitedTo('integration', 'read'), 'id');
+    const any = whereAllowed<IntegrationRecord>(principal.rights.limitedTo('integration', 'read'), 'id');
     return listPage(store.integrations, input, { where: { enabled: input.enabled }, any }, (record) =>
       summarise(record, upstreams),
     );

@@ -1,7 +1,7 @@
 import type { Issue } from '../../resources/error.ts';
 import { type IntegrationRecord, SECRET_MASK, type ToolDefinition } from '../../resources/integration.ts';
 import type { Readers } from '../../store/port.ts';
-import { requireWithin } from '../core/access/delegation.ts';
+import { requireWithinRights } from '../core/access/delegation.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { ToolError } from '../core/errors.ts';
 import type { Fail } from '../core/registry/define-tool.ts';
@@ -25,7 +25,7 @@ const OF = { stdio: ['command', 'args', 'env'], http: ['url', 'headers', 'auth',
 
 /** Integrations run programs and hold secrets, so only people and their keys with full access manage them. @throws ToolError */
 export function requireOperator(principal: Principal, fail: Fail<never>): void {
-  requireWithin(principal, { fullAccess: true });
+  requireWithinRights(principal, { fullAccess: true });
   if (principal.type === 'session' || principal.type === 'api-key') return;
   throw fail('forbidden', 'Insufficient permissions', {
     issues: [{ path: '', message: `Integrations are never managed by a principal of the type ${principal.type}.` }],
@@ -37,7 +37,7 @@ const PROGRAM = ['command', 'args', 'env'] as const;
 /** A program that a credential sets up would continue running after the credential has ended. @throws ToolError (forbidden) */
 export function requireLasting(principal: Principal, { transport, ...given }: TargetInput): void {
   const isProgram = transport === 'stdio' && PROGRAM.some((member) => given[member] !== undefined);
-  if (isProgram) requireWithin(principal, { lifetime: 'never' });
+  if (isProgram) requireWithinRights(principal, { lifetime: 'never' });
 }
 
 export function requireMembers(input: TargetInput, fail: Fail<never>): void {

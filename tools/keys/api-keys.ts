@@ -6,7 +6,7 @@ import type { Readers } from '../../store/port.ts';
 import { readRights } from '../core/access/assignable.ts';
 import { budgetSubjectsIn, keySubject, madeBy } from '../core/access/budgets.ts';
 import { keyCredential, keyRights, requireCredential } from '../core/access/credential.ts';
-import { requireWithin } from '../core/access/delegation.ts';
+import { requireWithinRights } from '../core/access/delegation.ts';
 import { endMadeWith } from '../core/access/end-credentials.ts';
 import { hashSecret, newSecret, prefixOf } from '../core/access/key-secret.ts';
 import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
@@ -122,7 +122,7 @@ const revokeApiKey = defineTool({
 
   async authorize({ id }, { store, principal, server }) {
     const key = await writableKey(store, principal, id);
-    if (key) requireWithin(principal, keyRights(principal, key, server.catalog));
+    if (key) requireWithinRights(principal, keyRights(principal, key, server.catalog));
   },
 
   async handler({ id, earlierOnly }, { store, principal, server, fail }) {

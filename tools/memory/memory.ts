@@ -22,7 +22,7 @@ import {
 import { searchText } from '../../resources/search.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { requireSteeringBy } from '../core/access/steering.ts';
 import { accessKeysWith, isSeen, seenBy, visibleTo } from '../core/access/visibility.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
@@ -269,7 +269,7 @@ export async function restoreSuperseded(
 }
 
 function queryFor({ tag, ...filters }: Partial<Filters>, { rights }: Principal) {
-  const any = whereWithin<MemoryRecord>(rights.limitedTo('memory', 'read'), 'id');
+  const any = whereAllowed<MemoryRecord>(rights.limitedTo('memory', 'read'), 'id');
   return { where: { ...filters, tags: tag }, any };
 }
 

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { type AgentRun, agentRun, agentRunStatus, type ReadRecord, wholeAgentRun } from '../../resources/agent-run.ts';
+import {
+  type AgentRun,
+  agentRun,
+  agentRunStatus,
+  type RecordRevision,
+  wholeAgentRun,
+} from '../../resources/agent-run.ts';
 import { BOT_CONFIG_ID } from '../../resources/bot-config.ts';
 import { agentRef, instant, pageOf, paging, recordId, time } from '../../resources/fields.ts';
 import { orAgentName, refTo } from '../../resources/markers.ts';
@@ -166,7 +172,7 @@ export async function showRun(
   const ids = [...new Set(named.map(({ id }) => id))];
   const judged = await Promise.all(ids.map((id) => isReadable(id, { store, principal, kinds })));
   const readable = new Set(ids.filter((_, at) => judged[at]));
-  const shown = (records: readonly ReadRecord[]) => records.filter(({ id }) => readable.has(id));
+  const shown = (records: readonly RecordRevision[]) => records.filter(({ id }) => readable.has(id));
   return {
     ...run,
     ...(prompt && { prompt: shown([prompt])[0] }),

@@ -3,7 +3,7 @@ import type { Reader, Readers, Where } from '../../store/port.ts';
 import { firstOf } from '../../store/record-change.ts';
 import type { Principal } from '../core/access/principal.ts';
 import type { RecordLimit } from '../core/access/record-limit.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { makerKeyOf, seenBy } from '../core/access/visibility.ts';
 import type { Fail } from '../core/errors.ts';
 import { recordsNamed } from '../core/registry/record-names.ts';
@@ -14,7 +14,7 @@ export async function runsSeenBy(
   principal: Principal,
 ): Promise<Pick<Reader<AgentRunRecord>, 'find' | 'count'>> {
   const limit = await withIds(store, principal.rights.limitedTo('agent', 'read'));
-  const byAgent = whereWithin<AgentRunRecord>(limit, 'agentId');
+  const byAgent = whereAllowed<AgentRunRecord>(limit, 'agentId');
   const byThread = threadsOf(principal);
   const any = byAgent || byThread ? joined(byAgent ?? [{}], byThread ?? [{}]) : undefined;
   const seen = seenBy(store.agentRuns, principal);
@@ -37,7 +37,7 @@ export async function openRun(
 function threadsOf(principal: Principal): readonly Where<AgentRunRecord>[] | undefined {
   const { rights } = principal;
   const reads = rights.mayTry({ scope: 'threads:read', needs: [{ resource: 'thread', op: 'read' }], narrows: true });
-  const threads = reads ? whereWithin<AgentRunRecord>(rights.limitedTo('thread', 'read'), 'threadId') : [];
+  const threads = reads ? whereAllowed<AgentRunRecord>(rights.limitedTo('thread', 'read'), 'threadId') : [];
   if (!threads) return undefined;
   const own: Where<AgentRunRecord>[] = rights.held('thread', 'read') ? [] : [{ makerKey: makerKeyOf(principal) }];
   return [{ kind: 'invoke' }, ...own, ...threads];

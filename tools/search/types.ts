@@ -6,7 +6,7 @@ import type { Rank, TextSearch } from '../../store/port.ts';
 import { fold, textOf } from '../../store/search-text.ts';
 import type { Access } from '../core/access/guarded-tool.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { visibleTo } from '../core/access/visibility.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import type { Kind } from '../core/registry/define-kind.ts';
@@ -64,7 +64,7 @@ function searchType(
         ...query,
         where: { ...where, ...(isGuarded && visibleTo(principal)) },
         // The members belong to the kind, which the types of all collections together do not express.
-        any: whereWithin<Record<string, string>>(principal.rights.limitedTo(resource, 'read'), ...names) as never,
+        any: whereAllowed<Record<string, string>>(principal.rights.limitedTo(resource, 'read'), ...names) as never,
         owner: ownerIsGuarded ? { where: visibleTo(principal) } : undefined,
       });
       const hits = page.hits.map(({ record, owner, score }) => ({

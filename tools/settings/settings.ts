@@ -80,7 +80,7 @@ export async function readSettings(store: Pick<Readers, 'settings'>): Promise<Se
 }
 
 /** @throws where the agent is the default agent of the settings. */
-export async function requireNoDefault(
+export async function requireNotDefaultAgent(
   { store, fail }: { readonly store: Pick<Readers, 'settings'>; readonly fail: Fail<'conflict'> },
   id: string,
 ): Promise<void> {

@@ -13,10 +13,10 @@ import type { Readers } from '../../store/port.ts';
 import { firstOf } from '../../store/record-change.ts';
 import { readRights } from '../core/access/assignable.ts';
 import { requireCredential } from '../core/access/credential.ts';
-import { requireWithin } from '../core/access/delegation.ts';
+import { requireWithinRights } from '../core/access/delegation.ts';
 import { endPasskeysOf, endSessionsOf, endSignInsOf } from '../core/access/end-credentials.ts';
 import { requireOwner } from '../core/access/ownership.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import {
@@ -52,7 +52,7 @@ const listAdminUsers = defineTool({
   errors: [],
 
   handler({ email, isActive, ...page }, { store, principal }) {
-    const any = whereWithin<AdminUser>(principal.rights.limitedTo('admin-user', 'read'), 'id');
+    const any = whereAllowed<AdminUser>(principal.rights.limitedTo('admin-user', 'read'), 'id');
     const where = { email: email?.toLowerCase(), isActive };
     return listPage(store.adminUsers, page, { where, any }, (record) => record);
   },
@@ -124,7 +124,7 @@ const updateAdminUser = defineTool({
 
   async authorize({ id, access, ...given }, { store, principal }) {
     // Everybody may change their own name.
-    if (id !== principal.ownerId) requireWithin(principal, { fullAccess: true });
+    if (id !== principal.ownerId) requireWithinRights(principal, { fullAccess: true });
     const user = await store.adminUsers.get(id);
     if (!user) return;
     if (access !== undefined) await requireLimiting({ store, principal }, user);
@@ -165,7 +165,7 @@ const deactivateAdminUser = defineTool({
   output: adminUser,
   errors: ['not_found', 'conflict'],
 
-  authorize: (_, { principal }) => requireWithin(principal, { fullAccess: true }),
+  authorize: (_, { principal }) => requireWithinRights(principal, { fullAccess: true }),
 
   async handler({ id }, { store, principal, fail }) {
     const user = await store.adminUsers.read(id);
@@ -229,7 +229,7 @@ function readAccess({ scopes, grants = [] }: PersonAccess, catalog: Catalog): Pe
 
 /** Who has full access sets the limits of others; of an owner, an owner does. @throws ToolError (forbidden) */
 async function requireLimiting({ store, principal }: Pick<Authorizing, 'store' | 'principal'>, { role }: AdminUser) {
-  requireWithin(principal, { fullAccess: true, lifetime: 'never' });
+  requireWithinRights(principal, { fullAccess: true, lifetime: 'never' });
   if (role === OWNER) await requireOwner(store, principal);
 }
 

@@ -4,7 +4,7 @@ import { pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo, secret } from '../../resources/markers.ts';
 import { type Passkey, type PasskeyRecord, passkey, passkeyFields } from '../../resources/passkey.ts';
 import type { Readers } from '../../store/port.ts';
-import { requireWithin } from '../core/access/delegation.ts';
+import { requireWithinRights } from '../core/access/delegation.ts';
 import { requireFresh } from '../core/access/fresh-sign-in.ts';
 import { hasRight, isOwn, listFilter, requireOwner } from '../core/access/ownership.ts';
 import { isSession, type Principal } from '../core/access/principal.ts';
@@ -80,7 +80,7 @@ const createPasskey = defineTool({
 /** A passkey would stay after an expiring key whose link began the session. @throws ToolError (forbidden) */
 export async function requireAddable(principal: Principal, store: Readers): Promise<void> {
   await requireFresh(principal, createPasskey, {}, store);
-  requireWithin(principal, { lifetime: 'never' });
+  requireWithinRights(principal, { lifetime: 'never' });
 }
 
 const renamePasskey = defineTool({
@@ -123,7 +123,7 @@ const deletePasskey = defineTool({
     const unknown = () => fail('not_found', `There is no passkey ${id}; list_passkeys shows the ones you can see.`);
     if (!isOwn(principal, found?.userId)) {
       if (!hasRight(principal, 'passkey', 'write', id)) throw unknown();
-      requireWithin(principal, { fullAccess: true });
+      requireWithinRights(principal, { fullAccess: true });
       if (!found) throw unknown();
       const user = await store.adminUsers.get(found.userId);
       if (user?.role === OWNER) await requireOwner(store, principal);

@@ -4,7 +4,7 @@ import { pageOf, paging, recordId, timestamp } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type Session, type SessionRecord, session } from '../../resources/session.ts';
 import { requireCredential } from '../core/access/credential.ts';
-import { requireWithin } from '../core/access/delegation.ts';
+import { requireWithinRights } from '../core/access/delegation.ts';
 import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
 import { isSession, type Principal } from '../core/access/principal.ts';
 import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
@@ -76,7 +76,7 @@ const createSignInLink = defineTool({
   errors: ['not_found'],
 
   async authorize({ email }, { store, principal }) {
-    requireWithin(principal, { fullAccess: true });
+    requireWithinRights(principal, { fullAccess: true });
     const user = await mayUserSignIn(store, email);
     const credential = { way: 'sign-in', rights: { fullAccess: true }, ownerId: user?.id } as const;
     if (user) await requireCredential({ store, principal }, credential);

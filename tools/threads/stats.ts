@@ -4,7 +4,7 @@ import { pagesOf } from '../../store/pages.ts';
 import type { Readers, Where } from '../../store/port.ts';
 import { lastDays, type Period } from '../analytics/exports.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { includingHidden, roleIn, threadsSeenBy, visibleTo } from '../core/access/visibility.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { readSettings } from '../settings/settings.ts';
@@ -59,7 +59,7 @@ async function messageCounter(store: Stored, principal: Principal): Promise<Mess
   const { threads, messages } = store;
   const only = principal.rights.limitedTo('thread', 'read');
   if (only) {
-    const any = whereWithin<ThreadRecord>(only, 'id');
+    const any = whereAllowed<ThreadRecord>(only, 'id');
     const seen: ThreadRecord[] = [];
     for await (const page of pagesOf(threads, { any, limit: BATCH })) {
       seen.push(...page.filter((thread) => roleIn(thread, principal)));

@@ -4,7 +4,7 @@ import { expectedRevision, pageOf, paging, recordId } from '../../resources/fiel
 import { orAgentName, refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { budgetSubjectsIn, subjectKey } from '../core/access/budgets.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import {
@@ -48,7 +48,7 @@ const listBudgets = defineTool({
   errors: [],
 
   async handler({ subject, ...page }, { store, principal, server }) {
-    const any = whereWithin<BudgetRecord>(principal.rights.limitedTo('budget', 'read'), 'id');
+    const any = whereAllowed<BudgetRecord>(principal.rights.limitedTo('budget', 'read'), 'id');
     const where = subject && { subjectKey: subjectKey(subject) };
     const show = await shower(store, server.now());
     const { data, ...found } = await listPage(store.budgets, page, { where, any }, (record) => record);

@@ -5,7 +5,7 @@ import { productUser, userBilling, userWebsite } from '../../resources/product-u
 import { ratesOf, workspaceSettings } from '../analytics/exports.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { listPage, openCursor, pageBody, readerOf } from '../core/registry/paging.ts';
-import { requireUnnamed } from '../core/registry/references.ts';
+import { requireUnreferenced } from '../core/registry/references.ts';
 import type { Purgeable } from '../versions/purge.ts';
 import { billingOf } from './billing.ts';
 import { getUserTimeline } from './timeline.ts';
@@ -133,7 +133,7 @@ export const purgeableUser: Purgeable = {
   async purge(id, context) {
     const { store, server } = context;
     if (!(await knowsOf(server.rows, id))) return false;
-    await requireUnnamed(context, 'user', id);
+    await requireUnreferenced(context, 'user', id);
     store.rows.erase(id);
     return true;
   },

@@ -6,7 +6,7 @@ import { admits } from '../core/access/record-limit.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
 import type { AuthorizePurge, Kind, Purge } from '../core/registry/define-kind.ts';
 import { type Authorizing, DELETES, defineTool } from '../core/registry/define-tool.ts';
-import { requireUnnamed } from '../core/registry/references.ts';
+import { requireUnreferenced } from '../core/registry/references.ts';
 import type { Tool } from '../core/registry/tool.ts';
 
 /** Something that can be purged: records of a kind, or users of the product. */
@@ -27,7 +27,7 @@ export function purgeableAmong(kinds: readonly Kind[]): Purgeable[] {
 
 function purgeAlone(type: string, collection: CollectionName): Purge {
   return async (id, context) => {
-    await requireUnnamed(context, type, id);
+    await requireUnreferenced(context, type, id);
     return context.store.purge(collection, id);
   };
 }

@@ -6,7 +6,7 @@ import { webhookFields as fields, type Webhook, type WebhookRecord, webhook } fr
 import { newId } from '../../store/ids.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { whereWithin } from '../core/access/record-limit.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
@@ -36,7 +36,7 @@ const listWebhooks = defineTool({
   errors: [],
 
   handler(input, { store, principal, server }) {
-    const any = whereWithin<WebhookRecord>(principal.rights.limitedTo('webhook', 'read'), 'id');
+    const any = whereAllowed<WebhookRecord>(principal.rights.limitedTo('webhook', 'read'), 'id');
     return listPage(store.webhooks, input, { any }, (record) => showWebhook(record, server.now()));
   },
 });

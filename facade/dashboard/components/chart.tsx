@@ -38,7 +38,11 @@ export function Chart(props: ChartProps) {
           <Plot {...props} />
         </div>
       )}
-      <section class={asTable ? 'chart-table' : 'only-heard'} aria-label={title} tabIndex={asTable ? 0 : undefined}>
+      <section
+        class={asTable ? 'chart-table' : 'visually-hidden'}
+        aria-label={title}
+        tabIndex={asTable ? 0 : undefined}
+      >
         <table class="table numbers" aria-label={title}>
           <thead>
             <tr>

@@ -33,7 +33,7 @@ export function CopyButton({ value, label = text.copy, words = false }: CopyButt
       ) : (
         <Button look="quiet" icon={icon} label={said} onClick={copy} />
       )}
-      <span class={refused ? 'copy-refused' : 'only-heard'} role="status" ref={ref}>
+      <span class={refused ? 'copy-refused' : 'visually-hidden'} role="status" ref={ref}>
         {copied ? text.copied : refused && text.selected}
       </span>
     </>

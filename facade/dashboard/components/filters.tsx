@@ -1,4 +1,4 @@
-import { setQuery, usePlace } from '../router.ts';
+import { setQuery, useLocation } from '../router.ts';
 import { FindInput } from './find-input.tsx';
 import { type Option, Select } from './form/select.tsx';
 import { type Kinds, RecordButton } from './record-button.tsx';
@@ -6,13 +6,13 @@ import { useRecordName } from './value.tsx';
 
 /** What is looked for in a list. It stands in the address as `q`. */
 export function FilterText({ label }: { readonly label: string }) {
-  const { query } = usePlace();
+  const { query } = useLocation();
   return <FindInput label={label} value={query.get('q') ?? ''} onType={(q) => setQuery({ q })} />;
 }
 
 /** An id or name by which a list is filtered. It stands in the address under its name. */
 export function FilterId({ name, label }: { readonly name: string; readonly label: string }) {
-  const { query } = usePlace();
+  const { query } = useLocation();
   return (
     <input
       class={query.get(name) ? 'input filter-id set' : 'input filter-id'}
@@ -28,7 +28,7 @@ type FilterChoiceProps = Readonly<{ name: string; label: string; options: readon
 
 /** One of few values by which a list is filtered. It stands in the address under its name. */
 export function FilterChoice({ name, label, options }: FilterChoiceProps) {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const value = query.get(name) ?? '';
   return (
     <Select
@@ -46,7 +46,7 @@ type FilterRecordProps = Readonly<{ name: string; label: string; kinds: Kinds }>
 
 /** A record by which a list is filtered. */
 export function FilterRecord({ name, label, kinds }: FilterRecordProps) {
-  const value = usePlace().query.get(name) ?? '';
+  const value = useLocation().query.get(name) ?? '';
   const known = useRecordName(value);
   const button = {
     class: value ? 'filter-choice set' : 'filter-choice',
@@ -54,7 +54,7 @@ export function FilterRecord({ name, label, kinds }: FilterRecordProps) {
   };
   return (
     <RecordButton kinds={kinds} value={value} button={button} onPick={(picked) => setQuery({ [name]: picked })}>
-      <span class={value ? 'only-heard' : undefined}>{value ? `${label}: ` : label}</span>
+      <span class={value ? 'visually-hidden' : undefined}>{value ? `${label}: ` : label}</span>
       {known ?? value}
     </RecordButton>
   );

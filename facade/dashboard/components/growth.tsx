@@ -15,7 +15,7 @@ export function Growth({ value, inverse = false, words = percent(Math.abs(value)
   return (
     <span class={isGood === undefined ? 'same' : isGood ? 'grew' : 'fell'}>
       <span aria-hidden="true">{value < 0 ? '↓' : value > 0 ? '↑' : '='}</span>
-      <span class="only-heard">{value < 0 ? 'down' : value > 0 ? 'up' : 'the same'}</span> {words}
+      <span class="visually-hidden">{value < 0 ? 'down' : value > 0 ? 'up' : 'the same'}</span> {words}
     </span>
   );
 }

@@ -122,7 +122,7 @@ function RecordsOf({ kind, title, isAlone, wanted, value, onPick }: RecordsOfPro
   if (!options || (options.length === 0 && !more)) return null;
   return (
     <fieldset class="record-group">
-      <legend class={isAlone ? 'only-heard' : undefined}>{title}</legend>
+      <legend class={isAlone ? 'visually-hidden' : undefined}>{title}</legend>
       {options.map((option) => (
         <button
           key={option.value}

@@ -12,9 +12,9 @@ export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ComponentChildren;
   /** Numbers and times stand at the end. */
-  readonly end?: boolean;
+  readonly alignEnd?: boolean;
   /** Left out first where there is little room: 1 stays longest. Without it, the column always stays. */
-  readonly spare?: 1 | 2 | 3;
+  readonly hidePriority?: 1 | 2 | 3;
   readonly width?: string;
 }
 
@@ -119,8 +119,8 @@ function TableRow<Row>({
   );
 }
 
-function classOf({ end, spare }: { readonly end?: boolean; readonly spare?: number }): string {
-  return `${end ? 'end' : ''} ${spare ? `spare-${spare}` : ''}`.trim();
+function classOf({ alignEnd, hidePriority }: Pick<Column<never>, 'alignEnd' | 'hidePriority'>): string {
+  return `${alignEnd ? 'end' : ''} ${hidePriority ? `spare-${hidePriority}` : ''}`.trim();
 }
 
 interface MoreProps {

@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
-import { setQuery, usePlace } from '../router.ts';
+import { setQuery, useLocation } from '../router.ts';
 
 export type Tab = Readonly<{ id: string; label: string; count?: number | undefined; content: () => ComponentChildren }>;
 
 /** Tabs of a page; which one is open stands in the address. */
 export function Tabs({ tabs, name = 'tab', label }: Readonly<{ tabs: readonly Tab[]; name?: string; label: string }>) {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const open = tabs.find(({ id }) => id === query.get(name)) ?? tabs[0];
   const move = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
@@ -60,12 +60,12 @@ export function Segments<Value extends string>({
 }) {
   return (
     <fieldset class="segments">
-      <legend class="only-heard">{label}</legend>
+      <legend class="visually-hidden">{label}</legend>
       {options.map((option) => (
         <label key={option.value} class={option.value === value ? 'segment picked' : 'segment'}>
           <input
             type="radio"
-            class="only-heard"
+            class="visually-hidden"
             name={label}
             checked={option.value === value}
             onChange={() => onChange(option.value)}

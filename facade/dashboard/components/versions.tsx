@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { setQuery, usePlace } from '../router.ts';
+import { setQuery, useLocation } from '../router.ts';
 import { act, useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useMay } from '../tools.ts';
@@ -30,7 +30,7 @@ interface VersionHistoryProps {
 /** Every state of a record, what changed with each, and the way back. The open version stands in the address. */
 export function VersionHistory({ entityType, entityId }: VersionHistoryProps) {
   const { rows, loading, error, more } = usePagedList<VersionRow>('list_versions', { entityType, entityId, limit: 50 });
-  const { query } = usePlace();
+  const { query } = useLocation();
   const wanted = query.get('version');
   const found = rows.find(({ id }) => id === wanted);
   const open = found ?? rows[0];
@@ -94,7 +94,7 @@ interface VersionDetailProps extends VersionHistoryProps {
 }
 
 function VersionDetail({ version, latest, isOldest, entityType, entityId }: VersionDetailProps) {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const against = query.get('against') ?? 'previous';
   const named = { entityType, entityId, versionId: version.id };
   const { data, error } = useAnswer<DiffAnswer>('diff_version', { ...named, against });

@@ -5,14 +5,14 @@ import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Avatar } from '../components/small.tsx';
 import { groups, type PageEntry, pageAt } from '../pages.ts';
-import { at, usePlace } from '../router.ts';
+import { at, useLocation } from '../router.ts';
 import { text } from '../text.ts';
 import { useNames } from '../tools.ts';
 import { SearchPalette } from './search-palette.tsx';
 
 /** The frame of every page: navigation at the side, on a phone behind a button; search by one key. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
-  const { path } = usePlace();
+  const { path } = useLocation();
   const [opened, setOpened] = useState(false);
   const [searches, setSearches] = useState(false);
   useSearchKey(() => setSearches(true));

@@ -5,7 +5,7 @@ import { wordOf } from '../format.ts';
 import { pathOfType } from '../kinds.ts';
 import { groups, pages } from '../pages.ts';
 import { go } from '../router.ts';
-import { useAnswer, useSettled } from '../store.ts';
+import { useAnswer, useDebounced } from '../store.ts';
 import { text } from '../text.ts';
 import { useMay, useNames } from '../tools.ts';
 
@@ -119,7 +119,7 @@ function FoundList({
 }
 
 function useFound(typed: string): readonly FoundEntry[] {
-  const asked = useSettled(typed);
+  const asked = useDebounced(typed);
   const names = useNames();
   const maySearch = useMay('search');
   const { data } = useAnswer<{ data: readonly Hit[] }>(maySearch && asked.length > 1 ? 'search' : undefined, {

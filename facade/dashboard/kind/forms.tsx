@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { act, CallError, call, go, type ListAnswer, text, useNames, usePlace, useTitle, useTool } from '../app.ts';
+import { act, CallError, call, go, type ListAnswer, text, useLocation, useNames, useTitle, useTool } from '../app.ts';
 import { ConflictDialog } from '../components/conflict.tsx';
 import { Form } from '../components/form/form.tsx';
 import { DetailBar, LinkButton, toast } from '../ui.ts';
@@ -76,7 +76,7 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
   const tool = useTool(`create_${spec.one}`);
   const { draft: Draft, start = {} } = spec;
   const intro = tool?.description?.replaceAll('`', '').replace(/ Returns [^.]*\./g, ''); // answers are for programs
-  const { query } = usePlace();
+  const { query } = useLocation();
   useTitle(`New ${spec.words.one}`);
   const create = async (input: Row) => {
     const made = await act<Row>(`create_${spec.one}`, input);
@@ -96,7 +96,7 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
           start={typeof start === 'function' ? start(query) : start}
           own={spec.controls ?? {}}
           below={(value) => Draft && <Draft value={value} />}
-          begins
+          autoFocus
           action={`${text.create} ${spec.words.one}`}
           run={create}
           onCancel={() => go(spec.path)}

@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact';
-import { type Kind, type KindName, usePlace } from '../app.ts';
+import { type Kind, type KindName, useLocation } from '../app.ts';
 import { DetailPane } from './detail-pane.tsx';
 import { CreatePane } from './forms.tsx';
 import { ListPane } from './list-pane.tsx';
@@ -15,7 +15,7 @@ export function kindPage(name: KindName, special: Omit<KindSpec, keyof Kind>): C
 }
 
 export function KindPage({ spec }: { readonly spec: KindSpec }) {
-  const [, open, verb] = usePlace().parts;
+  const [, open, verb] = useLocation().parts;
   return (
     <div class={open === undefined ? 'kind' : 'kind with-detail'}>
       <ListPane spec={spec} open={open} />

@@ -3,10 +3,10 @@ import {
   type ListedTool,
   labelOf,
   number,
+  useDebounced,
+  useLocation,
   useMay,
   usePagedList,
-  usePlace,
-  useSettled,
   useTool,
   wordOf,
 } from '../app.ts';
@@ -19,7 +19,7 @@ import { idOf, type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
 /** The list of a kind, filtered as far as its list tool filters. */
 export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly open: string | undefined }) {
   const tool = useTool(`list_${spec.many}`);
-  const { query } = usePlace();
+  const { query } = useLocation();
   const { headControls: HeadControls } = spec;
   const filters = filtersOf(tool?.inputSchema);
   const { shown, look, lookedAt, ...pages } = useRows(spec, tool, filters, query);
@@ -120,7 +120,7 @@ function usualColumns(item: JsonSchema | undefined): Column<Row>[] {
   const time = ['updatedAt', 'createdAt'].find((name) => members[name]);
   return [
     ...(state
-      ? [{ title: labelOf(state), cell: (row: Row) => stateOf(row[state]), spare: 2 as const, width: '8rem' }]
+      ? [{ title: labelOf(state), cell: (row: Row) => stateOf(row[state]), hidePriority: 2 as const, width: '8rem' }]
       : []),
     ...(time ? [timeColumn(time, time === 'updatedAt' ? 'Changed' : 'Created')] : []),
   ];
@@ -133,7 +133,7 @@ function stateOf(value: unknown) {
 
 export function timeColumn(name: string, title: string): Column<Row> {
   const cell = (row: Row) => <Time at={row[name] as string | undefined /* times are texts or absent */} />;
-  return { title, cell, end: true, spare: 1, width: '8rem' };
+  return { title, cell, alignEnd: true, hidePriority: 1, width: '8rem' };
 }
 
 /** Of what stands below a title, so many characters are enough. */
@@ -195,7 +195,7 @@ function useRows(spec: KindSpec, tool: ListedTool | undefined, filters: readonly
   const [steps, setSteps] = useState(1);
   const members = tool?.inputSchema.properties;
   const typed = query.get('q') ?? '';
-  const settled = useSettled(typed);
+  const settled = useDebounced(typed);
   const searched = searchMemberOf(members);
   const input = {
     ...inputOf(filters, query),

@@ -100,5 +100,5 @@ function AllowedTools({ row }: { readonly row: Row }) {
 const COLUMNS: readonly Column<Allowed>[] = [
   { title: 'Tool', cell: ({ tool }) => <a href={at(`/tools/${tool.name}`)}>{tool.title ?? tool.name}</a> },
   { title: 'Effect', cell: ({ tool }) => <EffectBadge {...tool} reads="plain" /> },
-  { title: 'Allowed by', end: true, spare: 1, cell: ({ by }) => <Mono>{by}</Mono> },
+  { title: 'Allowed by', alignEnd: true, hidePriority: 1, cell: ({ by }) => <Mono>{by}</Mono> },
 ];

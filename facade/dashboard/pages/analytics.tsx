@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { at, useAnswer, useMay, usePlace, useTool, useTools } from '../app.ts';
+import { at, useAnswer, useLocation, useMay, useTool, useTools } from '../app.ts';
 import { csvOf, download } from '../csv.ts';
 import { Button, Empty, ErrorBox, Link, PageHead, Skeleton, Time } from '../ui.ts';
 import { METRICS, type Metric, type MetricAnswer } from './analytics/metrics.ts';
@@ -7,7 +7,7 @@ import { inputOf, RangeControls } from './analytics/range.tsx';
 import { Charts, Rows, Totals, Warnings } from './analytics/shown.tsx';
 
 export function Page() {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const tools = useTools();
   const known = METRICS.filter(({ tool }) => tools?.has(tool));
   const metric = known.find(({ tool }) => tool === query.get('metric')) ?? known[0];

@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
-import { boot, setQuery, unifiedEndpoint, useMay, usePlace } from '../app.ts';
+import { boot, setQuery, unifiedEndpoint, useLocation, useMay } from '../app.ts';
 import { Connect } from '../components/connect/connect.tsx';
 import { ToolRunner } from '../components/tool-runner.tsx';
 import { Badge, Code, Empty, Mono, NamedValue, PageBody, Skeleton } from '../ui.ts';
 
 export function Page() {
   const [document, setDocument] = useState<OpenApi>();
-  const { query } = usePlace();
+  const { query } = useLocation();
   const typed = query.get('q') ?? '';
   useEffect(() => {
     void fetch(`${boot.base}/api/v1/openapi`, { credentials: 'same-origin' })

@@ -1,6 +1,6 @@
 import type { ConnectedApp } from '../../../resources/connected-app.ts';
 import type { OAuthClient } from '../../../resources/oauth-client.ts';
-import { act, go, unifiedEndpoint, useMay, usePagedList, usePlace, useTitle, wordOf } from '../app.ts';
+import { act, go, unifiedEndpoint, useLocation, useMay, usePagedList, useTitle, wordOf } from '../app.ts';
 import { FormButton } from '../components/form/form-button.tsx';
 import {
   AskButton,
@@ -25,7 +25,7 @@ import { BudgetsOf } from './budgets/budget.tsx';
 
 export function Page() {
   const mayList = useMay('list_oauth_clients');
-  const [, open] = usePlace().parts;
+  const [, open] = useLocation().parts;
   if (open !== undefined) return <AppPane key={open} id={open} />;
   return (
     <PageBody title="Connected apps">
@@ -65,10 +65,10 @@ const APP_COLUMNS: readonly Column<ConnectedApp>[] = [
       </>
     ),
   },
-  { title: 'May', cell: mayOf, spare: 1 },
-  { title: 'For', cell: forOf, spare: 2 },
-  { title: 'Used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />, end: true, spare: 2 },
-  { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, end: true, spare: 3 },
+  { title: 'May', cell: mayOf, hidePriority: 1 },
+  { title: 'For', cell: forOf, hidePriority: 2 },
+  { title: 'Used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />, alignEnd: true, hidePriority: 2 },
+  { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, alignEnd: true, hidePriority: 3 },
 ];
 
 /** Where it comes from, and whether that is proven. */
@@ -214,7 +214,7 @@ function Forget({ id, name }: OAuthClient) {
 
 const CLIENT_COLUMNS: readonly Column<OAuthClient>[] = [
   { title: 'Name', cell: ({ name }) => <strong>{name}</strong> },
-  { title: 'How', cell: ({ kind }) => <Badge tone="plain">{KINDS[kind] ?? kind}</Badge>, spare: 1 },
-  { title: 'Client id', cell: ({ clientId }) => <Mono>{clientId}</Mono>, spare: 2 },
-  { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, end: true, spare: 3 },
+  { title: 'How', cell: ({ kind }) => <Badge tone="plain">{KINDS[kind] ?? kind}</Badge>, hidePriority: 1 },
+  { title: 'Client id', cell: ({ clientId }) => <Mono>{clientId}</Mono>, hidePriority: 2 },
+  { title: 'Since', cell: ({ createdAt }) => <Time at={createdAt} />, alignEnd: true, hidePriority: 3 },
 ];

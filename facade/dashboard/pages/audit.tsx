@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
-import { CALLERS, labelOf, setQuery, usePagedList, usePlace, useTool } from '../app.ts';
+import { CALLERS, labelOf, setQuery, useLocation, usePagedList, useTool } from '../app.ts';
 import { FilterChoice, FilterId, FilterRecord } from '../components/filters.tsx';
 import { optionsOf } from '../components/form/select.tsx';
 import type { JsonSchema } from '../schema.ts';
@@ -8,7 +8,7 @@ import { COLUMNS, EntryPane } from './audit/entry-pane.tsx';
 
 /** The calls that changed something, with reads every call: filtered by what stands in the address, one of them beside the list. */
 export function Page() {
-  const { query, parts } = usePlace();
+  const { query, parts } = useLocation();
   const [, open] = parts;
   const schema = useTool('list_audit_entries')?.inputSchema;
   const given = [...query].filter(([name, value]) => schema?.properties?.[name] && value !== '');

@@ -75,10 +75,10 @@ const COLUMNS: readonly Column<Backup>[] = [
     title: 'State',
     cell: ({ verified }) => <Badge tone={verified ? 'good' : 'warn'}>{verified ? 'Verified' : 'Changed since'}</Badge>,
   },
-  { title: 'Folder', cell: ({ name }) => <Mono>{name}</Mono>, spare: 2 },
-  { title: 'Records', cell: ({ records }) => number(records), end: true, spare: 1 },
-  { title: 'Audit entries', cell: ({ auditEntries }) => number(auditEntries), end: true, spare: 3 },
-  { title: 'Size', cell: ({ bytes }) => `${number(bytes / MEGABYTE, 1)} MB`, end: true },
+  { title: 'Folder', cell: ({ name }) => <Mono>{name}</Mono>, hidePriority: 2 },
+  { title: 'Records', cell: ({ records }) => number(records), alignEnd: true, hidePriority: 1 },
+  { title: 'Audit entries', cell: ({ auditEntries }) => number(auditEntries), alignEnd: true, hidePriority: 3 },
+  { title: 'Size', cell: ({ bytes }) => `${number(bytes / MEGABYTE, 1)} MB`, alignEnd: true },
 ];
 
 function None({ store }: { readonly store: string | undefined }) {

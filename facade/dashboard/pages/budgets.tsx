@@ -5,7 +5,7 @@ import { Picker } from '../components/form/picker.tsx';
 import { issueAt, type Members, type PartProps } from '../components/form/state.ts';
 import { changeItem, kindPage, type Row } from '../kind/kind-page.tsx';
 import { Facts, NamedRef, Segments, Time } from '../ui.ts';
-import { useRenewed } from '../use-renewed.ts';
+import { usePolling } from '../use-polling.ts';
 import { amount, kindOf, Limit, limitWords, Renewal, STATES, SUBJECTS, stateOf, Used } from './budgets/budget.tsx';
 
 const budgetOf = (row: Row) => row as Budget; // as the list answers it
@@ -17,7 +17,7 @@ export const Page = kindPage('budget', {
   empty: 'A budget limits the calls, tokens or cost of a key, capsule, app or agent per day or month.',
   first: { title: 'Limit', cell: (row) => <Limit budget={budgetOf(row)} named /> },
   columns: [
-    { title: 'Owner', cell: Owner, spare: 2 },
+    { title: 'Owner', cell: Owner, hidePriority: 2 },
     { title: 'Used', cell: (row) => <Used budget={budgetOf(row)} />, width: '40%' },
   ],
   filters: [
@@ -67,7 +67,7 @@ function startOf(id: string) {
 
 function Standing({ row }: { readonly row: Row }) {
   const budget = budgetOf(row);
-  useRenewed(true);
+  usePolling(true);
   const { subject, warnAt, renewsAt, measure, limit } = budget;
   const warned = measure === 'cost' ? warnAt * limit : Math.ceil(warnAt * limit);
   const renews = (

@@ -27,9 +27,9 @@ export const Page = kindPage('capsule', {
   subtitle: 'description',
   empty: 'A capsule is an MCP endpoint of its own with the tools that you pick, for one client, with one token.',
   columns: [
-    { title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} />, spare: 2, width: '8rem' },
-    { title: 'Calls', cell: (row: Row) => String(row.callCount), end: true, spare: 2 },
-    { title: 'Used', cell: (row: Row) => <Time at={row.lastUsedAt as string} />, end: true, spare: 1 },
+    { title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} />, hidePriority: 2, width: '8rem' },
+    { title: 'Calls', cell: (row: Row) => String(row.callCount), alignEnd: true, hidePriority: 2 },
+    { title: 'Used', cell: (row: Row) => <Time at={row.lastUsedAt as string} />, alignEnd: true, hidePriority: 1 },
   ],
   without: [
     'ownerId',
@@ -165,7 +165,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   {
     title: 'Request',
     cell: ({ requestId }) => <Link to={`/audit?requestId=${encodeURIComponent(requestId)}`}>Follow</Link>,
-    spare: 2,
+    hidePriority: 2,
   },
-  { title: 'When', cell: ({ at }) => <Time at={at} />, end: true },
+  { title: 'When', cell: ({ at }) => <Time at={at} />, alignEnd: true },
 ];

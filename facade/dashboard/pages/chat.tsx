@@ -1,5 +1,5 @@
 import type { Thread as ThreadRecord } from '../../../resources/thread.ts';
-import { counted, go, setQuery, useMay, useNames, usePagedList, usePlace } from '../app.ts';
+import { counted, go, setQuery, useLocation, useMay, useNames, usePagedList } from '../app.ts';
 import { FilterText } from '../components/filters.tsx';
 import { optionsOf, Select } from '../components/form/select.tsx';
 import { useLive } from '../live-updates.ts';
@@ -21,7 +21,7 @@ import { beginThread, leave } from './chat/run.ts';
 import { Composer, Thread } from './chat/thread.tsx';
 
 export function Page() {
-  const [, open] = usePlace().parts;
+  const [, open] = useLocation().parts;
   return (
     <div class={open === undefined ? 'kind chat with-new' : 'kind chat with-detail'}>
       <ThreadList open={open} />
@@ -31,7 +31,7 @@ export function Page() {
 }
 
 function ThreadList({ open }: { readonly open: string | undefined }) {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const status = query.get('status') === 'archived' ? 'archived' : 'active';
   const typed = (query.get('q') ?? '').toLowerCase();
   const pages = usePagedList<ThreadRecord>('list_threads', { status, limit: 100 });
@@ -95,7 +95,7 @@ function NewChat() {
   const may = useMay('send_chat_message');
   const names = useNames();
   const mayMake = useMay('create_agent');
-  const { query } = usePlace();
+  const { query } = useLocation();
   const { rows } = usePagedList<AgentRow>(names.has('list_agents') ? 'list_agents' : undefined, { limit: 100 });
   const agents = rows.filter(({ status }) => status === 'active');
   const picked = query.get('agent') ?? undefined;
@@ -134,7 +134,7 @@ function AgentCard({ id, name, about, picked }: AgentCardProps) {
   const pick = () => setQuery({ agent: id });
   return (
     <label class={picked ? 'agent-card picked' : 'agent-card'}>
-      <input type="radio" class="only-heard" name="agent" checked={picked} onChange={pick} />
+      <input type="radio" class="visually-hidden" name="agent" checked={picked} onChange={pick} />
       <Avatar name={id === undefined ? '?' : name} />
       <NameAndMore name={name}>{about}</NameAndMore>
     </label>

@@ -24,7 +24,7 @@ export const Page = kindPage('database', {
   subtitle: 'description',
   empty: 'A database is a table with columns of your choice.',
   columns: [
-    { title: 'Columns', cell: (row: Row) => counted(columnsOf(row).length, 'column'), spare: 2, width: '10rem' },
+    { title: 'Columns', cell: (row: Row) => counted(columnsOf(row).length, 'column'), hidePriority: 2, width: '10rem' },
     timeColumn('updatedAt', 'Changed'),
   ],
   without: ['columns'],
@@ -44,7 +44,7 @@ function Grid({ row }: { readonly row: Row }) {
     })),
     {
       title: '',
-      end: true,
+      alignEnd: true,
       cell: (record) => <Button look="quiet" icon="edit" label={`Open ${record.id}`} onClick={() => setOpen(record)} />,
     },
   ];

@@ -13,7 +13,7 @@ export const Page = kindPage('flow', {
   versions: 'flow',
   empty: 'A flow calls tools one after the other, by hand, by schedule, by webhook or by event.',
   columns: [
-    { title: 'Starts', cell: (row: Row) => triggerWords(row.trigger), spare: 2, width: '18rem' },
+    { title: 'Starts', cell: (row: Row) => triggerWords(row.trigger), hidePriority: 2, width: '18rem' },
     {
       title: 'Enabled',
       cell: ({ enabled }: Row) => <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'On' : 'Off'}</Badge>,

@@ -1,10 +1,10 @@
-import { usePlace, wordOf } from '../app.ts';
+import { useLocation, wordOf } from '../app.ts';
 import { VersionHistory } from '../components/versions.tsx';
 import { Empty, Mono } from '../ui.ts';
 
 /** The versions of any record, also of deleted ones: `/history/<type>/<id>`. */
 export function Page() {
-  const [, entityType, entityId] = usePlace().parts;
+  const [, entityType, entityId] = useLocation().parts;
   return (
     <div class="page-body">
       <header class="page-head">

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
 import type { systemHealth } from '../../../resources/health.ts';
-import { at, type ListAnswer, setQuery, shortWordsIn, useAnswer, useMay, useNames, usePlace } from '../app.ts';
+import { at, type ListAnswer, setQuery, shortWordsIn, useAnswer, useLocation, useMay, useNames } from '../app.ts';
 import { Avatar, Badge, Empty, Icon, Link, LinkButton, Segments, Skeleton, Time, type Tone } from '../ui.ts';
 import { HAPPENED, spanIn } from './home/first-calls.ts';
 import { Headlines, type Overview, RevenueChart, useMetric } from './home/headlines.tsx';
@@ -12,7 +12,7 @@ const SPANS = [
 ] as const;
 
 export function Page() {
-  const span = spanIn(usePlace().query);
+  const span = spanIn(useLocation().query);
   const { data: overview } = useMetric<Overview>('get_overview', span);
   // Where there are no numbers yet, what is left to set up comes first.
   const isNew = overview?.totalUsers === 0;
@@ -200,7 +200,7 @@ function Checklist() {
             <span class="tick">{isDone && <Icon name="check" size={12} />}</span>
             <span class="checklist-words">
               <span class="checklist-title">{item.title}</span>
-              {isDone ? <span class="only-heard">: done</span> : <span class="quiet"> · {item.hint}</span>}
+              {isDone ? <span class="visually-hidden">: done</span> : <span class="quiet"> · {item.hint}</span>}
             </span>
             {!isDone && <LinkButton text="Start" to={item.to} />}
           </li>

@@ -56,7 +56,7 @@ function DropArea({ onFile, busy }: { readonly onFile: (file: File) => void; rea
       <span class="hint">CSV with a line of column names, or NDJSON</span>
       <input
         id={id}
-        class="only-heard"
+        class="visually-hidden"
         type="file"
         accept=".csv,.ndjson,.jsonl"
         disabled={busy}

@@ -7,12 +7,12 @@ export const Page = kindPage('integration', {
   empty: 'An integration is another MCP server, whose tools are then offered here under the same rights and audit.',
   columns: [
     { title: 'Status', cell: (row: Row) => <Badge {...statusOf(row)} />, width: '9rem' },
-    { title: 'Tools', cell: (row: Row) => String(row.toolCount ?? ''), end: true, spare: 2 },
+    { title: 'Tools', cell: (row: Row) => String(row.toolCount ?? ''), alignEnd: true, hidePriority: 2 },
     {
       title: 'To approve',
       cell: (row: Row) => (row.heldCount ? <Badge tone="warn">{String(row.heldCount)}</Badge> : ''),
-      end: true,
-      spare: 1,
+      alignEnd: true,
+      hidePriority: 1,
     },
   ],
   without: ['status', 'tools', 'prompts', 'resources', 'listingHash', 'createdBy', 'enabled'],

@@ -12,9 +12,9 @@ import { budgetsTab } from './budgets/budget.tsx';
 export const Page = kindPage('key', {
   empty: 'A key lets a program call with a part of your rights, over MCP and REST.',
   columns: [
-    { title: 'Rights', cell: (row: Row) => rightsOf(row), spare: 2, width: '14rem' },
+    { title: 'Rights', cell: (row: Row) => rightsOf(row), hidePriority: 2, width: '14rem' },
     { title: 'State', cell: (row: Row) => <Badge value={stateOf(row)} />, width: '7.5rem' },
-    { title: 'Used', cell: (row: Row) => <Time at={row.lastUsedAt as string} />, end: true, spare: 2 },
+    { title: 'Used', cell: (row: Row) => <Time at={row.lastUsedAt as string} />, alignEnd: true, hidePriority: 2 },
   ],
   without: ['endsWith', 'createdBy', 'earlierSecrets'],
   above: EarlierOfKey,

@@ -22,14 +22,19 @@ export const Page = kindPage('admin-user', {
   avatar: true,
   empty: 'People who administer this workspace.',
   columns: [
-    { title: 'Role', cell: (row: Row) => <Badge tone="plain">{String(row.role)}</Badge>, spare: 2, width: '10rem' },
+    {
+      title: 'Role',
+      cell: (row: Row) => <Badge tone="plain">{String(row.role)}</Badge>,
+      hidePriority: 2,
+      width: '10rem',
+    },
     {
       title: 'Active',
       cell: ({ isActive }: Row) => <Badge tone={isActive ? 'good' : 'plain'}>{isActive ? 'Yes' : 'No'}</Badge>,
-      spare: 1,
+      hidePriority: 1,
       width: '6rem',
     },
-    { title: 'Since', cell: (row: Row) => <Time at={row.createdAt as string} />, end: true, spare: 2 },
+    { title: 'Since', cell: (row: Row) => <Time at={row.createdAt as string} />, alignEnd: true, hidePriority: 2 },
   ],
   actions: PersonActions,
   tabs: (row) => [
@@ -112,7 +117,7 @@ const COLUMNS: readonly Column<Holding>[] = [
       </span>
     ),
   },
-  { title: 'Used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />, end: true, spare: 1 },
+  { title: 'Used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />, alignEnd: true, hidePriority: 1 },
 ];
 
 const TOKENS = [

@@ -41,5 +41,5 @@ function Inside({ projectId, kind }: Readonly<{ projectId: string; kind: (typeof
 const COLUMNS: readonly Column<Row>[] = [
   { title: 'Name', cell: ({ title }) => <span class="name-title">{String(title)}</span> },
   { title: 'Status', cell: ({ status }) => <Badge value={String(status)} />, width: '8rem' },
-  { title: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt as string} />, end: true, spare: 1 },
+  { title: 'Changed', cell: ({ updatedAt }) => <Time at={updatedAt as string} />, alignEnd: true, hidePriority: 1 },
 ];

@@ -13,7 +13,12 @@ export const Page = kindPage('report', {
   subtitle: 'description',
   empty: 'A report is a saved question to any tool that reads.',
   columns: [
-    { title: 'Shown as', cell: (row: Row) => <Badge value={String(row.visualization)} />, spare: 2, width: '10rem' },
+    {
+      title: 'Shown as',
+      cell: (row: Row) => <Badge value={String(row.visualization)} />,
+      hidePriority: 2,
+      width: '10rem',
+    },
     timeColumn('updatedAt', 'Changed'),
   ],
   without: ['query', 'visualization'],

@@ -1,5 +1,5 @@
-import type { AgentRun, AgentRunCall, AgentTurn, ReadRecord } from '../../../resources/agent-run.ts';
-import { CALLERS, counted, duration, number, useAnswer, useMay, usePlace, useTool, wordOf } from '../app.ts';
+import type { AgentRun, AgentRunCall, AgentTurn, RecordRevision } from '../../../resources/agent-run.ts';
+import { CALLERS, counted, duration, number, useAnswer, useLocation, useMay, useTool, wordOf } from '../app.ts';
 import { FilterChoice, FilterRecord } from '../components/filters.tsx';
 import { optionsOf } from '../components/form/select.tsx';
 import {
@@ -20,7 +20,7 @@ import {
 import { RunList } from './runs/run-list.tsx';
 
 export function Page() {
-  const { query, parts } = usePlace();
+  const { query, parts } = useLocation();
   const [, open] = parts;
   const schema = useTool('list_agent_runs')?.inputSchema;
   const given = [...query].filter(([name, value]) => schema?.properties?.[name] && value !== '');
@@ -151,7 +151,7 @@ function Given({ run: { agentRevision, prompt, skills, memories, hidden } }: { r
   );
 }
 
-function Records({ records = [] }: { readonly records: readonly ReadRecord[] | undefined }) {
+function Records({ records = [] }: { readonly records: readonly RecordRevision[] | undefined }) {
   if (records.length === 0) return <span class="faint">None</span>;
   return (
     <>

@@ -97,12 +97,12 @@ const COLUMNS: readonly Column<Model>[] = [
       Object.entries(capabilities)
         .flatMap(([name, has]) => (has ? labelOf(name) : []))
         .join(', '),
-    spare: 1,
+    hidePriority: 1,
   },
   {
     title: 'Available',
     cell: ({ available }) => <Badge tone={available ? 'good' : 'plain'}>{available ? 'Yes' : 'No'}</Badge>,
-    end: true,
+    alignEnd: true,
   },
 ];
 
@@ -171,7 +171,7 @@ function SectionList({ sections, onChange }: SectionListProps) {
     <>
       {sections.map(([name, words], index) => (
         <fieldset key={index} class="step-card">
-          <legend class="only-heard">Section {index + 1}</legend>
+          <legend class="visually-hidden">Section {index + 1}</legend>
           <header class="step-head">
             <input
               class="input"

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Task } from '../../../resources/task.ts';
-import { act, at, type ListAnswer, setQuery, useAnswer, useMay, usePagedList, usePlace, wordOf } from '../app.ts';
+import { act, at, type ListAnswer, setQuery, useAnswer, useLocation, useMay, usePagedList, wordOf } from '../app.ts';
 import { Form } from '../components/form/form.tsx';
 import { optionsOf, Select } from '../components/form/select.tsx';
 import { Prose } from '../components/prose.tsx';
@@ -8,7 +8,7 @@ import { KindPage, NoneYet, type Row, specOf } from '../kind/kind-page.tsx';
 import { Badge, Button, LinkButton, PageBody, Ref, Segments, Time, withToast } from '../ui.ts';
 
 export function Page() {
-  const { query, parts } = usePlace();
+  const { query, parts } = useLocation();
   const asBoard = parts.length === 1 && query.get('view') !== 'list';
   const { data: all } = useAnswer<ListAnswer<unknown>>(asBoard ? 'list_tasks' : undefined, { limit: 1 });
   if (!asBoard) return <KindPage spec={taskSpec} />;
@@ -29,8 +29,8 @@ const taskSpec = specOf('task', {
   empty: 'Work for people and agents, with a text of its own.',
   columns: [
     { title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} />, width: '7.5rem' },
-    { title: 'Priority', cell: (row: Row) => <Badge value={String(row.priority)} />, spare: 2 },
-    { title: 'Due', cell: (row: Row) => <Time at={row.dueAt as string} />, end: true, spare: 2 },
+    { title: 'Priority', cell: (row: Row) => <Badge value={String(row.priority)} />, hidePriority: 2 },
+    { title: 'Due', cell: (row: Row) => <Time at={row.dueAt as string} />, alignEnd: true, hidePriority: 2 },
   ],
   headControls: ViewChoice,
   below: TaskText,
@@ -42,7 +42,7 @@ const VIEWS = [
 ] as const;
 
 function ViewChoice() {
-  const { parts, query } = usePlace();
+  const { parts, query } = useLocation();
   if (parts.length > 1) return null;
   return (
     <Segments

@@ -1,4 +1,4 @@
-import { at, type ListAnswer, useAnswer, usePlace, useTitle, useTool } from '../app.ts';
+import { at, type ListAnswer, useAnswer, useLocation, useTitle, useTool } from '../app.ts';
 import { FilterText } from '../components/filters.tsx';
 import { EffectBadge } from '../components/tool-catalog.tsx';
 import { ToolRunner } from '../components/tool-runner.tsx';
@@ -8,7 +8,7 @@ type ToolRow = Readonly<Record<'name' | 'title' | 'description', string>>;
 type Category = Readonly<{ category: string; tools: readonly ToolRow[] }>;
 
 export function Page() {
-  const [, open] = usePlace().parts;
+  const [, open] = useLocation().parts;
   return (
     <div class={open === undefined ? 'kind' : 'kind with-detail'}>
       <ToolList open={open} />
@@ -19,7 +19,7 @@ export function Page() {
 
 function ToolList({ open }: { readonly open: string | undefined }) {
   const { data } = useAnswer<ListAnswer<Category>>('list_tool_categories');
-  const { query } = usePlace();
+  const { query } = useLocation();
   const typed = (query.get('q') ?? '').toLowerCase();
   const groups = (data?.data ?? [])
     .map(({ category, tools }) => ({

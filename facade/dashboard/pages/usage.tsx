@@ -1,4 +1,4 @@
-import { number, pathOf, refs, setQuery, useAnswer, usePlace, useTool, wordOf } from '../app.ts';
+import { number, pathOf, refs, setQuery, useAnswer, useLocation, useTool, wordOf } from '../app.ts';
 import { Chart } from '../components/chart.tsx';
 import { FilterChoice } from '../components/filters.tsx';
 import {
@@ -35,7 +35,7 @@ const SPANS = [
 ] as const;
 
 function Figures() {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const tool = useTool('get_usage');
   const groupings = (tool?.inputSchema.properties?.by?.enum ?? []).map(String);
   const by = groupings.find((one) => one === query.get('by')) ?? 'agent';
@@ -160,12 +160,12 @@ function columnsOf({ by, currency }: UsageAnswer): readonly Column<UsageRow>[] {
   const [calls, errors] = CALLS[by === 'model' ? 'model' : 'caller'];
   return [
     { title: wordOf(by), cell: (row) => <Subject row={row} by={by} /> },
-    { title: calls, cell: (row) => number(row.calls), end: true },
-    { title: errors, cell: (row) => number(row.errors), end: true, spare: 1 },
-    { title: 'Median', cell: ({ p50Ms }) => time(p50Ms), end: true, spare: 2 },
-    { title: 'p95', cell: ({ p95Ms }) => time(p95Ms), end: true, spare: 2 },
-    { title: 'Tokens', cell: (row) => number(row.inputTokens + row.outputTokens), end: true, spare: 1 },
-    { title: 'Cost', cell: (row) => cost(row.cost, currency), end: true },
+    { title: calls, cell: (row) => number(row.calls), alignEnd: true },
+    { title: errors, cell: (row) => number(row.errors), alignEnd: true, hidePriority: 1 },
+    { title: 'Median', cell: ({ p50Ms }) => time(p50Ms), alignEnd: true, hidePriority: 2 },
+    { title: 'p95', cell: ({ p95Ms }) => time(p95Ms), alignEnd: true, hidePriority: 2 },
+    { title: 'Tokens', cell: (row) => number(row.inputTokens + row.outputTokens), alignEnd: true, hidePriority: 1 },
+    { title: 'Cost', cell: (row) => cost(row.cost, currency), alignEnd: true },
   ];
 }
 

@@ -56,10 +56,10 @@ function Billing({ userId }: { readonly userId: string }) {
 }
 
 const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
-  { title: 'Invoice', cell: ({ id }) => <Mono>{id}</Mono>, spare: 1 },
+  { title: 'Invoice', cell: ({ id }) => <Mono>{id}</Mono>, hidePriority: 1 },
   { title: 'Issued', cell: ({ issuedAt }) => <Time at={issuedAt} /> },
   { title: 'Status', cell: ({ status }) => <Badge value={status} /> },
-  { title: 'Total', cell: ({ total, currency }) => money(total, currency, 2), end: true },
+  { title: 'Total', cell: ({ total, currency }) => money(total, currency, 2), alignEnd: true },
 ];
 
 function Websites({ userId }: { readonly userId: string }) {
@@ -74,7 +74,7 @@ const WEBSITE_COLUMNS: readonly Column<Website>[] = [
     cell: ({ name, url }) => <NameAndMore name={name}>{url}</NameAndMore>,
   },
   { title: 'State', cell: ({ state }) => <Badge value={state} />, width: '8rem' },
-  { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} />, end: true, spare: 1 },
+  { title: 'Created', cell: ({ createdAt }) => <Time at={createdAt} />, alignEnd: true, hidePriority: 1 },
 ];
 
 function Timeline({ userId }: { readonly userId: string }) {
@@ -85,6 +85,6 @@ function Timeline({ userId }: { readonly userId: string }) {
 
 const ENTRY_COLUMNS: readonly Column<TimelineEntry>[] = [
   { title: 'What', cell: ({ title }) => title },
-  { title: 'Kind', cell: ({ type }) => <Badge tone="plain">{wordOf(type.replace('.', ' '))}</Badge>, spare: 1 },
-  { title: 'When', cell: ({ at }) => <Time at={at} />, end: true },
+  { title: 'Kind', cell: ({ type }) => <Badge tone="plain">{wordOf(type.replace('.', ' '))}</Badge>, hidePriority: 1 },
+  { title: 'When', cell: ({ at }) => <Time at={at} />, alignEnd: true },
 ];

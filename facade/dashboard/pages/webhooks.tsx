@@ -6,14 +6,14 @@ import { issueAt, type PartProps } from '../components/form/state.ts';
 import { RotateButton } from '../components/rotate.tsx';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
 import { ActionButton, Badge, type Column, Empty, Mono, PagedTable, Ref, Segments, showSecret, Time } from '../ui.ts';
-import { useRenewed } from '../use-renewed.ts';
+import { usePolling } from '../use-polling.ts';
 
 export const Page = kindPage('webhook', {
   empty: 'A webhook tells another system, or people by mail, what happens here and what they should look at.',
   columns: [
-    { title: 'Sends to', cell: (row: Row) => targetOf(webhookOf(row)), spare: 1 },
+    { title: 'Sends to', cell: (row: Row) => targetOf(webhookOf(row)), hidePriority: 1 },
     { title: 'State', cell: (row: Row) => <Badge {...STATES[webhookOf(row).state]} />, width: '7.5rem' },
-    { title: 'Sent', cell: (row: Row) => <Time at={row.lastSentAt as string} />, end: true, spare: 2 },
+    { title: 'Sent', cell: (row: Row) => <Time at={row.lastSentAt as string} />, alignEnd: true, hidePriority: 2 },
   ],
   without: [
     'target',
@@ -198,7 +198,7 @@ function Deliveries({ webhookId }: { readonly webhookId: string }) {
   const asked = { id: webhookId, limit: 50, ...(status !== '' && { status }) };
   const pages = usePagedList<WebhookDelivery>('list_webhook_deliveries', asked);
   const mayRetry = useMay('retry_webhook_delivery');
-  useRenewed(pages.rows.some((row) => row.status === 'waiting'));
+  usePolling(pages.rows.some((row) => row.status === 'waiting'));
   return (
     <div class="overview">
       <Segments label="Status" value={status} options={STATUSES} onChange={setStatus} />
@@ -219,9 +219,9 @@ function Deliveries({ webhookId }: { readonly webhookId: string }) {
 const COLUMNS: readonly Column<WebhookDelivery>[] = [
   { title: 'Happened', cell: ({ event }) => <Time at={event.at} /> },
   { title: 'Event', cell: ({ event }) => event.type },
-  { title: 'Record', cell: ({ event }) => <Ref id={event.id} />, spare: 1 },
+  { title: 'Record', cell: ({ event }) => <Ref id={event.id} />, hidePriority: 1 },
   { title: 'Status', cell: ({ status }) => <Badge tone={TONES[status] ?? 'plain'} value={status} /> },
-  { title: 'Attempts', cell: ({ attempts }) => String(attempts), end: true, spare: 2 },
+  { title: 'Attempts', cell: ({ attempts }) => String(attempts), alignEnd: true, hidePriority: 2 },
   {
     title: 'Error',
     cell: ({ lastError, nextAt }) => (
@@ -234,7 +234,7 @@ const COLUMNS: readonly Column<WebhookDelivery>[] = [
         )}
       </>
     ),
-    spare: 2,
+    hidePriority: 2,
   },
 ];
 

@@ -10,7 +10,7 @@ import { labelOf } from '../format.ts';
 import { METRICS, type Metric, type MetricAnswer } from '../pages/analytics/metrics.ts';
 import { inputOf, RangeControls } from '../pages/analytics/range.tsx';
 import { Charts, Rows, Totals, Warnings } from '../pages/analytics/shown.tsx';
-import { setQuery, usePlace } from '../router.ts';
+import { setQuery, useLocation } from '../router.ts';
 import { keepAnswer, useAnswer } from '../store.ts';
 import { type ListedTool, useTool } from '../tools.ts';
 import { beginAt, host } from './host.ts';
@@ -27,7 +27,7 @@ type AnyRangeProps = Readonly<{ tool: ListedTool; input: Members; first: MetricA
 
 function AnyRange({ tool, input, first }: AnyRangeProps) {
   useState(() => beginWith(tool, input, first));
-  const { query } = usePlace();
+  const { query } = useLocation();
   const asked = askedFor(tool, input, query);
   const { data, error, loading } = useAnswer<MetricAnswer>(tool.name, asked);
   const takes = tool.inputSchema.properties ?? {};

@@ -97,7 +97,7 @@ export const useTool: typeof tools.useTool = (name) => (name === undefined ? und
 
 /** The page has no address: its state is kept here, and paths of the dashboard are opened by the host. */
 const place = createSignal<router.PageLocation>({ path: '/', parts: [], query: new URLSearchParams() });
-export const usePlace: typeof router.usePlace = place.use;
+export const useLocation: typeof router.useLocation = place.use;
 
 /** Which paths of the dashboard are shown in the page itself. */
 let isHere: (path: string) => boolean = (path) => path.split('?')[0] === place.get().path;

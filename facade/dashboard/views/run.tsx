@@ -6,7 +6,7 @@ import { AskButton } from '../components/action.tsx';
 import { Json } from '../components/code.tsx';
 import { Ref } from '../components/value.tsx';
 import { pathOfRuns, RunDetail, RunList, type RunsAsked } from '../pages/flows/runs.tsx';
-import { setQuery, usePlace } from '../router.ts';
+import { setQuery, useLocation } from '../router.ts';
 import { act, keepAnswer, useAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
 import { beginAt, showHere } from './host.ts';
@@ -25,7 +25,7 @@ function RunView({ input, output }: ShownCall) {
       keepAnswer('get_flow_run', { id: output.id }, output);
     }
   });
-  const open = usePlace().query.get('run');
+  const open = useLocation().query.get('run');
   if (open !== null) return <OneRun id={open} hasList={list !== undefined} />;
   const asked = list ?? { id: String(output.flowId), limit: 50 };
   return (

@@ -49,7 +49,7 @@ export class AuditIndex {
     for (const mark of MARKS) this.#columns[mark].set(stretch[mark], first);
   }
 
-  /** Matches in [from, to], latest first: at least `wanted` not at `tiesAt`, and all of the same time, for the caller to sort by id. */
+  /** The newest matches in [from, to]. It stops after `wanted` matches, never within a group of equal times; those at `tiesAt`, the time of the cursor, do not count. */
   newest(filter: AuditFilter, from: number, to: number, wanted: number, tiesAt?: number): EntryPosition[] {
     this.#sort();
     const matches = this.#matcher(filter);

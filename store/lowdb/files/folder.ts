@@ -11,7 +11,7 @@ export const MANIFEST = 'manifest';
 /** The key that encrypts the secrets in the records. Backups do not contain it, since they contain the secrets. */
 export const SECRETS_KEY = 'secrets.key';
 /** The secret in the hashes of the inputs of calls that may be repeated. Backups do not contain it, since they contain the hashes. */
-export const REPEATS_SECRET = 'repeats-secret';
+export const IDEMPOTENCY_SECRET = 'repeats-secret';
 export const BACKUP_FACTS = 'backup.json';
 
 const JOURNAL = /^journal-(\d{8,})\.ndjson$/;

@@ -35,7 +35,7 @@ export class FolderLock {
     const path = join(folder, LOCK);
     const socket = process.platform === 'linux' ? await bind(folder, path) : undefined;
     try {
-      await awaitDeadHolder(folder, path, opening);
+      await clearStaleLock(folder, path, opening);
       writeFileSync(path, `${JSON.stringify({ pid: process.pid, host: hostname() })}\n`, { flag: 'wx', mode: 0o600 });
     } catch (error) {
       socket?.close();
@@ -84,7 +84,7 @@ async function bind(folder: string, path: string): Promise<Server> {
 }
 
 /** Removes the lock file of a holder that is gone: its process has ended, or its heartbeat has stopped. */
-async function awaitDeadHolder(folder: string, path: string, opening: OpenProgress): Promise<void> {
+async function clearStaleLock(folder: string, path: string, opening: OpenProgress): Promise<void> {
   if (!existsSync(path)) return;
   const found = readHolder(path);
   const ended = found?.host === hostname() && found.pid !== process.pid && !isAlive(found.pid);

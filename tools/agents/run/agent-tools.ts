@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReadRecord } from '../../../resources/agent-run.ts';
+import type { RecordRevision } from '../../../resources/agent-run.ts';
 import type { ErrorCode } from '../../../resources/error.ts';
 import { newId } from '../../../store/ids.ts';
 import { offered } from '../../core/access/agent-principal.ts';
@@ -41,7 +41,7 @@ export interface Evidence {
   /** How long it took, in milliseconds. */
   readonly ms: number;
   /** Records in the answer, each in the state that was answered. */
-  readonly records: ReadRecord[];
+  readonly records: RecordRevision[];
   readonly runId?: string;
 }
 
@@ -166,7 +166,7 @@ function found(output: object): Pick<Evidence, 'records' | 'runId'> {
   return { records: records.map(({ id, revision }) => ({ id, revision })), ...runId };
 }
 
-function isRecord(value: unknown): value is ReadRecord {
+function isRecord(value: unknown): value is RecordRevision {
   if (typeof value !== 'object' || value === null) return false;
   return 'id' in value && typeof value.id === 'string' && 'revision' in value && typeof value.revision === 'number';
 }

@@ -2,7 +2,7 @@ import type { Agent } from '../../../resources/agent.ts';
 import type { Memory, MemoryRecord } from '../../../resources/memory.ts';
 import type { Readers, TextSearch, Where } from '../../../store/port.ts';
 import type { Principal } from '../../core/access/principal.ts';
-import { whereWithin } from '../../core/access/record-limit.ts';
+import { whereAllowed } from '../../core/access/record-limit.ts';
 import { visibleTo } from '../../core/access/visibility.ts';
 
 interface RecallInput {
@@ -23,7 +23,7 @@ const LONGEST_QUERY = 2000;
 export async function recall(store: Readers & TextSearch, asked: RecallInput): Promise<Memory[]> {
   const most = asked.agent.memoryPolicy.maxInjected;
   if (most === 0) return [];
-  const held = whereWithin<MemoryRecord>(asked.caller.rights.held('memory', 'read'), 'id');
+  const held = whereAllowed<MemoryRecord>(asked.caller.rights.held('memory', 'read'), 'id');
   const holding = holdingFor(asked).flatMap((where) => (held ? held.flatMap((other) => both(where, other)) : [where]));
   const common = { superseded: false, ...visibleTo(asked.caller) };
   const newest = async (more: Where<MemoryRecord>) => {
@@ -52,6 +52,6 @@ function holdingFor({ agent, caller: { rights }, threadId }: RecallInput): Where
   if (threadId !== undefined) own.push({ scope: 'thread', threadId });
   const reads = rights.mayTry({ scope: 'memory:read', needs: [{ resource: 'memory', op: 'read' }], narrows: true });
   if (!reads) return own;
-  const only = whereWithin<MemoryRecord>(rights.limitedTo('memory', 'read'), 'id') ?? [{}];
+  const only = whereAllowed<MemoryRecord>(rights.limitedTo('memory', 'read'), 'id') ?? [{}];
   return [...own, ...only.flatMap((where) => both(where, { scope: 'workspace' }))];
 }

@@ -1,4 +1,4 @@
-import type { AgentRun, AgentRunCall, AgentTurn, ReadRecord } from '../../../resources/agent-run.ts';
+import type { AgentRun, AgentRunCall, AgentTurn, RecordRevision } from '../../../resources/agent-run.ts';
 import { storableText } from '../../core/models/sanitize-text.ts';
 import type { Progress } from '../../core/registry/call.ts';
 import type { Evidence, ToolCall, ToolResult } from './agent-tools.ts';
@@ -96,9 +96,9 @@ export class RunReporter implements Listener {
 
 /** What the prompt of a run was made of. */
 interface RunTraceInput {
-  readonly config: ReadRecord;
-  readonly skills: readonly ReadRecord[];
-  readonly memories: readonly ReadRecord[];
+  readonly config: RecordRevision;
+  readonly skills: readonly RecordRevision[];
+  readonly memories: readonly RecordRevision[];
 }
 
 /** What a run was given and did, in the form in which it is stored. It holds no text that was said, and no arguments. */
@@ -134,6 +134,6 @@ export class RunTrace {
 
 const NOT_RUN: Evidence = { ms: 0, records: [] };
 
-function stateOf({ id, revision }: ReadRecord): ReadRecord {
+function stateOf({ id, revision }: RecordRevision): RecordRevision {
   return { id, revision };
 }

@@ -4,7 +4,7 @@ import type { CapsuleRecord } from '../../../resources/capsule.ts';
 import type { AccessPrincipal } from '../../../resources/thread.ts';
 import type { Readers } from '../../../store/port.ts';
 import { forbidden } from '../errors.ts';
-import { type DelegatedRights, requireWithin } from './delegation.ts';
+import { type DelegatedRights, requireWithinRights } from './delegation.ts';
 import { grantsOf } from './grants.ts';
 import type { GuardedCatalog } from './guarded-tool.ts';
 import { isOwn, requireOwner } from './ownership.ts';
@@ -37,7 +37,7 @@ interface Obtaining {
 /** The only check that nobody gets a credential beyond their own rights, lifetime, accounts, rank and threads. @throws ToolError (forbidden) */
 export async function requireCredential({ store, principal }: Obtaining, credential: Credential): Promise<void> {
   const { way, rights, ownerId, role, holder, usesAccounts } = credential;
-  requireWithin(principal, rights);
+  requireWithinRights(principal, rights);
   const isOthers = ownerId !== undefined && ownerId !== principal.ownerId;
   if (isOthers && way === 'rotate') throw forbidden(TAKE_OVER);
   if (isOthers && way === 'change' && usesAccounts) throw forbidden(ACCOUNTS, undefined, 'integrationAccounts');

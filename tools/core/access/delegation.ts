@@ -29,7 +29,7 @@ interface HandedTools {
 }
 
 /** Nobody gives away more rights than they have. @throws ToolError (forbidden) that names the first right that the giver lacks */
-export function requireWithin(giver: Principal, handed: DelegatedRights): void {
+export function requireWithinRights(giver: Principal, handed: DelegatedRights): void {
   if (giver.tools && (handed.fullAccess || handed.scopes || handed.grants)) {
     throw refusal(`rights without a limit on tools, because ${giver.tools.holder} has one`, {});
   }

@@ -3,7 +3,7 @@ import type { Filter, Readers, Where } from '../../../store/port.ts';
 import { forbidden } from '../errors.ts';
 import type { Principal } from './principal.ts';
 
-import { whereWithin } from './record-limit.ts';
+import { whereAllowed } from './record-limit.ts';
 
 /** The filter for records the caller owns or may list by its rights. Undefined: all records. */
 export function listFilter<Record extends { readonly id: string }>(
@@ -13,7 +13,7 @@ export function listFilter<Record extends { readonly id: string }>(
 ): Filter<Record>['any'] {
   const owned = rights.isPerson ? [own] : [];
   if (!rights.allows({ scope: 'admin', needs: [{ resource, op: 'read' }], narrows: true })) return owned;
-  const limited = whereWithin<Record>(rights.limitedTo(resource, 'read'), 'id');
+  const limited = whereAllowed<Record>(rights.limitedTo(resource, 'read'), 'id');
   return limited && [...limited, ...owned];
 }
 

@@ -42,7 +42,7 @@ function holds(record: object | undefined, member: string, value: Value): boolea
 }
 
 /** The filter for records a principal is limited to, by the members its grants may name them with. */
-export function whereWithin<Record>(
+export function whereAllowed<Record>(
   limit: RecordLimit | undefined,
   ...byName: (keyof Record & string)[]
 ): readonly Where<Record>[] | undefined {

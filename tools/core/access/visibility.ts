@@ -8,7 +8,7 @@ import type { HistoryWriters } from '../history-writers.ts';
 import type { VersionedKind } from '../kind.ts';
 import type { Principal } from './principal.ts';
 
-import { whereWithin } from './record-limit.ts';
+import { whereAllowed } from './record-limit.ts';
 
 /**
  * Who may see a thread and the records that name it, decided in one place: lists, counts and search filter by `accessKeys`, `roleIn` judges
@@ -85,7 +85,7 @@ export function seenBy<Kept extends Guarded>(
 
 /** Reads the threads that a caller may see, and that its grants allow. */
 export function threadsSeenBy({ threads }: Pick<Readers, 'threads'>, principal: Principal) {
-  const any = whereWithin<ThreadRecord>(principal.rights.limitedTo('thread', 'read'), 'id');
+  const any = whereAllowed<ThreadRecord>(principal.rights.limitedTo('thread', 'read'), 'id');
   const seen = seenBy(threads, principal);
   return {
     find: (query) => seen.find({ ...query, any }),

@@ -84,7 +84,7 @@ export function requireReferencesToRestore(
 const NAMED_AT_MOST = 5;
 
 /** No record refers to the record of this type. @throws naming a few that do, as far as the caller may see them. */
-export async function requireUnnamed(caller: Caller<'conflict'>, type: string, id: string): Promise<void> {
+export async function requireUnreferenced(caller: Caller<'conflict'>, type: string, id: string): Promise<void> {
   const uses = new Map<string, string[]>();
   for (const kind of caller.server.kinds) {
     for (const [member, referred] of Object.entries(kind.refersTo ?? {})) {

@@ -105,8 +105,8 @@ function observedJobs(jobs: Jobs, telemetry: Telemetry): Jobs {
     get worker() {
       return jobs.worker;
     },
-    get leads() {
-      return jobs.leads;
+    get isLeader() {
+      return jobs.isLeader;
     },
     open: () => jobs.open(),
     isAlive: (worker) => jobs.isAlive(worker),

@@ -180,7 +180,7 @@ export class FlowTriggers {
     const { store, clock, onFailure } = this.#deps;
     const { jobs } = store;
     try {
-      if (!jobs.leads) {
+      if (!jobs.isLeader) {
         await pause(clock, SEE_AFTER_MS + Math.random() * (SEE_WITHIN_MS - SEE_AFTER_MS), this.#close.signal);
         if (this.#close.signal.aborted || (await hasRunAt(store, flowId, at))) return;
       }

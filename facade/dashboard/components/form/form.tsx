@@ -30,7 +30,7 @@ export interface FormProps {
   readonly run: (input: Members) => Promise<unknown>;
   readonly onCancel?: () => void;
   /** Typing goes into the first field at once, except where that would open a keyboard on the screen. */
-  readonly begins?: boolean;
+  readonly autoFocus?: boolean;
   /** Shown beside the error, for example to resolve a conflict. */
   readonly onError?: (error: unknown, input: Members) => void;
 }
@@ -46,14 +46,15 @@ export function Form(props: FormProps) {
 const ALWAYS_HIDDEN = ['expectedRevision'];
 
 function FormOf(props: FormProps & { readonly schema: NonNullable<ReturnType<typeof useTool>>['inputSchema'] }) {
-  const { schema, record, given = {}, hidden = [], start, own, action, run, onCancel, onError, below, begins } = props;
+  const { schema, record, given = {}, hidden = [], start, own, action, run, onCancel, onError, below } = props;
   const away = useMemo(() => [...ALWAYS_HIDDEN, ...Object.keys(given), ...hidden], [given, hidden]);
   const before = useRef<Members>(record ?? { ...(initial(schema) as Members), ...start });
   const [value, setValue] = useState<Members>(before.current);
   const { busy, error, run: attempt } = useAction();
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    if (begins && matchMedia('(pointer: fine)').matches) form.current?.querySelector<HTMLElement>('.input')?.focus();
+    if (props.autoFocus && matchMedia('(pointer: fine)').matches)
+      form.current?.querySelector<HTMLElement>('.input')?.focus();
   }, []);
 
   const submit = async (event: Event) => {

@@ -70,10 +70,10 @@ const COLUMNS: readonly Column<Passkey>[] = [
   {
     title: 'Kept',
     cell: ({ isSynced }) => <Badge tone="plain">{isSynced ? 'By a password manager' : 'On one device'}</Badge>,
-    spare: 2,
+    hidePriority: 2,
   },
-  { title: 'Used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />, end: true },
-  { title: 'Added', cell: ({ createdAt }) => <Time at={createdAt} />, end: true, spare: 1 },
+  { title: 'Used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />, alignEnd: true },
+  { title: 'Added', cell: ({ createdAt }) => <Time at={createdAt} />, alignEnd: true, hidePriority: 1 },
 ];
 
 function actions(isOwn: boolean, ask: (asked: PasskeyDialog) => void): Column<Passkey> {
@@ -85,7 +85,7 @@ function actions(isOwn: boolean, ask: (asked: PasskeyDialog) => void): Column<Pa
     ];
   };
   const cell = (passkey: Passkey) => <Menu label={`Actions for ${passkey.name}`} items={itemsOf(passkey)} />;
-  return { title: 'Actions', end: true, cell };
+  return { title: 'Actions', alignEnd: true, cell };
 }
 
 function Remove({ passkey: { id, name }, onClose }: Readonly<{ passkey: Passkey; onClose: () => void }>) {

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../../../resources/audit-entry.ts';
-import { exactTime, type ListAnswer, labelOf, useAnswer, usePlace } from '../../app.ts';
+import { exactTime, type ListAnswer, labelOf, useAnswer, useLocation } from '../../app.ts';
 import {
   Avatar,
   Badge,
@@ -39,17 +39,17 @@ export const COLUMNS: readonly Column<AuditEntry>[] = [
         <NameAndMore name={name}>{type}</NameAndMore>
       </span>
     ),
-    spare: 2,
+    hidePriority: 2,
   },
   {
     title: 'Outcome',
     cell: ({ outcome, code }) => <Badge value={outcome}>{outcome === 'ok' ? 'OK' : code}</Badge>,
-    spare: 2,
+    hidePriority: 2,
     width: '8rem',
   },
-  { title: 'Via', cell: ({ door }) => door, spare: 2 },
-  { title: 'Took', cell: ({ durationMs }) => `${Math.round(durationMs)} ms`, end: true, spare: 3 },
-  { title: 'When', cell: ({ at }) => <Time at={at} />, end: true },
+  { title: 'Via', cell: ({ door }) => door, hidePriority: 2 },
+  { title: 'Took', cell: ({ durationMs }) => `${Math.round(durationMs)} ms`, alignEnd: true, hidePriority: 3 },
+  { title: 'When', cell: ({ at }) => <Time at={at} />, alignEnd: true },
 ];
 
 interface EntryPaneProps {
@@ -80,7 +80,7 @@ function WhyNotListed({ id, asked }: { readonly id: string; readonly asked: obje
   const only = { ...asked, id };
   const { data: found } = useAnswer<ListAnswer<AuditEntry>>('list_audit_entries', only);
   const { data: withReads } = useAnswer<ListAnswer<AuditEntry>>('list_audit_entries', { ...only, changes: false });
-  const query = new URLSearchParams(usePlace().query);
+  const query = new URLSearchParams(useLocation().query);
   query.set('changes', 'false');
   if (!found || !withReads || found.data.length > 0) return null;
   const path = `/audit/${encodeURIComponent(id)}`;

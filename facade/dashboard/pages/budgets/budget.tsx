@@ -1,7 +1,7 @@
 import type { Budget } from '../../../../resources/budget.ts';
 import { clockTime, exactTime, number, pathOf, usePagedList } from '../../app.ts';
 import { Badge, type Column, Empty, LinkButton, PagedTable, type Tone } from '../../ui.ts';
-import { useRenewed } from '../../use-renewed.ts';
+import { usePolling } from '../../use-polling.ts';
 import { cost } from '../usage/numbers.ts';
 
 export const SUBJECTS = [
@@ -90,7 +90,7 @@ export function budgetsTab(type: SubjectProps['type'], { id }: { readonly id?: u
 
 export function BudgetsOf({ type, id }: SubjectProps) {
   const pages = usePagedList<Budget>('list_budgets', { subject: { type, id }, limit: 100 });
-  useRenewed(true);
+  usePolling(true);
   const to = `/budgets/new?subject=${encodeURIComponent(id)}`;
   const make = <LinkButton needs="create_budget" text="New budget" icon="plus" to={to} />;
   const none = (

@@ -95,7 +95,7 @@ function AddEntry({ onAdd }: { readonly onAdd: (entry: Entry) => void }) {
   return (
     <div class="entry-add">
       <Select class="filter-choice" aria-label="Kind" value={type} options={KINDS} onPick={setType} />
-      <label class="only-heard" for="entry-who">
+      <label class="visually-hidden" for="entry-who">
         Who
       </label>
       <Picker kind={TYPES[type] ?? ''} value={who} onChange={(id) => setWho(id ?? '')} tied={tied} />

@@ -1,13 +1,13 @@
 import type { FlowDelivery } from '../../../../resources/flow-delivery.ts';
 import { exactTime, usePagedList } from '../../app.ts';
 import { Badge, type Column, Empty, Link, PagedTable, Time, type Tone } from '../../ui.ts';
-import { useRenewed } from '../../use-renewed.ts';
+import { usePolling } from '../../use-polling.ts';
 import { pathOfRuns } from './runs.tsx';
 import { schemeNamed } from './signature.tsx';
 
 export function Deliveries({ flowId }: { readonly flowId: string }) {
   const pages = usePagedList<FlowDelivery>('list_flow_deliveries', { id: flowId, limit: 50 });
-  useRenewed(true);
+  usePolling(true);
   return (
     <PagedTable
       label="Deliveries"
@@ -37,7 +37,7 @@ const OUTCOMES: Readonly<Record<FlowDelivery['outcome'], Outcome>> = {
 function columnsFor(flowId: string): readonly Column<FlowDelivery>[] {
   return [
     { title: 'Received', cell: ({ at }) => <Time at={at} /> },
-    { title: 'What', cell: ({ event, scheme }) => event ?? schemeNamed(scheme).label, spare: 1 },
+    { title: 'What', cell: ({ event, scheme }) => event ?? schemeNamed(scheme).label, hidePriority: 1 },
     {
       title: 'Outcome',
       cell: ({ outcome }) => <Badge tone={OUTCOMES[outcome].tone}>{OUTCOMES[outcome].words}</Badge>,
@@ -54,8 +54,8 @@ function columnsFor(flowId: string): readonly Column<FlowDelivery>[] {
     {
       title: 'Times',
       cell: ({ count, lastAt }) => <span title={lastAt && `Last ${exactTime(lastAt)}`}>{count}</span>,
-      end: true,
-      spare: 2,
+      alignEnd: true,
+      hidePriority: 2,
       width: '5rem',
     },
   ];

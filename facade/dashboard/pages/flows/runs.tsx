@@ -1,5 +1,5 @@
 import type { FlowRun, FlowRunStep, FlowRunTrigger } from '../../../../resources/flow-run.ts';
-import { act, duration, go, labelOf, useAnswer, usePagedList, usePlace, useTools } from '../../app.ts';
+import { act, duration, go, labelOf, useAnswer, useLocation, usePagedList, useTools } from '../../app.ts';
 import {
   AskButton,
   Badge,
@@ -15,10 +15,10 @@ import {
   Skeleton,
   Time,
 } from '../../ui.ts';
-import { useRenewed } from '../../use-renewed.ts';
+import { usePolling } from '../../use-polling.ts';
 
 export function Runs({ flowId }: { readonly flowId: string }) {
-  const { query } = usePlace();
+  const { query } = useLocation();
   const open = query.get('run');
   return open === null ? (
     <RunList asked={{ id: flowId, limit: 50 }} />
@@ -36,7 +36,7 @@ export type RunsAsked = Readonly<{ id?: string | undefined; status?: string | un
 
 export function RunList({ asked }: { readonly asked: RunsAsked }) {
   const pages = usePagedList<FlowRun>('list_flow_runs', asked);
-  useRenewed(pages.rows.some(({ status }) => status === 'running' || status === 'queued'));
+  usePolling(pages.rows.some(({ status }) => status === 'running' || status === 'queued'));
   return (
     <PagedTable
       label="Runs"
@@ -53,9 +53,14 @@ const FLOW = { title: 'Flow', cell: ({ flowId }: FlowRun) => <Ref id={flowId} />
 const COLUMNS: readonly Column<FlowRun>[] = [
   { title: 'Started', cell: ({ createdAt }) => <Time at={createdAt} /> },
   { title: 'Status', cell: ({ status }) => <Badge value={status} /> },
-  { title: 'By', cell: ({ trigger }) => starterOf(trigger), spare: 2 },
-  { title: 'Error', cell: ({ error }) => (error ? (error.message ?? error.code) : ''), spare: 2 },
-  { title: 'Took', cell: ({ startedAt, finishedAt }) => duration(startedAt, finishedAt), end: true, spare: 1 },
+  { title: 'By', cell: ({ trigger }) => starterOf(trigger), hidePriority: 2 },
+  { title: 'Error', cell: ({ error }) => (error ? (error.message ?? error.code) : ''), hidePriority: 2 },
+  {
+    title: 'Took',
+    cell: ({ startedAt, finishedAt }) => duration(startedAt, finishedAt),
+    alignEnd: true,
+    hidePriority: 1,
+  },
 ];
 
 /** The caller, or the schedule or event. */
@@ -67,7 +72,7 @@ function starterOf(trigger: FlowRunTrigger): string {
 export function RunDetail({ id, back }: { readonly id: string; readonly back?: string | undefined }) {
   const { data, error } = useAnswer<FlowRun>('get_flow_run', { id });
   const underWay = data?.status === 'running' || data?.status === 'queued';
-  useRenewed(underWay);
+  usePolling(underWay);
   if (error) return <ErrorBox error={error} />;
   if (!data) return <Skeleton lines={6} />;
   return (

@@ -84,7 +84,7 @@ export function StepsControl(props: PartProps) {
     <Frame {...props}>
       {steps.map((step, index) => (
         <fieldset key={index} class="step-card">
-          <legend class="only-heard">Step {index + 1}</legend>
+          <legend class="visually-hidden">Step {index + 1}</legend>
           <header class="step-head">
             <span class="step-number">{index + 1}</span>
             <MoveButtons items={steps} index={index} name={`Step ${index + 1}`} onChange={give} />

@@ -153,7 +153,7 @@ function Columns({ columns, members, mapping, onChange }: ColumnsProps) {
     {
       title: 'Such as',
       cell: ([, values]) => <span class="quiet">{values.join(', ').slice(0, MOST_CHARACTERS)}</span>,
-      spare: 1,
+      hidePriority: 1,
     },
     {
       title: 'Becomes',

@@ -46,8 +46,18 @@ const COLUMNS: readonly Column<RunSummary>[] = [
   { title: 'Started', cell: ({ createdAt }) => <Time at={createdAt} /> },
   { title: 'Agent', cell: ({ agentId }) => (agentId === undefined ? 'Assistant' : <Ref id={agentId} />) },
   { title: 'Status', cell: ({ status }) => <Badge value={status} />, width: '8rem' },
-  { title: 'Asked by', cell: ({ principal }) => principal.name, spare: 2 },
-  { title: 'Error', cell: ({ error }) => error?.message ?? '', spare: 3 },
-  { title: 'Tokens', cell: ({ usage }) => number(usage.inputTokens + usage.outputTokens), end: true, spare: 2 },
-  { title: 'Took', cell: ({ createdAt, finishedAt }) => duration(createdAt, finishedAt), end: true, spare: 2 },
+  { title: 'Asked by', cell: ({ principal }) => principal.name, hidePriority: 2 },
+  { title: 'Error', cell: ({ error }) => error?.message ?? '', hidePriority: 3 },
+  {
+    title: 'Tokens',
+    cell: ({ usage }) => number(usage.inputTokens + usage.outputTokens),
+    alignEnd: true,
+    hidePriority: 2,
+  },
+  {
+    title: 'Took',
+    cell: ({ createdAt, finishedAt }) => duration(createdAt, finishedAt),
+    alignEnd: true,
+    hidePriority: 2,
+  },
 ];

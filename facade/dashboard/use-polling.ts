@@ -10,7 +10,7 @@ const RENEWED = /^(get_flow_run|list_flow_runs|list_flow_deliveries|list_webhook
  * Asks for runs again while one is under way, and for deliveries and what is used of budgets: they are not records that could be followed.
  * What ends soon is seen to end soon, and the longer a run takes, the less often it is asked for.
  */
-export function useRenewed(underWay: boolean): void {
+export function usePolling(underWay: boolean): void {
   useEffect(() => {
     if (!underWay) return undefined;
     let wait = FIRST_MS;
