@@ -70,6 +70,23 @@ describe('no program outlives', () => {
     }));
 });
 
+it('an integration that becomes another one while it is asked for its tools is the other one', () =>
+  withPrograms(['stubborn', 'parent'], async ({ reached, id, pids }) => {
+    let isChanged = false;
+    const changed = mustCall(reached, adminKey, 'update_integration', { id, args: nodeArgs(PROGRAM) }).finally(() => {
+      isChanged = true;
+    });
+    await until(async () => {
+      await callTool(reached, adminKey, 'refresh_integration', { id });
+      return isChanged;
+    });
+    await changed;
+    await gone(pids);
+    await until(async () => !(await callRaw(reached, 'program__pid')).isError);
+    const { child } = JSON.parse((await callRaw(reached, 'program__pid')).content[0].text);
+    assert.equal(child, undefined); // which only the one before has
+  }));
+
 describe('a server that starts again', () => {
   it('has its integrations as they were, and offers their tools before they are connected', async () => {
     await withFolder(async (folder) => {

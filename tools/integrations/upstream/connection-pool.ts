@@ -96,6 +96,7 @@ export class ConnectionPool {
 
   /** Lists over the shared connection now, and connects first where necessary. Whether that succeeded. */
   async refresh(): Promise<boolean> {
+    if (!this.isStarted) return false; // it stops, or may have another target soon
     const entry = this.#connect();
     if (entry.upstream) await this.#look(entry);
     else await entry.opening.catch(() => {});
@@ -179,17 +180,16 @@ export class ConnectionPool {
     });
     const entry: Entry = { account, opening, ending, connectedAt: 0, uses: new Set(), isRetired: false };
     this.#entries.set(account, entry);
-    opening.then(
-      (upstream) => {
+    opening
+      .then((upstream) => {
         this.#legacy = upstream.connection.isLegacy;
         entry.connectedAt = Date.now();
         this.#listed(entry, upstream);
-      },
-      (why) => {
+      })
+      .catch((why: unknown) => {
         this.#legacy = false;
         this.#lost(entry, why);
-      },
-    );
+      });
     return entry;
   }
 
@@ -222,7 +222,8 @@ export class ConnectionPool {
   #lost(entry: Entry, why: unknown): void {
     const isCurrent = this.#entries.get(entry.account) === entry;
     this.#retire(entry);
-    if (!isCurrent || entry.account !== SHARED) return;
+    if (!isCurrent || entry.account !== SHARED || !this.isStarted) return;
+    void close(entry); // its calls end too: two copies of a program would be in each other's way
     if (why instanceof OAuthRequired || why instanceof AccountRequired) {
       this.#deps.onAway(why, undefined);
       return;
