@@ -77,10 +77,10 @@ export const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
  * start waits for.
  */
 export async function prepareConnection(client: pg.ClientBase, limitMs: number): Promise<void> {
-  const limits = `set statement_timeout = ${limitMs}; set idle_in_transaction_session_timeout = ${limitMs}`;
-  await client.query({ ...QUESTION, text: `${limits}; set jit = off` });
-  // By itself: the server may be on a system that cannot.
-  await client.query({ ...QUESTION, text: "set client_connection_check_interval = '2s'" }).catch(() => {});
+  await client.query(`set statement_timeout = ${limitMs}; set idle_in_transaction_session_timeout = ${limitMs}`);
+  // Each by itself: the server may be on a system that cannot.
+  for (const setting of ['jit = off', "client_connection_check_interval = '2s'"])
+    await client.query({ ...QUESTION, text: `set ${setting}` }).catch(() => {});
 }
 
 export function createPool(config: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {

@@ -227,6 +227,7 @@ export class Database implements Session {
       await client.connect();
       await prepareConnection(client, 0);
     } catch (cause) {
+      await client.end().catch(() => {});
       throw asStoreError(cause, 'the database cannot be reached');
     }
     const end = () => void client.end().catch(() => {});

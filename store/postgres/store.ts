@@ -159,8 +159,8 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
     await this.#transactions.settled();
     // Each, also where the database is away: what is left open would ask for it for ever.
     const closings = [
+      () => this.#audit.close(), // before a sweep is waited for: entries are to be kept also where the stop has to be quick
       () => this.#erasures.sweeping.close(),
-      () => this.#audit.close(),
       () => rows.close(),
       () => shared.close(),
       () => database.close(),

@@ -257,8 +257,15 @@ export class AuditSegment {
 
   #pendingAt(offset: number): string | undefined {
     if (offset < this.#written) return undefined;
-    const line = this.#pending.find((pending) => pending.offset === offset);
-    if (!line) return undefined;
+    let low = 0;
+    let high = this.#pending.length; // as many as the disk did not take, in the order of their offsets
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#pending[middle]?.offset ?? 0) < offset) low = middle + 1;
+      else high = middle;
+    }
+    const line = this.#pending[low];
+    if (line?.offset !== offset) return undefined;
     const from = offset - this.#written;
     return unsealLine(this.#bytes.slice(from, from + line.length), 0)?.json;
   }
