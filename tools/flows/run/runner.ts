@@ -81,7 +81,7 @@ export class FlowRunner {
 
   async ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined> {
     const { by } = run;
-    const { store } = this.#deps;
+    const { store, onFailure } = this.#deps;
     if (by === undefined) return void (await this.#ends.of(run.id, signal));
     const slot = this.#running.get(by)?.slot;
     const waiting = { ...run, by };
@@ -90,7 +90,7 @@ export class FlowRunner {
       slot?.leave();
       return void (await this.#ends.of(run.id, signal));
     } finally {
-      await leaveWait(store, waiting);
+      await leaveWait(store, waiting).catch(onFailure); // the run goes on, and in a slot
       await slot?.take(signal ?? this.#close.signal);
     }
   }
