@@ -54,7 +54,7 @@ function backupScheduleProblem(text: string): string | undefined {
   return problem && `must be ${words}, or five fields of cron like "30 2 * * *" (${problem})`;
 }
 
-/** The first time of the schedule after this one, in the time zone of this machine. Undefined if there is none. */
+/** The next time of the schedule, in the time zone of this machine. Undefined if there is none. */
 export function nextTime(schedule: string, after: Date): Date | undefined {
   if (schedule === NEVER) return undefined;
   return new Cron(WORDS[schedule] ?? schedule, { paused: true, mode: '5-part' }).nextRun(after) ?? undefined;

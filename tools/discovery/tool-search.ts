@@ -51,8 +51,13 @@ export async function findTools(catalog: Catalog, request: string): Promise<stri
 
 function indexOf(catalog: Catalog): Promise<MiniSearch<Phrase>> {
   const { version } = catalog;
-  if (kept?.catalog !== catalog || kept.version !== version) kept = { catalog, version, index: makeIndex(catalog) };
-  return kept.index;
+  if (kept?.catalog === catalog && kept.version === version) return kept.index;
+  const index = makeIndex(catalog);
+  kept = { catalog, version, index };
+  index.catch(() => {
+    if (kept?.index === index) kept = undefined; // the next search tries again
+  });
+  return index;
 }
 
 /** In small parts, as other calls wait for each. */
@@ -98,7 +103,9 @@ async function readExamples(): Promise<Map<string, string[]>> {
   const requests = new Map<string, string[]>();
   for (const line of text.trimEnd().split('\n')) {
     const [tool = '', request = ''] = line.split('\t');
-    requests.set(tool, [...(requests.get(tool) ?? []), request]);
+    const known = requests.get(tool);
+    if (known) known.push(request);
+    else requests.set(tool, [request]);
   }
   return requests;
 }

@@ -132,7 +132,7 @@ export function useAction(): Action {
 interface CancelRunProps {
   readonly tool: 'cancel_agent_run' | 'cancel_flow_run';
   readonly id: string;
-  /** What stays done, for whoever is asked. */
+  /** Says what cannot be undone. */
   readonly children: ComponentChildren;
 }
 

@@ -117,7 +117,7 @@ function DeniedTools(props: PartProps) {
 
 const LOOK_EVERY_MS = 2000;
 
-/** Says when a client has first used a new capsule, so that whoever connects one sees that it works. */
+/** Shows when a client first used a new capsule, as proof that the connection works. */
 function FirstUse({ id }: { readonly id: string }) {
   const { data } = useAnswer<Row>('get_capsule', { id });
   const isUsed = data?.lastUsedAt !== undefined;

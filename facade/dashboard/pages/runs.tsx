@@ -81,7 +81,7 @@ function Body({ run }: { readonly run: Run }) {
       )}
       <RunFacts run={run} />
       <h2>What it was given</h2>
-      <Given run={run} />
+      <RunInput run={run} />
       <h2>Turns</h2>
       {run.turns?.length ? (
         <ol class="timeline">
@@ -132,7 +132,7 @@ function RunFacts({ run }: { readonly run: Run }) {
 }
 
 /** The records in its prompt, each in the revision it had then. */
-function Given({ run: { agentRevision, prompt, skills, memories, hidden } }: { readonly run: Run }) {
+function RunInput({ run: { agentRevision, prompt, skills, memories, hidden } }: { readonly run: Run }) {
   const sections = prompt && (
     <>
       <Link to="/settings?tab=prompt">prompt sections</Link> <span class="faint">revision {prompt.revision}</span>

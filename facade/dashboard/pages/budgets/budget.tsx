@@ -58,7 +58,7 @@ export function Used({ budget }: { readonly budget: Budget }) {
   );
 }
 
-/** When the next period begins, on the clock of whoever looks. */
+/** When the next period begins, in the reader's time zone. */
 export function Renewal({ at }: { readonly at: string }) {
   return (
     <time dateTime={at} title={exactTime(at)}>

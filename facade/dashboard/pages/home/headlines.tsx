@@ -130,7 +130,7 @@ function standing(values: readonly number[]): Headline {
   return { value: values.at(-1) ?? 0, growth: growthOf(values.at(-2), values.at(-1)), course: values };
 }
 
-/** A number of a whole period: that of the last one that is over. */
+/** A number per period: the last complete one is shown. */
 function lastWhole<One extends Period>(series: readonly One[], of: (one: One) => number): Headline {
   return standing(series.filter(({ complete }) => complete).map(of));
 }
