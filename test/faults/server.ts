@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Exit, type StartingProcess, spawnServer } from '../support/child.ts';
+import { freePort } from '../support/free-port.ts';
+import { send } from '../support/http.ts';
+
+const RECENT = 4000;
+
+/** One process of the product, on the same port each time it is started. */
+export class FaultedServer {
+  readonly at: number;
+  readonly port: number;
+  readonly baseUrl: string;
+  /** Exits that nobody wanted, and exits other than those wanted, with the end of what the process said. */
+  readonly wrong: string[] = [];
+  readonly #env: () => Record<string, string>;
+  #process: StartingProcess | undefined;
+  /** What exit is right, as it was asked for. */
+  #wanted: NodeJS.Signals | undefined;
+  #isPaused = false;
+
+  private constructor(at: number, port: number, env: () => Record<string, string>) {
+    this.at = at;
+    this.port = port;
+    this.baseUrl = `http://127.0.0.1:${port}`;
+    this.#env = env;
+  }
+
+  static async open(at: number, env: () => Record<string, string>): Promise<FaultedServer> {
+    return new FaultedServer(at, await freePort(), env);
+  }
+
+  /** Of the process that runs. */
+  get pid(): number | undefined {
+    return this.#process?.process.pid;
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /** What the process printed and logged since it started. */
+  said(): string {
+    return this.#process?.said() ?? '';
+  }
+
+  /** Starts the process, and does not wait until it answers. */
+  async start(): Promise<void> {
+    if (this.#process) throw new Error(`process ${this.at} runs already`);
+    const { DATA_DIR = '', ...env } = this.#env();
+    this.#wanted = undefined;
+    const started = await spawnServer(DATA_DIR, { ...env, PORT: String(this.port) });
+    this.#process = started;
+    void started.ended.then((exit) => this.#judge(exit, started));
+  }
+
+  /** Sends the signal and waits for the end of the process. */
+  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const running = this.#process;
+    if (!running) return;
+    this.#wanted = signal;
+    running.process.kill(signal);
+    if (this.#isPaused) this.resume();
+    await running.ended;
+    this.#process = undefined;
+  }
+
+  pause(): void {
+    this.#isPaused = this.#process?.process.kill('SIGSTOP') ?? false;
+  }
+
+  resume(): void {
+    this.#process?.process.kill('SIGCONT');
+    this.#isPaused = false;
+  }
+
+  /** Resolves when the process takes requests. */
+  async ready(): Promise<void> {
+    for (;;) {
+      const answer = await send(`${this.baseUrl}/readyz`).catch(() => undefined);
+      if (answer?.status === 200) return;
+      if (!this.#process) throw new Error(`process ${this.at} does not run`);
+      await delay(20);
+    }
+  }
+
+  #judge({ code, signal }: Exit, { said }: StartingProcess): void {
+    const right =
+      (this.#wanted === 'SIGTERM' && code === 0) ||
+      (this.#wanted === 'SIGKILL' && signal === 'SIGKILL') ||
+      // Before it hears signals, the system ends it.
+      (this.#wanted === 'SIGTERM' && signal === 'SIGTERM' && said() === '');
+    if (!right)
+      this.wrong.push(
+        `process ${this.at} ended with ${code ?? signal}, after ${this.#wanted ?? 'no signal'}: ${said().slice(-RECENT)}`,
+      );
+    if (!this.#wanted) this.#process = undefined;
+  }
+}
