@@ -20,6 +20,7 @@ import { fileURLToPath } from 'node:url';
 import { bundle, isRunning } from '../facade/launch/bundle.ts';
 import { runsOnPostgres } from './support/both-stores.ts';
 import type { TestFile, Work } from './support/file-suite.ts';
+import { filesBelow } from './support/files-below.ts';
 import { FULL } from './support/full.ts';
 import { BUNDLE } from './support/node-args.ts';
 import { postgresPrograms, startPostgresForRun } from './support/postgres.ts';
@@ -34,8 +35,8 @@ import { onPostgres } from './support/store.ts';
  */
 const root = fileURLToPath(new URL('.', import.meta.url));
 const wanted = process.argv.slice(2);
-const all = readdirSync(root, { recursive: true, encoding: 'utf8' })
-  .filter((file) => /\/.*\.ts$/.test(file) && !/node_modules|^bench/.test(file))
+const all = filesBelow(root)
+  .filter((file) => /\/.*\.ts$/.test(file) && !file.startsWith('bench'))
   .sort();
 const files = all.filter(
   (file) =>

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { it } from 'node:test';
+import { filesBelow } from '../support/files-below.ts';
 import { mutated, mutations } from '../support/mutations.ts';
 
 /** Paths are those of the project: tests run in its folder. */
-const tests = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.test.ts'));
+const tests = filesBelow('test').filter((path) => path.endsWith('.test.ts'));
 
 it('the faults that can be planted have one place each, another text for it, a name of their own and a test', () => {
   assert.ok(mutations.length > 0);

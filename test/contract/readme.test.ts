@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { withFolder } from '../support/child.ts';
+import { filesBelow } from '../support/files-below.ts';
 import { serverForTests } from '../support/server.ts';
 import { blocksOf, commandFolder, isCommand, isRun, requireKnownMarks, runShown } from '../support/shown-commands.ts';
 
@@ -12,10 +13,8 @@ const GUIDES = 'facade/guides';
 const SPECIFICATION = 'test/facade/oauth/specification.md';
 const isHere = (path: string) => existsSync(join(root, path));
 const documents = ['facade', 'resources', 'store', 'test', 'tools']
-  .flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
-  )
-  .filter((path) => path.endsWith('.md') && !path.includes('node_modules'));
+  .flatMap((folder) => filesBelow(join(root, folder)).map((path) => join(folder, path)))
+  .filter((path) => path.endsWith('.md'));
 const texts = new Map(['README.md', ...documents.sort()].map((path) => [path, readFileSync(join(root, path), 'utf8')]));
 const textOf = (path: string) => texts.get(path) ?? assert.fail(`there is no ${path}`);
 const readmes = [...texts].filter(([path]) => path.endsWith('README.md'));

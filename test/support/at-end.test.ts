@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { killedAtEnd } from './at-end.ts';
 import type { Work } from './file-suite.ts';
+import { filesBelow } from './files-below.ts';
 import { BUNDLE } from './node-args.ts';
 import { isRunning } from './upstream.ts';
 
@@ -164,7 +165,7 @@ describe('files of one process', () => {
 
 describe('what test files start themselves', () => {
   it('is closed whatever happens', () => {
-    const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
+    const files = filesBelow(join(root, 'test'));
     const starts = /\b(createServer|spawn|fork)\(/;
     const forgetful = files
       .filter((file) => /\.test\.ts$/.test(file))

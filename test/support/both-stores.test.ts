@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { opensStore, RUN_ONCE, runsOnPostgres } from './both-stores.ts';
+import { filesBelow } from './files-below.ts';
 
 const root = fileURLToPath(new URL('../../test', import.meta.url));
-const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.test.ts'));
+const files = filesBelow(root).filter((file) => file.endsWith('.test.ts'));
 /** One store, whatever the run is on. */
 const OF_ITS_OWN = /openLowdbStore|openPostgresStore|DuckRowStore|startMember|startCluster/;
 
