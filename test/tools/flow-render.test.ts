@@ -44,6 +44,13 @@ describe('templates and conditions', () => {
     assert.throws(() => holds('input.constructor == 1', scope), /No such key/);
   });
 
+  it('change nothing that others see', () => {
+    const counters = '{% increment input %}{% decrement steps %}{% increment n %}';
+    assert.deepEqual(render([counters, '{{ input.repeated }}', 'a{{ n }}'], scope), ['0-10', 'x'.repeat(40), 'a']);
+    assert.deepEqual(Object.keys(scope), ['input', 'steps']);
+    assert.equal(holds('size(input.numbers) == 1000', scope), true);
+  });
+
   it('write records within a text as JSON', () => {
     assert.equal(render('it is {{ input.record }}', scope), 'it is {"a":[1]}');
     assert.deepEqual(render('{{ input.record }}', scope), { a: [1] });

@@ -36,7 +36,8 @@ function fill(value: unknown, scope: TemplateScope): unknown {
 function renderText(text: string, scope: TemplateScope): unknown {
   const [, whole] = WHOLE.exec(text) ?? [];
   try {
-    if (whole === undefined) return fitting(templates.parseAndRenderSync(text, scope));
+    // The tags for counters write what they count into what they are given.
+    if (whole === undefined) return fitting(templates.parseAndRenderSync(text, { ...scope }));
     return templates.evalValueSync(whole.replace(/-$/, ''), scope) ?? null;
   } catch (thrown) {
     throw new Error(`The template ${JSON.stringify(text.slice(0, 100))} cannot be filled: ${firstLine(thrown)}.`);
