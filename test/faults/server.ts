@@ -4,19 +4,24 @@ import { freePort } from '../support/free-port.ts';
 import { send } from '../support/http.ts';
 
 const RECENT = 4000;
+const UNCAUGHT = /uncaught|unhandled|"level":60|^\s+at .*\.(ts|mjs|js):\d+|TypeError|RangeError|AssertionError|heap/;
 
 /** One process of the product, on the same port each time it is started. */
 export class FaultedServer {
   readonly at: number;
   readonly port: number;
   readonly baseUrl: string;
-  /** Exits that nobody wanted, and exits other than those wanted, with the end of what the process said. */
-  readonly wrong: string[] = [];
+  readonly #wrong: string[] = [];
   readonly #env: () => Record<string, string>;
+  #begunAt = 0;
+  /** How much of what the process said was looked at. */
+  #read = 0;
   #process: StartingProcess | undefined;
   /** What exit is right, as it was asked for. */
   #wanted: NodeJS.Signals | undefined;
   #isPaused = false;
+  /** How often it was started. */
+  starts = 0;
 
   private constructor(at: number, port: number, env: () => Record<string, string>) {
     this.at = at;
@@ -34,8 +39,24 @@ export class FaultedServer {
     return this.#process?.process.pid;
   }
 
+  /** Whether it was told to end. */
+  get isEnding(): boolean {
+    return this.#wanted !== undefined;
+  }
+
   get isPaused(): boolean {
     return this.#isPaused;
+  }
+
+  /** How long the process runs. */
+  get aliveMs(): number {
+    return this.#process ? performance.now() - this.#begunAt : 0;
+  }
+
+  /** What was wrong since the last question: exits, and errors that nothing caught. */
+  takeWrong(): string[] {
+    if (this.#process) this.#readLog(this.#process.said());
+    return this.#wrong.splice(0);
   }
 
   /** What the process printed and logged since it started. */
@@ -48,6 +69,9 @@ export class FaultedServer {
     if (this.#process) throw new Error(`process ${this.at} runs already`);
     const { DATA_DIR = '', ...env } = this.#env();
     this.#wanted = undefined;
+    this.starts += 1;
+    this.#read = 0;
+    this.#begunAt = performance.now();
     const started = await spawnServer(DATA_DIR, { ...env, PORT: String(this.port) });
     this.#process = started;
     void started.ended.then((exit) => this.#judge(exit, started));
@@ -83,6 +107,13 @@ export class FaultedServer {
     }
   }
 
+  #readLog(said: string): void {
+    const lines = said.slice(this.#read).split('\n');
+    this.#read = said.length;
+    for (const line of lines)
+      if (UNCAUGHT.test(line)) this.#wrong.push(`process ${this.at} says: ${line.slice(0, RECENT)}`);
+  }
+
   #judge({ code, signal }: Exit, { said }: StartingProcess): void {
     const right =
       (this.#wanted === 'SIGTERM' && code === 0) ||
@@ -90,9 +121,10 @@ export class FaultedServer {
       // Before it hears signals, the system ends it.
       (this.#wanted === 'SIGTERM' && signal === 'SIGTERM' && said() === '');
     if (!right)
-      this.wrong.push(
+      this.#wrong.push(
         `process ${this.at} ended with ${code ?? signal}, after ${this.#wanted ?? 'no signal'}: ${said().slice(-RECENT)}`,
       );
+    this.#readLog(said());
     if (!this.#wanted) this.#process = undefined;
   }
 }

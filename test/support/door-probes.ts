@@ -60,15 +60,17 @@ export class DoorProbes {
   readonly answers = new Map<string, number>();
   readonly #baseUrl: string;
   readonly #doors: readonly Door[];
+  readonly #longestMs: number;
   readonly #keepAlive = new Agent({ keepAlive: true, maxSockets: 4 });
   readonly #open = new Set<Promise<void>>();
   #isRunning = true;
   #running: Promise<unknown>;
 
-  /** One probe each `everyMs`, of one door after the other, and one of all doors each second. */
-  constructor(baseUrl: string, doors: readonly Door[], everyMs = 3) {
+  /** One probe each `everyMs`, of one door after the other, and one of all doors each second. `longestMs` without a word is wrong. */
+  constructor(baseUrl: string, doors: readonly Door[], everyMs = 3, longestMs = LONGEST_MS) {
     this.#baseUrl = baseUrl;
     this.#doors = doors;
+    this.#longestMs = longestMs;
     this.#running = Promise.all([this.#oneByOne(doors, everyMs), this.#all(doors)]);
   }
 
@@ -126,7 +128,12 @@ export class DoorProbes {
       const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
       const asking = request(
         `${this.#baseUrl}${path}`,
-        { method, headers: { ...headers, ...length }, agent: keptAlive ? this.#keepAlive : false, timeout: LONGEST_MS },
+        {
+          method,
+          headers: { ...headers, ...length },
+          agent: keptAlive ? this.#keepAlive : false,
+          timeout: this.#longestMs,
+        },
         (response: IncomingMessage) => {
           const { statusCode: status = 0, headers: received } = response;
           text(response).then((got) => resolve({ status, retryAfter: received['retry-after'], body: got }), reject);

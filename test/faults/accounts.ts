@@ -1,0 +1,82 @@
+import type { Caller, Client } from './client.ts';
+import type { Violations, Work } from './work.ts';
+
+const PAGE = 100;
+const MOST_PAGES = 40;
+
+/** Reads with a key whose calls a budget counts; compares the audit log, usage and budget with what was asked and answered. */
+export class Accounts implements Work {
+  readonly name = 'audit log, usage and budget';
+  readonly everyMs = 400;
+  readonly #client: Client;
+  readonly #admin: Caller;
+  readonly #caller: Caller;
+  readonly #budgetId: string;
+  readonly #violations: Violations;
+
+  constructor(client: Client, admin: Caller, caller: Caller, budgetId: string, violations: Violations) {
+    this.#client = client;
+    this.#admin = admin;
+    this.#caller = caller;
+    this.#budgetId = budgetId;
+    this.#violations = violations;
+  }
+
+  async step(): Promise<void> {
+    const outcome = await this.#client.call(this.#caller, 'list_agents', { limit: 5 }, { door: 'REST' });
+    const isRight = outcome.is === 'done' || ['unavailable', 'no connection', 'cut'].includes(outcome.code);
+    this.#violations.expect(isRight, () => `agents were not listed: ${JSON.stringify(outcome)}`);
+  }
+
+  async check(isLast: boolean): Promise<void> {
+    await this.#compareAudit();
+    if (isLast) await this.#compareUsage();
+  }
+
+  /** Each acknowledged write has its entry, once. */
+  async #compareAudit(): Promise<void> {
+    const wanted = this.#client.acknowledged.splice(0);
+    const entries = new Map<string, number>();
+    let cursor: unknown;
+    const missing = () => wanted.filter(({ requestId, tool }) => !entries.has(`${requestId} ${tool}`));
+    for (let page = 0; page < MOST_PAGES && cursor !== null && missing().length > 0; page += 1) {
+      const input = { changes: true, limit: PAGE, ...(cursor !== undefined && { cursor }) };
+      const list = await this.#client.call(this.#admin, 'list_audit_entries', input);
+      if (list.is !== 'done') return this.#violations.found(`the audit log was not read: ${list.message}`);
+      for (const { requestId, tool } of list.output.data)
+        entries.set(`${requestId} ${tool}`, (entries.get(`${requestId} ${tool}`) ?? 0) + 1);
+      cursor = list.output.nextCursor;
+    }
+    for (const { requestId, tool } of missing())
+      this.#violations.found(`${tool} of the request ${requestId} was acknowledged and is not in the audit log`);
+    for (const { requestId, tool } of wanted) {
+      const count = entries.get(`${requestId} ${tool}`) ?? 0;
+      this.#violations.expect(
+        count <= 1,
+        () => `${tool} of the request ${requestId} is in the audit log ${count} times`,
+      );
+    }
+  }
+
+  /** Usage is a recount of the audit log; the budget counts each call that was answered, and none that was not asked. */
+  async #compareUsage(): Promise<void> {
+    const { id, asked } = this.#caller;
+    const log = await this.#client.call(this.#admin, 'list_audit_entries', {
+      principal: id,
+      limit: 1,
+      includeTotal: true,
+    });
+    const usage = await this.#client.call(this.#admin, 'get_usage', { by: 'key', interval: 'hour', limit: 100 });
+    const budget = await this.#client.call(this.#admin, 'list_budgets', { limit: 100 });
+    if (log.is !== 'done' || usage.is !== 'done' || budget.is !== 'done')
+      return this.#violations.found(`usage was not read: ${JSON.stringify({ log, usage, budget })}`);
+    const { total } = log.output;
+    const { calls } = usage.output.rows.find((row: { key: string }) => row.key === id) ?? { calls: 0 };
+    const { used } = budget.output.data.find((each: { id: string }) => each.id === this.#budgetId) ?? {};
+    this.#violations.expect(calls === total, () => `usage counts ${calls} calls, the audit log has ${total}`);
+    this.#violations.expect(
+      used >= total && used <= asked,
+      () => `the budget counts ${used} calls: ${total} in the log, ${asked} asked`,
+    );
+  }
+}

@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { DoorProbes } from '../support/door-probes.ts';
+import { send } from '../support/http.ts';
+import { between, type Undo } from './fault.ts';
+import { Report } from './report.ts';
+import { type Planned, type Round, scheduleOf } from './schedule.ts';
+import type { FaultedServer } from './server.ts';
+import { FaultWorld, type WorldOptions } from './world.ts';
+
+/** All doors must answer well so soon after a fault, or within some starts where the machine is slow. */
+const RECOVERY_MS = 10_000;
+const STARTS = 4;
+/** Then nothing more is to be expected. */
+const GIVE_UP_MS = 60_000;
+/** A paused process may be silent for 30 s. */
+const PROBES = { everyMs: 250, longestMs: 60_000 };
+const MOST_PAUSE_MS = 300;
+
+export interface RunOptions extends WorldOptions {
+  readonly faults: number;
+  /** Names of the kinds to choose from. */
+  readonly only?: RegExp;
+  /** Called with each line of progress. */
+  readonly say: (line: string) => void;
+}
+
+/** Has faults befall processes under load. The report says what was wrong. */
+export async function runFaults(options: RunOptions): Promise<Report> {
+  const { say, seed, faults, store, processes, only } = options;
+  say(`seed ${seed}: ${faults} faults, ${processes} on ${store}`);
+  const world = await FaultWorld.open(options);
+  const report = new Report(world);
+  world.violations.onFound = (what) => {
+    report.violated();
+    say(`VIOLATION ${report.where}: ${what}`);
+  };
+  const probes = world.servers.map(
+    ({ baseUrl }) => new DoorProbes(baseUrl, world.doors, PROBES.everyMs, PROBES.longestMs),
+  );
+  try {
+    await world.load.check(); // what is wrong without a fault
+    for (const round of scheduleOf(seed, faults, store, processes, only)) {
+      await befall(world, report, round);
+      for (const wrong of [
+        ...probes.flatMap((probe) => [...takeAll(probe.wrong)]),
+        ...world.servers.flatMap((server) => server.takeWrong()),
+      ])
+        world.violations.found(wrong);
+      report.sample();
+      say(report.line);
+    }
+    await world.load.check(true);
+    report.compareSamples();
+  } finally {
+    await Promise.all(probes.map((probe) => probe.stop()));
+    await world.close();
+    for (const wrong of world.servers.flatMap((server) => server.takeWrong())) world.violations.found(wrong);
+  }
+  return report;
+}
+
+async function befall(world: FaultWorld, report: Report, round: Round): Promise<void> {
+  report.begin(round);
+  const undos: Undo[] = [];
+  world.isCalm = false;
+  for (const { fault, random } of inOrder(round)) {
+    undos.unshift(await fault.apply(world, random));
+    const lasting = fault.lastsMs?.(random, world) ?? between(random, 0, 1000);
+    await delay(lasting);
+  }
+  for (const undo of undos) await undo();
+  const ms = await recovery(world);
+  world.isCalm = true;
+  report.recovered(ms);
+  const limit = Math.max(RECOVERY_MS, STARTS * world.startMs);
+  world.violations.expect(ms <= limit, () => `recovery took ${Math.round(ms)} ms`);
+  await delay(between(round[0]?.random ?? Math.random, 0, MOST_PAUSE_MS));
+  await world.load.check();
+}
+
+/** Processes end before anything else breaks, since a start is not meant to succeed on what is broken. */
+function inOrder(round: Round): readonly Planned[] {
+  return round.toSorted((one, other) => Number(other.fault.part === 'process') - Number(one.fault.part === 'process'));
+}
+
+async function recovery(world: FaultWorld): Promise<number> {
+  const begun = performance.now();
+  await Promise.all(world.servers.map((server) => answersWell(world, server, begun + GIVE_UP_MS)));
+  return performance.now() - begun;
+}
+
+async function answersWell(world: FaultWorld, server: FaultedServer, deadline: number): Promise<void> {
+  for (const { name, path, method = 'GET', headers = {}, body, right } of world.doors) {
+    for (;;) {
+      const request = { method, headers, body, signal: AbortSignal.timeout(GIVE_UP_MS) };
+      const answer = await send(`${server.baseUrl}${path}`, request).catch(() => undefined);
+      if (answer?.status === right) break;
+      if (performance.now() > deadline)
+        throw new Error(
+          `${name} of process ${server.at} does not recover: ${answer?.status} ${answer?.text.slice(0, 300)} ${server.said().slice(-2000)}`,
+        );
+      await delay(20);
+    }
+  }
+}
+
+function takeAll<Item>(set: Set<Item>): Item[] {
+  const all = [...set];
+  set.clear();
+  return all;
+}

@@ -1,0 +1,50 @@
+import { randomFrom } from '../support/random.ts';
+import type { StoreKind } from '../support/store.ts';
+import { faults } from './catalog.ts';
+import { between, type Fault, type Random } from './fault.ts';
+
+/** How often a second fault begins before the first one ends. */
+const OVERLAPPING = 0.3;
+
+/** A fault with the numbers that decide what it hits. */
+export interface Planned {
+  readonly number: number;
+  readonly fault: Fault;
+  readonly random: Random;
+}
+
+/** Faults that are under way together: one, or two of different parts. */
+export type Round = readonly Planned[];
+
+/** What happens in a run, decided by its seed alone. */
+export function scheduleOf(seed: number, count: number, store: StoreKind, processes: number, only?: RegExp): Round[] {
+  const possible = faults.filter(
+    ({ stores, processes: least = 1, name }) =>
+      (stores?.includes(store) ?? true) && processes >= least && (only?.test(name) ?? true),
+  );
+  const random = randomFrom(seed);
+  const rounds: Round[] = [];
+  for (let number = 1; number <= count; ) {
+    const round: Planned[] = [];
+    const plan = (fault: Fault) => {
+      round.push({ number, fault, random: randomFrom(between(random, 0, 2 ** 31)) });
+      number += 1;
+    };
+    const first = weighted(possible, random);
+    plan(first);
+    const others = possible.filter(({ part }) => part !== first.part);
+    if (random() < OVERLAPPING && number <= count && others.length > 0) plan(weighted(others, random));
+    rounds.push(round);
+  }
+  return rounds;
+}
+
+function weighted(all: readonly Fault[], random: Random): Fault {
+  let left = random() * all.reduce((sum, { weight = 1 }) => sum + weight, 0);
+  const found = all.find(({ weight = 1 }) => {
+    left -= weight;
+    return left < 0;
+  });
+  if (!found) throw new Error('No fault fits the store and the number of processes.');
+  return found;
+}
