@@ -88,6 +88,7 @@ class ImportRun {
     this.#progress.show(read.bytes, this.#done());
     if ('problem' in read) return this.#refuse(read.line, [read.problem]);
     const mapped = this.#options.columns(read.row);
+    if ('problem' in mapped) return this.#refuse(read.line, [mapped.problem]);
     if ('leftOut' in mapped) return this.#leaveOut(mapped.leftOut);
     const checked = checkRow(this.#options.type, mapped.row);
     if ('issues' in checked) return this.#refuse(read.line, checked.issues.map(describe));

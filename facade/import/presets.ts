@@ -2,7 +2,7 @@ import { v5 } from 'uuid';
 import type { RowType } from '../../resources/imported-rows.ts';
 import { unitsIn } from '../../resources/minor-units.ts';
 
-export type MappedRow = { readonly row: CsvRow } | { readonly leftOut: string };
+export type MappedRow = { readonly row: CsvRow } | { readonly leftOut: string } | { readonly problem: string };
 
 export interface Preset {
   readonly type: RowType;
@@ -160,9 +160,14 @@ export const presets: Readonly<Record<string, Preset>> = {
   },
 };
 
-export function rowBy({ row }: Preset, cells: CsvRow): MappedRow {
-  const made = row(cells);
-  return 'leftOut' in made ? { leftOut: String(made.leftOut) } : { row: withoutEmpty(made) };
+/** A row whose members are of another kind than the preset takes is a problem of the row. */
+export function rowBy({ row, needs }: Preset, cells: CsvRow): MappedRow {
+  try {
+    const made = row(cells);
+    return 'leftOut' in made ? { leftOut: String(made.leftOut) } : { row: withoutEmpty(made) };
+  } catch {
+    return { problem: `The row does not have the form that the preset takes: ${needs.join(', ')}.` };
+  }
 }
 
 /** The columns that the preset needs and the file lacks. Where it lacks any, it is another file. */

@@ -8,6 +8,7 @@ import { checkRow } from '../../tools/analytics/import-records.ts';
 function stored(type: RowType, preset: string, cells: object): object | string {
   const mapped = columnsFor(type, preset)({ ...cells });
   if ('leftOut' in mapped) return mapped.leftOut;
+  assert.ok('row' in mapped, JSON.stringify(mapped));
   const checked = checkRow(type, mapped.row);
   assert.ok('row' in checked, JSON.stringify(checked));
   return checked.row;

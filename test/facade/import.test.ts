@@ -77,6 +77,21 @@ describe('npm run import', () => {
     assert.deepEqual(more, []);
   });
 
+  it('refuses rows that do not have the form that a preset takes, and takes the others', async () => {
+    const cycle = { interval: 'month', frequency: 1 };
+    const item = { quantity: 1, price: { id: 'p', unit_price: { amount: '100' } } };
+    const row = (items: unknown, more: object = {}) =>
+      JSON.stringify({
+        ...{ id: 's1', customer_id: 'c', items, billing_cycle: cycle, status: 'active', currency_code: 'EUR' },
+        ...{ started_at: '2026-01-01T00:00:00Z', ...more },
+      });
+    const lines = [row([item]), row(null), row([item], { id: 's2', billing_cycle: null }), row([{}])];
+    const options = ['--map', 'paddle-subscriptions'];
+    const { code, stdout, stderr } = await importText('subscriptions', 's.ndjson', lines.join('\n'), { options });
+    assert.deepEqual([code, stdout], [1, 'subscriptions: 1 new, 0 changed, 0 unchanged, 3 refused.\n'], stderr);
+    assert.match(stderr, /^line 2: The row does not have the form that the preset takes: id, customer_id, items/m);
+  });
+
   it('reads numbers and properties from CSV, and says which line has another number of cells', async () => {
     const text =
       'id,uid,total,tax,currency,status,issuedAt\ni1,u,1190,190,EUR,paid,2026-01-01\ni2,u,12.5,0,EUR,paid,2026-01-01\ni3,u\n';

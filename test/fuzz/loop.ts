@@ -121,11 +121,13 @@ class Loop {
       for (let input = queue.shift(); input !== undefined; input = queue.shift())
         await this.#world.run(Buffer.from(input, 'latin1'));
     };
+    const lanes = Array.from({ length: this.#target.atOnce ?? 1 }, lane);
+    for (const ended of await Promise.allSettled(lanes))
+      if (ended.status === 'rejected') fault ??= ended.reason ?? 'nothing';
     try {
-      await Promise.all(Array.from({ length: this.#target.atOnce ?? 1 }, lane));
       await this.#world.settled?.();
     } catch (error) {
-      fault = error ?? new Error('undefined was thrown');
+      fault ??= error;
     }
     fault ??= this.#uncaught;
     this.#uncaught = undefined;

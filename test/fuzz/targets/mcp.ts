@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { Agent, request, validateHeaderName, validateHeaderValue } from 'node:http';
+import { Agent, request } from 'node:http';
 import { LISTEN, SERVED_METHODS } from '../../../facade/mcp/protocol-versions.ts';
 import { inEra } from '../../facade/mcp-requests.ts';
 import { startMcpServer } from '../../facade/mcp-server.ts';
 import type { Target, World } from '../target.ts';
+import { isSendable } from './wire.ts';
 
 /** A stream that says nothing is followed for no longer. */
 const SILENT_MS = 100;
@@ -17,6 +18,9 @@ const COMPARED = [
   'idempotency-replayed',
   'www-authenticate',
 ];
+
+/** What the door checks before the endpoint is asked. */
+const FIXED = /^(authorization|content-type|content-encoding)$/i;
 
 interface Said {
   readonly status: number;
@@ -101,23 +105,11 @@ function asking(input: Buffer): Asking {
   const headers: Record<string, string> = {};
   for (const line of input.toString('latin1', 0, Math.max(0, end)).split('\n')) {
     const [, name = '', value = ''] = /^([\w-]+): ?(.*)$/s.exec(line) ?? [];
-    if (isSendable(name, value)) headers[name.toLowerCase()] = value;
+    if (!FIXED.test(name) && isSendable(name, value)) headers[name.toLowerCase()] = value;
   }
   const { 'x-query': query = '', ...others } = headers;
   const isQuery = /^\?[\w=&%*,.-]*$/.test(query);
   return { query: isQuery ? query : '', headers: others, body: input.subarray(end < 0 ? 0 : end + 2) };
-}
-
-function isSendable(name: string, value: string): boolean {
-  if (/^(authorization|host|content-length|transfer-encoding|connection|expect|upgrade|trailer)$/i.test(name))
-    return false;
-  try {
-    validateHeaderName(name);
-    validateHeaderValue(name, value);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function answerOf(url: string, { query, headers, body }: Asking, agent: Agent): Promise<Said> {

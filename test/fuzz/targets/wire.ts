@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 
 /** An answer as it stands on the connection. */
 export interface Answer {
@@ -51,5 +52,20 @@ function bodyIn(text: string, status: number, headers: Headers): { body: string;
     body += rest.slice(line.length, line.length + bytes);
     rest = rest.slice(line.length + bytes + 2);
     if (bytes === 0) return { body, rest, isWhole: true };
+  }
+}
+
+const OWN =
+  /^(host|content-length|transfer-encoding|connection|expect|upgrade|trailer|te|keep-alive|x-forwarded-for)$/i;
+
+/** Whether a client sends the header as it is, besides those that it makes itself. */
+export function isSendable(name: string, value: string): boolean {
+  if (OWN.test(name)) return false;
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    return true;
+  } catch {
+    return false;
   }
 }

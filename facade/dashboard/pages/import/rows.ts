@@ -183,20 +183,11 @@ export function presetRows(preset: Preset, rows: readonly FileRow[]): PresetRows
   const leftOut = new Map<string, number>();
   const made = rows.flatMap((one): FileRow[] => {
     if ('problem' in one) return [one];
-    const mapped = mappedBy(preset, one.row);
+    const mapped = rowBy(preset, one.row);
     if ('row' in mapped) return [{ line: one.line, row: mapped.row }];
     if ('problem' in mapped) return [{ line: one.line, problem: mapped.problem }];
     leftOut.set(mapped.leftOut, (leftOut.get(mapped.leftOut) ?? 0) + 1);
     return [];
   });
   return { rows: made, leftOut };
-}
-
-/** A row whose members are of another kind than the preset takes is refused like any other. */
-function mappedBy(preset: Preset, row: ImportedRow) {
-  try {
-    return rowBy(preset, row);
-  } catch {
-    return { problem: `The row does not have the form that the preset takes: ${preset.needs.join(', ')}.` };
-  }
 }
