@@ -65,16 +65,16 @@ const flowSignature = z.object({
 });
 export type FlowSignature = z.infer<typeof flowSignature>;
 
+const SECRET_FORM = 'Write 16 to 500 printable ASCII characters without spaces around them.';
+
 const flowSignatureInput = z
   .strictObject({
     scheme: webhookScheme.describe('`standard` is Standard Webhooks; `hmac` signs `<timestamp>.<body>`.'),
     secret: secret(
       z
         .string()
-        .regex(
-          new RegExp(`^(?:[\\x21-\\x7e][\\x20-\\x7e]{14,498}[\\x21-\\x7e]|${SECRET_MASK})$`),
-          'Write 16 to 500 printable ASCII characters without spaces around them.',
-        )
+        .max(500, { error: SECRET_FORM, abort: true })
+        .regex(new RegExp(`^(?:[\\x21-\\x7e][\\x20-\\x7e]{14,498}[\\x21-\\x7e]|${SECRET_MASK})$`), SECRET_FORM)
         .describe(`Secret that the sender signs with; ${SECRET_MASK} keeps the stored one.`),
     ),
   })

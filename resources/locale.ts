@@ -3,6 +3,8 @@ import { withFormHints } from './markers.ts';
 
 const TIME_ZONE_FORM = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
+const CURRENCY_FORM = 'Not an ISO 4217 currency; write three capitals such as EUR.';
+const MONTH_FORM = 'Write the month like 2026-03.';
 
 /** An IANA time zone such as `Europe/Berlin`. It must be in the time zone data of the runtime. */
 export const timezone = withFormHints(z.string().max(100), { control: 'timezone' })
@@ -11,12 +13,14 @@ export const timezone = withFormHints(z.string().max(100), { control: 'timezone'
 
 export const currency = z
   .string()
-  .refine((code) => CURRENCIES.has(code), 'Not an ISO 4217 currency; write three capitals such as EUR.')
+  .length(3, { error: CURRENCY_FORM, abort: true })
+  .refine((code) => CURRENCIES.has(code), CURRENCY_FORM)
   .describe('ISO 4217 code, e.g. EUR.');
 
 export const month = z
   .string()
-  .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'Write the month like 2026-03.')
+  .length(7, { error: MONTH_FORM, abort: true })
+  .regex(/^\d{4}-(0[1-9]|1[0-2])$/, MONTH_FORM)
   .describe('Like 2026-03.');
 
 function isTimezone(name: string): boolean {

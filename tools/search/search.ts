@@ -26,6 +26,7 @@ export function searchTool(types: readonly SearchType[]): Tool {
       types: z
         .array(z.enum(types.map(({ type }) => type)))
         .min(1)
+        .max(types.length)
         .optional()
         .describe('Look for these only. Default: all you may read.'),
       limit,
