@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { withoutCredentials } from '../../tools/core/access/key-secret.ts';
 import { keptIn, type SpreadPoint } from '../../tools/core/telemetry/meter.ts';
 import { runInSpan, type TraceContext } from '../../tools/core/telemetry/span.ts';
 import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
@@ -39,7 +40,7 @@ export function tracedRequest(
   const attributes = {
     'http.request.method': method,
     'http.route': route,
-    'url.path': url.pathname,
+    'url.path': withoutCredentials(url.pathname),
     'url.scheme': 'http',
     'network.protocol.version': request.httpVersion,
     'agent_admin.request.id': requestId,

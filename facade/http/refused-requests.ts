@@ -1,5 +1,6 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../resources/error.ts';
+import { withoutCredentials } from '../../tools/core/access/key-secret.ts';
 import { anonymous } from '../../tools/core/access/principal.ts';
 import { auditEntryOf, startCall } from '../../tools/core/history/audit-entry.ts';
 import type { RequestContext } from './request-context.ts';
@@ -40,7 +41,9 @@ export class RefusedRequests {
     capsuleId?: string,
   ): void {
     const [asked, input] =
-      capsuleId === undefined ? [door, {}] : (['capsule', { capsuleId: capsuleId.slice(0, LONGEST_ID) }] as const);
+      capsuleId === undefined
+        ? [door, {}]
+        : (['capsule', { capsuleId: withoutCredentials(capsuleId).slice(0, LONGEST_ID) }] as const);
     this.#add({ requestId, door: asked, principal, arguments: input, code: 'forbidden' });
   }
 

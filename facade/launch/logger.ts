@@ -1,14 +1,22 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
+import { withoutCredentials } from '../../tools/core/access/key-secret.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
+import { Scrubber } from '../../tools/core/outbound/untrusted-text.ts';
 import { traceOfLog } from '../../tools/core/telemetry/span.ts';
 import { SignInRefused } from '../../tools/sign-in/id-token.ts';
 import type { Config } from '../config/config.ts';
+import { secretsOf } from '../config/config-secrets.ts';
 import type { McpOptions } from '../mcp/mcp.ts';
 
-/** Logs JSON lines, by default on standard error. Standard output is only for what the operator should read. */
-export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, to?: DestinationStream): Logger {
+/** Logs JSON lines without secrets, by default on standard error. Standard output is only for what the operator should read. */
+export function createLogger(config: Pick<Config, 'logLevel'> & Partial<Config>, to?: DestinationStream): Logger {
   const redact = ['authorization', 'cookie', '*.authorization', '*.cookie', '*.secret', '*.token'];
-  return pino({ level: logLevel, redact, mixin: traceOfLog }, to ?? pino.destination({ dest: 2, sync: true }));
+  const scrubber = new Scrubber(secretsOf(config));
+  const streamWrite = (line: string) => scrubber.text(withoutCredentials(line));
+  return pino(
+    { level: config.logLevel, redact, mixin: traceOfLog, hooks: { streamWrite } },
+    to ?? pino.destination({ dest: 2, sync: true }),
+  );
 }
 
 export interface Failed {

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
+import { Scrubber } from '../../tools/core/outbound/untrusted-text.ts';
 import type { Dependency } from '../../tools/core/registry/context.ts';
 import { ProbedDependency } from '../../tools/core/registry/dependency-health.ts';
+import { passwordsIn } from '../config/config-secrets.ts';
 
 interface Mail {
   readonly to: string;
@@ -59,13 +61,19 @@ function createSmtpMailer({ smtpUrl, mailFrom, logger }: MailerOptions & { reado
   const server = new ProbedDependency({
     name: 'mail',
     kind: 'smtp',
-    probe: async () => (await transport).verify(),
+    probe: async () => (await transport).verify().catch(withoutPassword),
     onFailure: (err) => logger.error({ err }, 'the mail server does not work'),
   });
   const sending = new Set<Promise<void>>();
+  // Mail servers quote what they refuse.
+  const scrubber = new Scrubber(passwordsIn(smtpUrl));
+  const withoutPassword = (error: Error): never => {
+    throw scrubber.error(error);
+  };
   void server.check();
 
-  const deliver = async (mail: Mail) => void (await server.use(async () => (await transport).sendMail(mail)));
+  const deliver = async (mail: Mail) =>
+    void (await server.use(async () => (await transport).sendMail(mail).catch(withoutPassword)));
 
   return {
     kind: 'smtp',

@@ -11,7 +11,7 @@ const ID = /\b([a-z]{3})_[0-9a-z]{26}\b/g;
 const MOST_KEPT = 4;
 
 /** A record of every kind with a history, each time others; the latest of each kind are kept. */
-export function workspaceOf(server: TestServer) {
+export function workspaceOf(server: Pick<TestServer, 'baseUrl' | 'adminKey'>) {
   const ids = new Map<string, readonly string[]>();
   const versions: Pool['versions'][number][] = [];
   let round = 0;

@@ -1,41 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { z } from 'zod';
-import { sensitive } from '../../resources/markers.ts';
-import { catalog } from '../../tools/catalog.ts';
-import { isListed } from '../../tools/core/access/guarded-tool.ts';
-import { unwrap } from '../../tools/core/registry/validate.ts';
 import { callsOf, callTool, rest } from '../support/calls.ts';
 import { type ModelServer, startModelServer } from '../support/model-server.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { placesWith } from '../support/store.ts';
 import { connectHttp, type FakeUpstream, startUpstream, toolCalled } from '../support/upstream.ts';
+import { type SensitivePlace, sensitivePlaces, valueAt } from './sensitive-places.ts';
 
 const MARKER = 'm4rk3r-s3cr3t-0815';
 
-type Path = readonly (string | number)[];
-interface Place {
-  readonly tool: string;
-  readonly path: Path;
-  readonly part: 'all' | 'userinfo';
-}
-
-function placesIn(schema: unknown, path: Path = []): Omit<Place, 'tool'>[] {
-  const mark = schema instanceof z.ZodType ? sensitive.get(schema) : undefined;
-  if (mark) return [{ path, part: mark.part }];
-  const inner = unwrap(schema);
-  if (inner !== schema) return placesIn(inner, path);
-  if (schema instanceof z.ZodArray) return placesIn(schema.element, [...path, 0]);
-  if (schema instanceof z.ZodUnion) return schema.options.flatMap((form) => placesIn(form, path));
-  if (!(schema instanceof z.ZodObject)) return [];
-  return Object.entries(schema.shape).flatMap(([name, member]) => placesIn(member, [...path, name]));
-}
-
-const own: Place[] = catalog.entries
-  .filter(({ tool }) => isListed(tool))
-  .flatMap(({ tool }) => placesIn(tool.input).map((place) => ({ tool: tool.name, ...place })));
 /** Tools of an integration whose servers say what is secret. */
-const guests: Place[] = ['gh__login', 'gh__look'].flatMap((tool) =>
+const guests: SensitivePlace[] = ['gh__login', 'gh__look'].flatMap((tool) =>
   [['token'], ['nested', 'password'], ['shared'], ['other']].map((path) => ({ tool, path, part: 'all' as const })),
 );
 const SCHEMA = {
@@ -53,26 +28,20 @@ const SCHEMA = {
 let server: TestServer;
 let fake: FakeUpstream;
 let provider: ModelServer;
-let places: readonly Place[];
+let places: readonly SensitivePlace[];
 
 before(async () => {
   fake = await startUpstream(toolCalled('login', { inputSchema: SCHEMA }), toolCalled('look', { inputSchema: SCHEMA }));
   provider = await startModelServer();
   server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
   await connectHttp(server, fake.url, { name: 'gh', readOnlyTools: ['look'] });
-  places = [...own, ...guests];
+  places = [...sensitivePlaces, ...guests];
 });
 after(() => Promise.all([server.close(), fake.close(), provider.close()]));
 
 const admin = (tool: string, input: object) => callTool(server, server.adminKey, tool, input);
-const inside = (path: Path, value: unknown): unknown => {
-  const [first, ...others] = path;
-  if (first === undefined) return value;
-  return typeof first === 'number' ? [inside(others, value)] : { [first]: inside(others, value) };
-};
-
 /** Arguments with the secret in the place, in the forms in which callers may write them. */
-function argumentsWith({ path, part }: Place): object[] {
+function argumentsWith({ path, part }: SensitivePlace): object[] {
   if (part === 'userinfo') {
     const urls = [
       `http://user:${MARKER}@127.0.0.1/`,
@@ -81,7 +50,7 @@ function argumentsWith({ path, part }: Place): object[] {
       `http://user:${MARKER}/@127.0.0.1/`,
       `http://${MARKER}:x@{{ input.host }}/`,
     ];
-    return urls.map((url) => inside(path, url) as object);
+    return urls.map((url) => valueAt(path, url) as object);
   }
   const values = [
     MARKER,
@@ -95,8 +64,8 @@ function argumentsWith({ path, part }: Place): object[] {
     `{% if input %}${MARKER}{% endif %}`,
     `{{ ${MARKER}`,
   ];
-  const above = path.length > 1 ? [inside(path.slice(0, -1), JSON.stringify(inside(path.slice(-1), MARKER)))] : [];
-  return [...values.map((value) => inside(path, value)), ...above] as object[];
+  const above = path.length > 1 ? [valueAt(path.slice(0, -1), JSON.stringify(valueAt(path.slice(-1), MARKER)))] : [];
+  return [...values.map((value) => valueAt(path, value)), ...above] as object[];
 }
 
 function holdersOf(tool: string, given: object): [string, object][] {
@@ -150,7 +119,7 @@ describe('a secret in the arguments of a tool', () => {
   });
 
   it('is marked by the tools that take one', () => {
-    const tools = new Set(own.map(({ tool }) => tool));
+    const tools = new Set(sensitivePlaces.map(({ tool }) => tool));
     for (const tool of ['provision_agent_identity', 'create_integration', 'update_flow', 'import_records']) {
       assert.ok(tools.has(tool), tool);
     }
@@ -177,7 +146,7 @@ describe('a secret in the arguments of a tool', () => {
       }
     }
     assert.ok(refused > 100, `${refused} refused`);
-    for (const given of argumentsWith(places[0] as Place)) {
+    for (const given of argumentsWith(places[0] as SensitivePlace)) {
       const [step, query] = [
         { id: 'a', tool: places[0]?.tool, arguments: given },
         { tool: places[0]?.tool, arguments: given },
@@ -195,10 +164,12 @@ describe('a secret in the arguments of a tool', () => {
     const { must } = callsOf(server);
     const { id: agentId } = await must('create_agent', { name: 'ada', displayName: 'Ada', tools: ['gh__login'] });
     const [place] = places;
-    const calls = holdersOf(place?.tool ?? '', argumentsWith(place as Place)[0] as object).map(([name, input]) => ({
-      name,
-      arguments: input,
-    }));
+    const calls = holdersOf(place?.tool ?? '', argumentsWith(place as SensitivePlace)[0] as object).map(
+      ([name, input]) => ({
+        name,
+        arguments: input,
+      }),
+    );
     provider.play(({ messages }) => (messages.at(-1)?.role === 'tool' ? { text: 'Done.' } : { calls }));
     const { threadId } = await must('send_chat_message', { message: 'Go', agentId });
     const messages = JSON.stringify(await must('list_messages', { id: threadId }));

@@ -17,6 +17,9 @@ export interface WireAnswer {
 /** Connections are used again, and keep no process alive. */
 const agent = new Agent({ keepAlive: true });
 
+/** Hears every answer: `send` is the way of all calls of the tests. */
+export const answerListeners = new Set<(url: string, asked: WireRequest, answer: WireAnswer) => void>();
+
 /** As `fetch` names itself. */
 const ALWAYS = { Accept: '*/*', 'User-Agent': 'node' };
 
@@ -35,7 +38,9 @@ export function send(url: string, options: WireRequest = {}): Promise<WireAnswer
           const received = new Headers();
           for (let at = 0; at < response.rawHeaders.length; at += 2)
             received.append(response.rawHeaders[at] ?? '', response.rawHeaders[at + 1] ?? '');
-          resolve({ status: response.statusCode ?? 0, headers: received, text: got });
+          const answer = { status: response.statusCode ?? 0, headers: received, text: got };
+          for (const listener of answerListeners) listener(url, options, answer);
+          resolve(answer);
         }, reject);
       },
     );

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
+import { inspect } from 'node:util';
 import { pino } from 'pino';
 import { createMailer, type Mailer } from '../../../facade/sign-in/mail.ts';
 import { stoppedAtEnd } from '../../support/at-end.ts';
+import { ENCODINGS } from '../../support/encodings.ts';
 import { type MailServer, startMailServer } from '../../support/mail-server.ts';
 import { until } from '../../support/until.ts';
 
@@ -38,6 +40,19 @@ describe('mail', () => {
       assert.match(received.source, /^Auto-Submitted: auto-generated\r$/m);
       assert.match(received.source, /^Content-Type: text\/plain; charset=utf-8\r$/m);
       assert.equal((await healthOf(mailer))?.status, 'ok');
+    });
+  });
+
+  it('repeats nowhere the password that its server repeats', async () => {
+    await withMailer(async (mailer, server, log) => {
+      server.refuse(ENCODINGS.map((encode) => encode('secret-word')).join(' '));
+      const failed = await mailer.deliver(mail).catch((error: Error) => error);
+      mailer.send(mail);
+      await until(() => log.length === 2);
+      for (const text of [inspect(failed, { depth: 9 }), JSON.stringify(await mailer.health()), JSON.stringify(log)]) {
+        assert.match(text, /\[redacted\]/);
+        for (const encode of ENCODINGS) assert.ok(!text.includes(encode('secret-word')), text);
+      }
     });
   });
 

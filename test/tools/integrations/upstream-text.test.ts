@@ -1,27 +1,30 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { limitBody, limitEvents } from '../../../tools/core/outbound/limits.ts';
+import { cleanText, Scrubber } from '../../../tools/core/outbound/untrusted-text.ts';
 import { LineReader } from '../../../tools/integrations/upstream/stdio-transport.ts';
-import { cleanText, Scrubber } from '../../../tools/integrations/upstream/text.ts';
+import { ENCODINGS } from '../../support/encodings.ts';
 import { workMs } from '../../support/processor-time.ts';
 import { anyCharacter, fc } from '../../support/property.ts';
 
 const secret = fc.string({ minLength: 8, maxLength: 40, unit: 'grapheme-ascii' }).filter((text) => !/\s/.test(text));
 
 describe('a scrubber', () => {
-  it('takes a secret out of any text, as it is, percent-encoded, in JSON and in base64 at any place', () => {
+  it('takes a secret out of any text, in every form in which servers repeat what they were sent', () => {
     fc.assert(
       fc.property(secret, fc.string(), fc.string(), (hidden, before, after) => {
         const scrubber = new Scrubber([`Bearer ${hidden}`, 'short']);
-        const forms = [hidden, encodeURIComponent(hidden), JSON.stringify(hidden).slice(1, -1)];
+        const forms = ENCODINGS.map((encode) => encode(hidden));
         for (const form of forms) {
           const told = scrubber.text(`${before}${form}${after}`);
           // It may stand in what was not secret, too.
           assert.ok(!told.includes(form) || before.includes(form) || after.includes(form), told);
           assert.match(told, /\[redacted\]/);
         }
-        const encoded = scrubber.text(Buffer.from(`${before}:${hidden}:${after}`).toString('base64'));
-        assert.ok(!Buffer.from(encoded.replace('[redacted]', ''), 'base64').toString().includes(hidden));
+        for (const encoding of ['base64', 'base64url'] as const) {
+          const encoded = scrubber.text(Buffer.from(`${before}:${hidden}:${after}`).toString(encoding));
+          assert.ok(!Buffer.from(encoded.replace('[redacted]', ''), encoding).toString().includes(hidden));
+        }
       }),
     );
   });

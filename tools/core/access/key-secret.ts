@@ -23,6 +23,16 @@ export function prefixOf(kind: SecretKind, secret: string): string | undefined {
   return FORMS[kind].form.exec(secret)?.[1];
 }
 
+const MARKS = Object.values(FORMS).map(({ mark }) => mark);
+const ANY = new RegExp(`\\b((?:${MARKS.join('|')})_[0-9A-Za-z]{8}_)[0-9A-Za-z_-]{40,200}`, 'g');
+export const LONGEST_SECRET = 220;
+const SHORTEST_SECRET = 51;
+
+/** The text with the prefixes alone of the secrets in it: callers paste them where they do not belong, and audit entries, logs and traces stay. */
+export function withoutCredentials(text: string): string {
+  return text.length < SHORTEST_SECRET ? text : text.replace(ANY, '$1…');
+}
+
 /** SHA-256 in hex. A plain hash is enough, because the secret has 256 random bits. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');

@@ -1,6 +1,7 @@
 import { type AuditEntry, type Door, type Outcome, subjectsOf } from '../../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../../resources/error.ts';
 import { newId } from '../../../store/ids.ts';
+import { withoutCredentials } from '../access/key-secret.ts';
 import { chainOf, isSession, type Principal, type SessionPrincipal } from '../access/principal.ts';
 import { isObject } from '../json.ts';
 import type { Call } from '../registry/call.ts';
@@ -48,7 +49,7 @@ export function callEntry(call: AuditedCall, { code, output }: CallResult, tools
   const { asked, wanted, tool, begun, given, input, session } = call;
   const args = tool
     ? shownArguments(tool, given, { tools, longest: LONGEST_ARGUMENTS })
-    : { name: wanted.tool.slice(0, LONGEST_NAME) };
+    : { name: withoutCredentials(wanted.tool).slice(0, LONGEST_NAME) };
   return auditEntryOf({
     begun,
     requestId: asked.requestId,
@@ -63,7 +64,9 @@ export function callEntry(call: AuditedCall, { code, output }: CallResult, tools
 
 function unnamedRecords(args: object, input: unknown, output: object | undefined): string[] {
   const shown = subjectsOf(args);
-  const others = [...subjectsOf(input), ...subjectsOf(output)].filter((id) => !shown.includes(id));
+  const others = [...subjectsOf(input), ...subjectsOf(output)].filter(
+    (id) => !shown.includes(id) && withoutCredentials(id) === id,
+  );
   return others.length > 1 ? [...new Set(others)] : others;
 }
 

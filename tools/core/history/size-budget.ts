@@ -1,3 +1,5 @@
+import { LONGEST_SECRET, withoutCredentials } from '../access/key-secret.ts';
+
 /** How much of a value can still be shown. It never counts more characters than the JSON has. */
 export class SizeBudget {
   #left: number;
@@ -15,10 +17,11 @@ export class SizeBudget {
   }
 }
 
-/** The value unchanged, as far as it fits. */
+/** The value as far as it fits, unchanged but for credentials in its texts. */
 export function truncated(value: unknown, room: SizeBudget): unknown {
   if (typeof value === 'string') {
-    const shown = value.length > room.left ? value.slice(0, room.left) : value;
+    const near = value.length > room.left ? value.slice(0, room.left + LONGEST_SECRET) : value;
+    const shown = withoutCredentials(near).slice(0, room.left);
     room.take(value.length + 2);
     return shown;
   }
@@ -49,7 +52,7 @@ export function mapMembers(
     // JSON leaves out undefined members.
     if (item === undefined) continue;
     room.take(name.length + 3);
-    shown.push([name, show(item, name)]);
+    shown.push([withoutCredentials(name), show(item, name)]);
   }
   return Object.fromEntries(shown);
 }

@@ -16,8 +16,8 @@ import type { IntegrationRecord } from '../../../resources/integration.ts';
 import { ToolError } from '../../core/errors.ts';
 import type { Fetch } from '../../core/outbound/fetch.ts';
 import { AddressRefused } from '../../core/outbound/ip-addresses.ts';
+import { cleanText } from '../../core/outbound/untrusted-text.ts';
 import type { SecretBox } from '../../core/sealing/secrets.ts';
-import { cleanText } from '../upstream/text.ts';
 import { type AccountSecrets, type FlowSecrets, type KnownClient, newSecret } from './account-secrets.ts';
 import { withOAuthFetch } from './revocation.ts';
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs } from '../../../store/backoff.ts';
 import { ToolError } from '../../core/errors.ts';
+import type { Scrubber } from '../../core/outbound/untrusted-text.ts';
 import { AccountRequired } from '../accounts/account-tokens.ts';
 import type { Connection, ConnectOptions } from './connection.ts';
 import type { ListedTools } from './list-tools.ts';
-import type { Scrubber } from './text.ts';
 import { OAuthRequired } from './transport.ts';
 
 /** The account of the connection that all callers share. Other accounts are named by the ids of their people. */

@@ -4,8 +4,8 @@ import type {
   PromptDefinition,
   ResourceDefinition,
 } from '../../../resources/integration.ts';
+import { cleanText, type Scrubber } from '../../core/outbound/untrusted-text.ts';
 import { isSchemaObject } from './schema.ts';
-import { cleanText, type Scrubber } from './text.ts';
 import { hashOf } from './tool-definitions.ts';
 
 export interface Extras {

@@ -2,9 +2,9 @@ import { isInputRequiredResult, ProtocolError, SdkError, SdkErrorCode } from '@m
 import type { ErrorCode } from '../../../resources/error.ts';
 import { type InputRequired, ToolError } from '../../core/errors.ts';
 import { FAULT_CODES } from '../../core/outbound/limits.ts';
+import { cleanText, type Scrubber } from '../../core/outbound/untrusted-text.ts';
 import type { Questions } from '../../core/registry/call.ts';
 import { isSchemaObject } from './schema.ts';
-import { cleanText, type Scrubber } from './text.ts';
 import { MOST_BYTES } from './transport.ts';
 
 const LONGEST_QUOTE = 2000;

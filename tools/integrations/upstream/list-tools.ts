@@ -1,8 +1,8 @@
 import type { Tool as UpstreamTool } from '@modelcontextprotocol/client';
 import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
+import type { Scrubber } from '../../core/outbound/untrusted-text.ts';
 import { type Connection, LISTS, type List } from './connection.ts';
 import { type Extras, LISTED, NO_EXTRAS, readPrompts, readTemplates } from './extras.ts';
-import type { Scrubber } from './text.ts';
 import { type Listing, readListing } from './tool-definitions.ts';
 
 /** What a server lists over a connection. Servers may list something else to each account. */

@@ -1,6 +1,6 @@
 import { canonicalize } from 'json-canonicalize';
+import { cleanText } from '../../core/outbound/untrusted-text.ts';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
-import { cleanText } from './text.ts';
 
 export class SchemaProblem extends Error {}
 

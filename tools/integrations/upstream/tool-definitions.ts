@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
 import type { IntegrationRecord, ToolDefinition } from '../../../resources/integration.ts';
 import { GUEST_GRANT } from '../../core/access/scopes.ts';
+import { cleanText, type Scrubber } from '../../core/outbound/untrusted-text.ts';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
 import { boundSchema, isSchemaObject, SchemaProblem } from './schema.ts';
-import { cleanText, type Scrubber } from './text.ts';
 
 /** The longest name of a tool on this server. Model providers accept no longer names. */
 export const LONGEST_NAME = 64;

@@ -1,6 +1,7 @@
 import type { IntegrationRecord, IntegrationStatus } from '../../../resources/integration.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
+import { Scrubber } from '../../core/outbound/untrusted-text.ts';
 import { holderOf } from '../accounts/account-holder.ts';
 import { AccountRequired, accountRequiredBy } from '../accounts/account-tokens.ts';
 import { isPerPerson, takesAccounts } from '../auth-mode.ts';
@@ -8,7 +9,6 @@ import { Connection, type ConnectOptions } from './connection.ts';
 import { ConnectionPool, type OpenOptions, SHARED, type UpstreamConnection } from './connection-pool.ts';
 import { errorText, failureOf } from './failure.ts';
 import { type ListedTools, listTools } from './list-tools.ts';
-import { Scrubber } from './text.ts';
 import { labelOf } from './tool-definitions.ts';
 import { ConnectionFailure, OAuthRequired, secretsOf, type Target } from './transport.ts';
 

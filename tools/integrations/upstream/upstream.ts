@@ -7,6 +7,7 @@ import type {
 } from '../../../resources/integration.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
+import type { Scrubber } from '../../core/outbound/untrusted-text.ts';
 import type { Progress } from '../../core/registry/call.ts';
 import type { LiveCatalog } from '../../core/registry/catalog-index.ts';
 import type { Tool } from '../../core/registry/define-tool.ts';
@@ -24,7 +25,6 @@ import {
   toolOffers,
   toolStates,
 } from './offered-tools.ts';
-import type { Scrubber } from './text.ts';
 import { labelOf, shownName } from './tool-definitions.ts';
 import { UpstreamConnections, type UpstreamConnectionsDeps } from './upstream-connections.ts';
 

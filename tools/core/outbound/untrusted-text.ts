@@ -1,4 +1,4 @@
-import type { Progress } from '../../core/registry/call.ts';
+import type { Progress } from '../registry/call.ts';
 
 /** Control characters except tab and line feed, and characters that are invisible or reverse the direction of text. */
 const INVISIBLE = /[\p{Cc}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
@@ -17,7 +17,7 @@ export function cleanText(text: string, longest: number): string {
 const SHORTEST_SECRET = 8;
 const REDACTED = '[redacted]';
 
-/** Removes the secrets of an integration from what its server sends, in the forms in which servers repeat them. */
+/** Removes secrets from what other servers, which were sent them, say. */
 export class Scrubber {
   readonly #needles: RegExp | undefined;
 
@@ -25,12 +25,7 @@ export class Scrubber {
     const forms = secrets
       .flatMap((secret) => [secret, ...secret.split(/\s+/)])
       .filter((part) => part.length >= SHORTEST_SECRET);
-    const encoded = forms.flatMap((form) => [
-      form,
-      encodeURIComponent(form),
-      JSON.stringify(form).slice(1, -1),
-      ...base64Forms(form),
-    ]);
+    const encoded = forms.flatMap(encodings);
     // The longest first, so that a form that contains another one is removed as a whole.
     const needles = [...new Set(encoded)].sort((one, other) => other.length - one.length);
     this.#needles = needles.length > 0 ? new RegExp(needles.map(literally).join('|'), 'g') : undefined;
@@ -43,6 +38,12 @@ export class Scrubber {
 
   shown(text: string, longest = 200): string {
     return cleanText(this.text(text), longest);
+  }
+
+  /** An error with the same code, without the secrets, which it could also hold in other members. */
+  error({ name, message, stack = '', code }: NodeJS.ErrnoException): Error {
+    const scrubbed = new Error(this.text(message));
+    return Object.assign(scrubbed, { name, stack: this.text(stack), ...(code !== undefined && { code }) });
   }
 
   progress({ message, ...numbers }: Progress): Progress {
@@ -71,6 +72,33 @@ function storable(text: string): string {
   return text.includes('\0') || !text.isWellFormed() ? text.toWellFormed().replaceAll('\0', '\ufffd') : text;
 }
 
+/** The forms in which servers repeat what they were sent. */
+function encodings(text: string): string[] {
+  const json = inJson(text);
+  const percent = encodeURIComponent(text);
+  const hex = Buffer.from(text).toString('hex');
+  return [
+    ...[text, json, inJson(json)],
+    ...[
+      percent,
+      percent.replace(/%../g, (code) => code.toLowerCase()),
+      String(new URLSearchParams({ '': text })).slice(1),
+    ],
+    ...[
+      text.replace(/[&<>"']/g, (mark) => HTML[mark] ?? mark),
+      text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`),
+    ],
+    ...[hex, hex.toUpperCase()],
+    ...base64Forms(text),
+  ];
+}
+
+const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
 /** In the middle of other text, base64 encodes a text in one of three ways. The characters at both ends depend on the neighbouring text. */
 function base64Forms(text: string): string[] {
   return [0, 1, 2].flatMap((shift) => {
@@ -78,6 +106,7 @@ function base64Forms(text: string): string[] {
       .toString('base64')
       .replace(/=+$/, '');
     const own = encoded.slice(shift === 0 ? 0 : shift + 1, -1);
-    return own.length >= SHORTEST_SECRET ? [own] : [];
+    const url = own.replaceAll('+', '-').replaceAll('/', '_');
+    return own.length >= SHORTEST_SECRET ? [own, url] : [];
   });
 }
