@@ -12,6 +12,7 @@ import { answerListeners, type WireAnswer, type WireRequest } from '../support/h
 import { databaseOf, onPostgres } from '../support/store.ts';
 import { until } from '../support/until.ts';
 import { workspaceOf } from './fuzz-workspace.ts';
+import { openPages } from './planted-pages.ts';
 import * as planted from './planted-secrets.ts';
 import { type PlantedServer, startPlantedServer } from './planted-server.ts';
 
@@ -178,7 +179,7 @@ describe('planted secrets', () => {
     const cookie = await planted.signInEverywhere(server, made.confidential, canaries);
     await planted.usePasskey(server, canaries);
     const misplaced = await planted.misplace(server, canaries, rounds(20, 1000));
-    await planted.openPages(server, cookie, made.confidential);
+    await openPages(server, cookie, made.confidential);
     const idOf = (placeholder: string) => workspace.pool.ids.get(placeholder.slice(0, 3))?.[0] ?? placeholder;
     const keys = FULL ? [server.adminKey, made.key] : [server.adminKey];
     const calls = await planted.callEverything(server, { keys, capsule: made.capsule, idOf });
