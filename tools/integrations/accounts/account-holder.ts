@@ -17,10 +17,7 @@ export async function askForAccount(
   }: { readonly record: IntegrationRecord; readonly caller: Principal; readonly wanted: AccountRequired },
 ): Promise<ToolError> {
   const label = labelOf(record);
-  if (!isPerPerson(record)) {
-    const message = `The account that all share at the integration ${label} is not connected; an administrator connects it with connect_integration {"id": "${record.id}"}.`;
-    return new ToolError('conflict', message);
-  }
+  if (!isPerPerson(record)) return new ToolError('conflict', await sharedMessage(accounts, record, wanted));
   const userId = holderOf(caller);
   if (userId === undefined || !mayConnect(caller)) return new ToolError('conflict', withoutLink(record, caller));
   const { scopes } = wanted;
@@ -39,6 +36,15 @@ export async function askForAccount(
   return new ToolError('conflict', message, {
     wants: { requests: { connect: { method: 'elicitation/create', params } } },
   });
+}
+
+/** What an administrator has to do about the account that all share. */
+async function sharedMessage(accounts: IntegrationAccounts, record: IntegrationRecord, { scopes }: AccountRequired) {
+  const connects = `connect_integration {"id": "${record.id}"}`;
+  const subject = `The account that all share at the integration ${labelOf(record)}`;
+  if (scopes.length === 0) return `${subject} is not connected; an administrator connects it with ${connects}.`;
+  const change = { id: record.id, oauth: { scopes: await accounts.scopesWith(record.id, undefined, scopes) } };
+  return `${subject} may not do this; an administrator lets it do more with update_integration ${JSON.stringify(change)}, then ${connects}.`;
 }
 
 function withoutLink({ id, toolPrefix, name }: IntegrationRecord, caller: Principal): string {

@@ -120,7 +120,7 @@ export class IntegrationAccounts {
     return this.#options.store.transaction((tx) => this.link(tx, integration, link));
   }
 
-  async scopesWith(integrationId: string, userId: string, scopes: readonly string[]): Promise<string[]> {
+  async scopesWith(integrationId: string, userId: string | undefined, scopes: readonly string[]): Promise<string[]> {
     const where = { key: accountKey(integrationId, userId) };
     const account = await this.#options.store.integrationAccounts.first({ where });
     return [...new Set([...(account?.scopes ?? []), ...scopes])];

@@ -149,11 +149,15 @@ function refusalOf(error: unknown): ToolError {
   if (/does not support dynamic client registration/.test(message)) {
     return new ToolError('conflict', `The provider registers no clients by itself; ${GIVE_CLIENT}`);
   }
+  if (/^Protected resource \S+ does not match/.test(message)) return new ToolError('conflict', OTHER_RESOURCE);
   return new ToolError(
     'unavailable',
     `The provider could not be asked: ${JSON.stringify(cleanText(message, 300))}. Try again later.`,
   );
 }
+
+const OTHER_RESOURCE =
+  'The server says that its tokens are for another address than the one of the integration, so none was asked for; an administrator corrects the url with update_integration, or tells who runs the server.';
 
 const GIVE_CLIENT =
   'an administrator registers one there and gives it with update_integration {oauth: {clientId, clientSecret}}.';

@@ -130,6 +130,10 @@ export class Connection {
     return this.#client.getProtocolEra() === 'legacy';
   }
 
+  get headerArguments(): boolean {
+    return !this.isLegacy && this.#observing.url !== undefined;
+  }
+
   get protocolVersion(): string | undefined {
     return this.#client.getNegotiatedProtocolVersion();
   }

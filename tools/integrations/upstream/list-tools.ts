@@ -21,7 +21,7 @@ export async function listTools(
 ): Promise<ListedTools> {
   const { tools } = connection.offers;
   const raw = tools ? await allPages(connection, LISTS.tools, Math.max(LIST_MS, timeoutMs)) : [];
-  const listing = readListing(raw, toolPrefix, scrubber);
+  const listing = readListing(raw, { prefix: toolPrefix, headerArguments: connection.headerArguments }, scrubber);
   const names = new Set(listing.definitions.map(({ name }) => name));
   // Each name was read from an object with a schema. Of several tools with the same name, the first counts.
   const offered = (raw as (UpstreamTool | null)[]).filter(

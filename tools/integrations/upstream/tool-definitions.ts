@@ -4,6 +4,7 @@ import type { IntegrationRecord, ToolDefinition } from '../../../resources/integ
 import { GUEST_GRANT } from '../../core/access/scopes.ts';
 import { cleanText, type Scrubber } from '../../core/outbound/untrusted-text.ts';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
+import { headerProblem } from './header-arguments.ts';
 import { boundSchema, isSchemaObject, SchemaProblem } from './schema.ts';
 
 /** The longest name of a tool on this server. Model providers accept no longer names. */
@@ -40,14 +41,21 @@ export function labelOf({ name, toolPrefix }: Pick<IntegrationRecord, 'name' | '
   return toolPrefix || name;
 }
 
+export interface ListingOptions {
+  readonly prefix: string;
+  /** Whether arguments travel in HTTP headers too: over HTTP, since revision 2026-07-28. */
+  readonly headerArguments: boolean;
+}
+
 /** Reads the list of tools. A tool that is invalid or too large is left out; the others stay. */
-export function readListing(raw: readonly unknown[], prefix: string, scrubber: Scrubber): Listing {
+export function readListing(raw: readonly unknown[], options: ListingOptions, scrubber: Scrubber): Listing {
+  const { prefix } = options;
   const definitions: ToolDefinition[] = [];
   const leftOut: RejectedTool[] = [];
   const taken = new Set<string>();
   let bytes = 0;
   for (const item of raw) {
-    const read = readDefinition(item, prefix, scrubber);
+    const read = readDefinition(item, options, scrubber);
     const reason = 'reason' in read ? read.reason : refusalOf(read, taken, bytes, prefix);
     if (reason !== undefined || 'reason' in read) {
       if (leftOut.length < MOST_TOOLS) leftOut.push({ name: read.name, reason: reason ?? '' });
@@ -66,7 +74,11 @@ function refusalOf({ name }: ToolDefinition, taken: ReadonlySet<string>, bytes: 
   return bytes > MOST_BYTES ? `the definitions together are larger than ${MOST_BYTES} bytes` : undefined;
 }
 
-function readDefinition(raw: unknown, prefix: string, scrubber: Scrubber): ToolDefinition | RejectedTool {
+function readDefinition(
+  raw: unknown,
+  { prefix, headerArguments }: ListingOptions,
+  scrubber: Scrubber,
+): ToolDefinition | RejectedTool {
   const { name } = isSchemaObject(raw) ? raw : {};
   if (typeof name !== 'string') return { name: '', reason: 'it has no name' };
   const shown = scrubber.shown(name, LONGEST_NAME);
@@ -74,12 +86,15 @@ function readDefinition(raw: unknown, prefix: string, scrubber: Scrubber): ToolD
   if (reason !== undefined) return { name: shown, reason };
   try {
     const { title, description, inputSchema, outputSchema, annotations } = scrubber.json(raw) as JsonSchema; // scrubbing keeps the shape
+    const root = rootSchema(inputSchema);
+    const problem = headerArguments ? headerProblem(inputSchema) : undefined;
+    if (problem !== undefined) return { name: shown, reason: scrubber.shown(problem) };
     return {
       name,
       hash: hashOf({ name, title, description, inputSchema, outputSchema, annotations }),
       ...(typeof title === 'string' && { title: cleanText(title, LONGEST_TITLE) }),
       ...(typeof description === 'string' && { description: cleanText(description, LONGEST_DESCRIPTION) }),
-      inputSchema: rootSchema(inputSchema),
+      inputSchema: root,
     };
   } catch (error) {
     if (error instanceof SchemaProblem) return { name: shown, reason: `its input cannot be checked: ${error.message}` };
