@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createServer, request as forward } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { withFolder } from '../../support/child.ts';
 import { onLoopback } from '../../support/loopback.ts';
@@ -23,11 +24,11 @@ export interface Scenario {
   readonly scored: boolean;
 }
 
-/** The scenarios for servers that belong to a revision, as the suite lists them. */
-export function readRequirements(revision: string): Scenario[] {
-  const text = readFileSync(join(suite, `requirements/${revision}.yaml`), 'utf8');
-  const [, listed = ''] = /^server:\n((?: {2}- .+\n)+)/m.exec(text) ?? [];
-  const others = text.matchAll(/- scenario: (\S+)\n +leg: server\n/g);
+/** The scenarios for servers, or for clients, that belong to a revision, as the suite lists them. */
+export function readRequirements(revision: string, leg: 'server' | 'client' = 'server'): Scenario[] {
+  const listing = readFileSync(join(suite, `requirements/${revision}.yaml`), 'utf8');
+  const [, listed = ''] = new RegExp(`^${leg}:\\n((?: {2}- .+\\n)+)`, 'm').exec(listing) ?? [];
+  const others = listing.matchAll(new RegExp(`- scenario: (\\S+)\\n +leg: ${leg}\\n`, 'g'));
   return [
     ...Array.from(listed.matchAll(/- (\S+)\n/g), ([, name = '']) => ({ name, scored: true })),
     ...Array.from(others, ([, name = '']) => ({ name, scored: false })),
@@ -38,14 +39,69 @@ export function readRequirements(revision: string): Scenario[] {
 export async function runSuite(url: string, revision: string): Promise<ReadonlyMap<string, readonly Check[]>> {
   return withFolder(async (folder) => {
     const printed = await run(['server', '--url', url, '--requirements', revision, '--output-dir', folder]);
-    const found = new Map<string, readonly Check[]>();
-    for (const name of await readdir(folder)) {
-      const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name)?.[1] ?? name;
-      found.set(scenario, JSON.parse(await readFile(join(folder, name, 'checks.json'), 'utf8')));
-    }
-    if (found.size === 0) throw new Error(`The suite ran nothing: ${printed}`);
-    return found;
+    return checksIn(folder, printed, 'server-');
   });
+}
+
+/** Only for what would never end: scenarios wait for each other. */
+const CLIENT_MS = '240000';
+
+/** What a scenario for clients gives to the client. */
+export interface ClientTask {
+  readonly scenario: string;
+  /** The server of the scenario. */
+  readonly url: string;
+  /** What only this scenario has, such as the client that it knows. */
+  readonly context: {
+    readonly client_id?: string;
+    readonly client_secret?: string;
+    readonly issuer?: string;
+    readonly toolCalls?: readonly { readonly name: string; readonly arguments: Record<string, unknown> }[];
+  };
+}
+
+/** Runs the scenarios for clients that a revision lists, all at a time; `connect` is the client. The checks by scenario. */
+export async function runClientSuite(
+  revision: string,
+  connect: (task: ClientTask) => Promise<void>,
+): Promise<ReadonlyMap<string, readonly Check[]>> {
+  const tasks = createServer(async (request, response) => {
+    const task = JSON.parse(await text(request));
+    const failure = await connect(task).then(
+      () => '',
+      (error: Error) => String(error.stack),
+    );
+    response.writeHead(failure === '' ? 200 : 500).end(failure);
+  });
+  const { url, close } = await onLoopback(tasks);
+  const command = [process.execPath, ...nodeArgs(fileURLToPath(new URL('./client.ts', import.meta.url)))].join(' ');
+  const found = await withFolder(async (folder) => {
+    const args = [
+      'client',
+      '--command',
+      command,
+      '--requirements',
+      revision,
+      '--output-dir',
+      folder,
+      '--timeout',
+      CLIENT_MS,
+    ];
+    return checksIn(folder, await run(args, () => {}, { CONFORMANCE_TASKS: url }), '');
+  });
+  await close();
+  return found;
+}
+
+/** The checks of each scenario that the suite left in the folder. */
+async function checksIn(folder: string, printed: string, prefix: string) {
+  const found = new Map<string, readonly Check[]>();
+  for (const path of await readdir(folder, { recursive: true })) {
+    const [, scenario] = new RegExp(`^${prefix}(.+)-\\d{4}-\\d\\d-\\d\\dT[\\d-]+Z/checks.json$`).exec(path) ?? [];
+    if (scenario !== undefined) found.set(scenario, JSON.parse(await readFile(join(folder, path), 'utf8')));
+  }
+  if (found.size === 0) throw new Error(`The suite ran nothing: ${printed}`);
+  return found;
 }
 
 /** An authorization server that the suite tries, and a client that it knows. */
@@ -65,8 +121,8 @@ export async function runAuthorizationSuite(
   return withFolder(async (folder) => {
     const about = ['--url', url, '--client-id', clientId, '--port', String(port), '--resource', resource];
     let asked: Promise<unknown> | undefined;
-    const printed = await run(['authorization', ...about, '--output-dir', folder], (text) => {
-      const shown = /^https?:\S+\/authorize\?\S+$/m.exec(text)?.[0];
+    const printed = await run(['authorization', ...about, '--output-dir', folder], (soFar) => {
+      const shown = /^https?:\S+\/authorize\?\S+$/m.exec(soFar)?.[0];
       if (shown) asked ??= agree(shown);
     });
     await asked;
@@ -79,10 +135,15 @@ export async function runAuthorizationSuite(
   });
 }
 
-function run(args: readonly string[], onPrinted: (text: string) => void = () => {}): Promise<string> {
+function run(
+  args: readonly string[],
+  onPrinted: (printed: string) => void = () => {},
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const command = join(suite, 'dist/index.js');
   const hook = nodeArgs(fileURLToPath(new URL('./node-20.ts', import.meta.url)));
-  const child = spawn(process.execPath, [...hook.slice(0, -1), '--import', ...hook.slice(-1), command, ...args]);
+  const loaded = [...hook.slice(0, -1), '--import', ...hook.slice(-1)];
+  const child = spawn(process.execPath, [...loaded, command, ...args], { env: { ...process.env, ...env } });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
