@@ -14,7 +14,7 @@ export interface ErrorOptions {
   showAddress(context: RequestContext): Promise<void>;
 }
 
-/** Answers what was thrown at an endpoint or below `/api`. Errors of the pages, which answer their own, were expected by nobody. */
+/** Answers what was thrown at an endpoint or below `/api`, and at a page where it is no failure of its own: a store that is away, for example. */
 export function answerErrors({ logger, showAddress }: ErrorOptions): ErrorRequestHandler {
   function answer({ response, requestId }: RequestContext, thrown: unknown): void {
     const error = toToolError(thrown);
@@ -26,8 +26,9 @@ export function answerErrors({ logger, showAddress }: ErrorOptions): ErrorReques
   // Express knows by the four parameters that it takes errors.
   return (thrown: unknown, request, response, next) => {
     const context = contextOf(response);
-    if (context.here.length === 0 && !isBelowApi(context.target)) return next(thrown);
     const { code, detail } = toToolError(thrown);
+    const isOfPage = context.here.length === 0 && !isBelowApi(context.target);
+    if (isOfPage && code === 'internal') return next(thrown); // expected by nobody
     if (code !== 'unauthenticated' || !isBrowsing(request) || !isMcpAddress(context)) return answer(context, thrown);
     response.setHeader('WWW-Authenticate', signInChallenge(detail));
     return showAddress(context).catch((failure) => answer(context, failure));
