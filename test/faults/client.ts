@@ -50,6 +50,8 @@ export class Client {
   /** Acknowledged writes whose audit entry was not looked for yet. */
   readonly acknowledged: { readonly requestId: string; readonly tool: string }[] = [];
   capsule: CapsuleCaller | undefined;
+  /** Nobody asks again from then on. */
+  isClosed = false;
 
   constructor(servers: readonly FaultedServer[], violations: Violations, random: Random, isCalm: () => boolean) {
     this.#servers = servers;
@@ -81,14 +83,14 @@ export class Client {
     return outcome;
   }
 
-  /** Asks until the call is answered, at one process after the other, with the same key. Undefined where `isOver` says so. */
+  /** Asks until the call is answered, at one process after the other, with the same key. */
   async callSurely(caller: Caller, tool: string, input: object, key: string, door: DoorName): Promise<Outcome> {
     for (;;) {
       const outcome = await this.call(caller, tool, input, { door, idempotencyKey: key });
       if (outcome.is === 'done') return outcome;
       const isAgain =
         ['unavailable', 'no connection', 'cut'].includes(outcome.code) || /still running/.test(outcome.message);
-      if (!isAgain) return outcome;
+      if (!isAgain || this.isClosed) return outcome;
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   }

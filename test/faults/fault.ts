@@ -36,6 +36,8 @@ export interface World {
   /** Whether this is a run of hundreds of faults, in which one may last 30 s. */
   readonly isLong: boolean;
   readonly servers: readonly FaultedServer[];
+  /** One more process on the store, which nobody asks. It does not run unless a fault starts it. */
+  readonly spare: FaultedServer;
   readonly surroundings: Surroundings;
   readonly far: FarEnds;
 }

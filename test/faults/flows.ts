@@ -70,7 +70,7 @@ export class Flows implements Work {
   async #deliver(tag: string): Promise<string | undefined> {
     const { headers, body } = github.sign(JSON.stringify({ tag }), 0);
     const delivery = { method: 'POST', headers: { ...headers, 'x-github-delivery': tag }, body };
-    for (;;) {
+    while (!this.#client.isClosed) {
       const answer = await this.#client.ask(
         this.#client.anyServer,
         `/api/v1/agents/flows/${this.#ids.webhook}/trigger`,
@@ -81,6 +81,7 @@ export class Flows implements Work {
         this.#violations.found(`a delivery was answered ${answer.status} ${answer.text}`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
+    return undefined;
   }
 
   async #compare({ tag, runId }: Begun): Promise<void> {

@@ -21,14 +21,16 @@ export class Load {
     this.#loops = Promise.all(works.map((work) => this.#loop(work)));
   }
 
-  /** Compares all works while nothing is under way. */
+  /** Compares all works while nothing is under way; the last one with what came of the others too. */
   async check(isLast = false): Promise<void> {
     this.#resumed = new Promise((resolve) => {
       this.#resume = resolve;
     });
     while (this.#underWay > 0) await delay(5);
     if (isLast) this.#isRunning = false;
-    for (const work of this.#works) await this.#guarded(work, () => work.check(isLast));
+    const [accounts, ...others] = [...this.#works].reverse();
+    await Promise.all(others.map((work) => this.#guarded(work, () => work.check(isLast))));
+    if (accounts) await this.#guarded(accounts, () => accounts.check(isLast));
     this.#resume();
   }
 

@@ -5,10 +5,21 @@ import { between, type Fault, pick, type World } from './fault.ts';
 const START_MS = 2500;
 const LONGEST_STOP_MS = 30_000;
 
-const running = ({ servers }: World) => servers.filter(({ pid }) => pid !== undefined);
+const running = ({ servers }: World) => servers.filter(({ pid, isPaused }) => pid !== undefined && !isPaused);
 
 /** Faults of processes themselves: whoever runs them ends, kills, holds and starts them. */
 export const processFaults: readonly Fault[] = [
+  {
+    name: 'one more process',
+    part: 'process',
+    lastsMs: (random) => between(random, 0, START_MS),
+    async apply({ spare }) {
+      await spare.start(); // on the embedded store it waits for the folder
+      return async () => {
+        await spare.end('SIGTERM');
+      };
+    },
+  },
   {
     name: 'SIGTERM',
     part: 'process',

@@ -47,6 +47,8 @@ export const documents: RecordType = {
 };
 
 const MOST_CURRENT = 30;
+/** So many are compared at a time. */
+const AT_ONCE = 4;
 /** Of those about which all is known, the last check looks at so many once more. */
 const MOST_CHECKED_AGAIN = 300;
 
@@ -91,7 +93,11 @@ export class Records implements Work {
     const touched = [...this.#touched];
     this.#touched = new Set();
     const again = isLast ? this.#all.filter((known) => !touched.includes(known)).slice(-MOST_CHECKED_AGAIN) : [];
-    for (const known of [...touched, ...again]) await this.#compare(known);
+    const left = [...touched, ...again];
+    const comparer = async () => {
+      for (let known = left.pop(); known; known = left.pop()) await this.#compare(known);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, comparer));
   }
 
   async #create(): Promise<void> {

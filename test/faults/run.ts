@@ -41,10 +41,7 @@ export async function runFaults(options: RunOptions): Promise<Report> {
     await world.load.check(); // what is wrong without a fault
     for (const round of scheduleOf(seed, faults, store, processes, only)) {
       await befall(world, report, round);
-      for (const wrong of [
-        ...probes.flatMap((probe) => [...takeAll(probe.wrong)]),
-        ...world.servers.flatMap((server) => server.takeWrong()),
-      ])
+      for (const wrong of [...probes.flatMap((probe) => [...takeAll(probe.wrong)]), ...world.takeWrong()])
         world.violations.found(wrong);
       report.sample();
       say(report.line);
@@ -54,7 +51,7 @@ export async function runFaults(options: RunOptions): Promise<Report> {
   } finally {
     await Promise.all(probes.map((probe) => probe.stop()));
     await world.close();
-    for (const wrong of world.servers.flatMap((server) => server.takeWrong())) world.violations.found(wrong);
+    for (const wrong of world.takeWrong()) world.violations.found(wrong);
   }
   return report;
 }

@@ -3,8 +3,8 @@ import type { StoreKind } from '../support/store.ts';
 import { faults } from './catalog.ts';
 import { between, type Fault, type Random } from './fault.ts';
 
-/** How often a second fault begins before the first one ends. */
-const OVERLAPPING = 0.3;
+/** How often one more fault begins before the others end. */
+const OVERLAPPING = 0.6;
 
 /** A fault with the numbers that decide what it hits. */
 export interface Planned {
@@ -13,7 +13,7 @@ export interface Planned {
   readonly random: Random;
 }
 
-/** Faults that are under way together: one, or two of different parts. */
+/** Faults that are under way together. */
 export type Round = readonly Planned[];
 
 /** What happens in a run, decided by its seed alone. */
@@ -30,13 +30,26 @@ export function scheduleOf(seed: number, count: number, store: StoreKind, proces
       round.push({ number, fault, random: randomFrom(between(random, 0, 2 ** 31)) });
       number += 1;
     };
-    const first = weighted(possible, random);
-    plan(first);
-    const others = possible.filter(({ part }) => part !== first.part);
-    if (random() < OVERLAPPING && number <= count && others.length > 0) plan(weighted(others, random));
+    plan(weighted(possible, random));
+    while (random() < OVERLAPPING && number <= count) {
+      const others = possible.filter((fault) => round.every((planned) => fitBeside(fault, planned.fault, processes)));
+      if (others.length === 0) break;
+      plan(weighted(others, random));
+    }
     rounds.push(round);
   }
   return rounds;
+}
+
+/** Faults of different parts fit, and those of one process each where there are several. */
+function fitBeside(one: Fault, other: Fault, processes: number): boolean {
+  if (one.part !== other.part) return true;
+  return (
+    one.part === 'process' &&
+    one !== other &&
+    processes > 1 &&
+    [one, other].every(({ processes: least = 1 }) => least === 1)
+  );
 }
 
 function weighted(all: readonly Fault[], random: Random): Fault {

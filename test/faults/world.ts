@@ -45,6 +45,7 @@ export class FaultWorld implements World {
   readonly isLong: boolean;
   readonly violations = new Violations();
   readonly servers: FaultedServer[] = [];
+  #spare: FaultedServer | undefined;
   readonly surroundings: Surroundings;
   readonly far: FarEnds;
   doors: readonly Door[] = doorsOf(KEY);
@@ -53,6 +54,7 @@ export class FaultWorld implements World {
   /** Whether all processes should answer well. */
   isCalm = true;
   #load: Load | undefined;
+  #client: Client | undefined;
 
   private constructor({ store, isLong }: WorldOptions, surroundings: Surroundings, far: FarEnds) {
     this.store = store;
@@ -74,12 +76,23 @@ export class FaultWorld implements World {
     return world;
   }
 
+  get spare(): FaultedServer {
+    if (!this.#spare) throw new Error('The world is not open.');
+    return this.#spare;
+  }
+
+  /** What was wrong with processes since the last question. */
+  takeWrong(): string[] {
+    return [...this.servers, this.spare].flatMap((server) => server.takeWrong());
+  }
+
   get load(): Load {
     if (!this.#load) throw new Error('The world is not open.');
     return this.#load;
   }
 
   async close(): Promise<void> {
+    if (this.#client) this.#client.isClosed = true;
     await this.#load?.close();
     for (const server of this.servers) await server.end('SIGTERM');
     await this.surroundings.close();
@@ -94,11 +107,11 @@ export class FaultWorld implements World {
       await surroundings.through('upstream', far.upstream.url),
       await surroundings.through('receiver', far.receiver.url),
     ];
+    const open = (at: number) => FaultedServer.open(at, () => ({ ...ENV, MODEL_BASE_URL, ...surroundings.envOf(at) }));
+    for (let at = 0; at < processes; at += 1) servers.push(await open(at));
+    this.#spare = await open(processes);
     const begun = performance.now();
-    for (let at = 0; at < processes; at += 1) {
-      servers.push(await FaultedServer.open(at, () => ({ ...ENV, MODEL_BASE_URL, ...surroundings.envOf(at) })));
-      await servers[at]?.start();
-    }
+    for (const server of servers) await server.start();
     await Promise.all(servers.map((server) => server.ready()));
     this.startMs = performance.now() - begun;
     this.#load = await this.#fill(seed, { upstreamUrl, receiverUrl });
@@ -113,6 +126,7 @@ export class FaultWorld implements World {
     const { must } = callsOf(server);
     const random = randomFrom(seed + 1_000_003);
     const client = new Client(servers, violations, random, () => this.isCalm);
+    this.#client = client;
     const caller = async (name: string): Promise<Caller> => {
       const { id, secret } = await must('create_api_key', { name, scopes: ['admin'] });
       return { key: secret, id, asked: 0, answered: 0 };
