@@ -5,6 +5,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { StoreDamaged } from '../../store/errors.ts';
 import { realFiles } from '../../store/lowdb/files/files.ts';
 import { Manifest } from '../../store/lowdb/files/manifest.ts';
+import { sealLine } from '../../store/lowdb/journal/line.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { until } from '../support/until.ts';
@@ -276,5 +277,16 @@ describe('the manifest', () => {
     await rm(path);
     await writeFile(path, bytes);
     assert.match(await refusal(folder), /manifest, offset 0: the checksum does not fit/);
+  });
+
+  it('is refused where a slot holds something else, and names it', async (test) => {
+    const folder = await written(test);
+    const path = join(folder, 'manifest');
+    const bytes = await readFile(path);
+    for (const json of ['{"size":1}', 'x {"size":1,"entry":1}']) {
+      const { text } = sealLine('2026-01-01', json.padEnd(128 - 21), 0);
+      await writeFile(path, Buffer.concat([bytes.subarray(0, 128), Buffer.from(text), bytes.subarray(128)]));
+      assert.match(await refusal(folder), /manifest, offset 128: the slot holds no mark.*accept the loss/);
+    }
   });
 });

@@ -173,6 +173,15 @@ describe('opening after a crash', () => {
     assert.match(await refusal(folder), /db\.json: the snapshot is missing/);
   });
 
+  it('refuses an audit entry that is none, naming its line and member', async (test) => {
+    const { requestId: _, ...lacking } = auditRecord();
+    for (const entry of [{}, [], lacking, { ...auditRecord(), at: 'page' }, { ...auditRecord(), principal: {} }]) {
+      const folder = await written(test, 1);
+      await appendLine(folder, JSON.stringify({ audit: [entry] }));
+      assert.match(await refusal(folder), /journal-00000001\.ndjson, line 3: .*audit.*Or keep what comes before/s);
+    }
+  });
+
   it('refuses a record that does not fit its schema', async (test) => {
     const folder = await written(test, 1);
     const format = { number: 1, migrations: {} };

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { sealLine, unsealLine } from '../journal/line.ts';
+import { type SealedLine, sealLine, unsealLine } from '../journal/line.ts';
 import type { Files, WritableFile } from './files.ts';
 import { damaged, MANIFEST } from './folder.ts';
 
@@ -54,10 +54,18 @@ export class Manifest {
         throw damaged(`${this.#path}, offset ${at}`, 'the checksum does not fit the content', acceptLoss(this.#path));
       }
       this.#names.push(sealed.label);
-      const json: unknown = JSON.parse(sealed.json);
-      if (sealed.label === JOURNAL) this.journal = slotOf.journal.parse(json);
-      else this.#set(sealed.label, slotOf.segment.parse(json));
+      try {
+        this.#take(sealed);
+      } catch {
+        throw damaged(`${this.#path}, offset ${at}`, 'the slot holds no mark', acceptLoss(this.#path));
+      }
     }
+  }
+
+  #take({ label, json }: SealedLine): void {
+    const mark: unknown = JSON.parse(json);
+    if (label === JOURNAL) this.journal = slotOf.journal.parse(mark);
+    else this.#set(label, slotOf.segment.parse(mark));
   }
 
   /** Writes the mark after a short delay, once for all changes within it, so that no caller waits. */

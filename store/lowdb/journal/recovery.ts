@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { AuditEntry } from '../../../resources/audit-entry.ts';
+import { type AuditEntry, auditEntry } from '../../../resources/audit-entry.ts';
 import { type OpenProgress, ReadProgress } from '../../open-progress.ts';
 import { damaged, journalPath, journalsIn, MANIFEST, SNAPSHOT } from '../files/folder.ts';
 import { acceptLoss, type JournalMark } from '../files/manifest.ts';
@@ -12,12 +12,17 @@ import { type FileLine, readLines, type SealedLine, sealLine, unsealLine } from 
 /** The first line of a journal. Its label is the number of the last transaction before this journal. */
 const journalHeader = z.object({ format: z.int().min(1), generation: z.int().min(1) });
 
+/** What the audit log reads of an entry. The rest was checked when it was written. */
+const read = auditEntry.pick({
+  ...{ id: true, at: true, requestId: true, door: true, principal: true },
+  ...{ tool: true, arguments: true, recordIds: true, outcome: true },
+});
+
 /** One transaction. It holds whole records, so applying it twice does no harm. */
 const transactionBody = z.object({
   put: z.record(z.string(), z.array(z.record(z.string(), z.unknown()))).optional(),
   delete: z.record(z.string(), z.array(z.string())).optional(),
-  /** The entries were checked when they were written. */
-  audit: z.array(z.custom<AuditEntry>((entry) => typeof entry === 'object' && entry !== null)).optional(),
+  audit: z.array(z.custom<AuditEntry>((entry) => read.safeParse(entry).success, 'This is no audit entry.')).optional(),
   pruned: z.string().optional(),
   erased: z.array(z.string()).optional(),
 });
