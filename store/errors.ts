@@ -28,6 +28,15 @@ export class UniqueTaken extends Error {
   }
 }
 
+/** JSON cannot hold the number. Reading `1e400` gives such a one. */
+export class NumberTooLarge extends Error {
+  readonly path: string;
+  constructor(path: string) {
+    super(`a record cannot hold the number at ${path}`);
+    this.path = path;
+  }
+}
+
 /** The store cannot keep the change now (full disk, lost connection). Nothing of the change remains. */
 export class StoreUnavailable extends Error {}
 

@@ -1,3 +1,5 @@
+import { NumberTooLarge } from './errors.ts';
+
 /** A record of any collection, as the code below the port sees it: frozen, JSON only, no undefined members. */
 export interface Row {
   readonly id: string;
@@ -9,6 +11,8 @@ export interface Row {
 export function frozenCopy(value: unknown, path: (string | number)[] = []): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value;
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+    throw new NumberTooLarge(path.join('.'));
   if (Array.isArray(value)) return Object.freeze(value.map((item, at) => copyOf(item, at, path)));
   if (!isPlainObject(value)) throw new Error(`a record cannot hold the value at /${path.join('/')}: it is not JSON`);
   const copy: Record<string, unknown> = {};

@@ -100,6 +100,23 @@ describe('a signed delivery', () => {
     assert.equal((await post(encodeURIComponent('by name / 1'), sent)).status, 401);
   });
 
+  it('with a number that is too large for JSON is refused, at any depth', async () => {
+    const { id } = await flowFor(github);
+    for (const text of ['{"a":{"b":[1e400]}}', '-1e400']) {
+      const { status, text: said } = await post(id, github.sign(text, seconds()));
+      assert.deepEqual([status, JSON.parse(said).code], [400, 'invalid_input'], said);
+      assert.match(JSON.parse(said).error, /^input(\.a\.b\.0)?: The number is larger than any of JSON; write/);
+      const key = await hook(id);
+      const triggered = await send(`${server.baseUrl}/api/v1/agents/flows/${id}/trigger`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: `{"input":{"a":${text}}}`,
+      });
+      assert.equal(triggered.status, 400, triggered.text);
+    }
+    assert.equal((await ask('list_flow_deliveries', { id })).data[0].outcome, 'refused');
+  });
+
   it('is answered the same where the signature is bad, the flow unknown, gone, or takes none', async () => {
     const { id } = await flowFor(github);
     const gone = await flowFor(github);

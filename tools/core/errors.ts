@@ -2,6 +2,7 @@ import type { ErrorBody, ErrorCode, Issue, RequiredRight } from '../../resources
 import { DiskFull } from '../../store/disk-full.ts';
 import {
   NotFound,
+  NumberTooLarge,
   StaleRevision,
   StoreBusy,
   StoreDamaged,
@@ -113,6 +114,9 @@ export function toToolError(error: unknown): ToolError {
   if (error instanceof UniqueTaken) {
     const fields = error.fields.join(' and ');
     return new ToolError('conflict', `Another ${named(error.collection).one} has this ${fields}; choose another.`);
+  }
+  if (error instanceof NumberTooLarge) {
+    return invalidMember(error.path, `${error.path}: The number is larger than any of JSON; write one below 1.7e308.`);
   }
   if (error instanceof DiskFull) return new ToolError('unavailable', error.message, { notMade: true }, error);
   if (error instanceof StoreBusy) return new ToolError('unavailable', error.message, { notMade: true });
