@@ -102,7 +102,9 @@ async function runProcess(folder: string, work: Work) {
   await writeFile(entry, `import { runFiles } from '${at('support/file-suite')}';\nrunFiles(${JSON.stringify(work)});`);
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const loader = ending === 'ts' ? ['--import', 'tsx'] : [];
-  const child = killedAtEnd(spawn(process.execPath, [...loader, entry], { cwd: root, env, timeout: 120_000 }));
+  // Newer versions of Node.js print in another form where nothing is said.
+  const form = ['--test-reporter', 'tap'];
+  const child = killedAtEnd(spawn(process.execPath, [...loader, ...form, entry], { cwd: root, env, timeout: 120_000 }));
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
   const [code, signal] = await once(child, 'close');

@@ -16,8 +16,13 @@ interface Manifest {
 export function judgesLack(...names: readonly string[]): string | undefined {
   const unknown = names.find((name) => dependencies?.[name] === undefined);
   if (unknown !== undefined) throw new Error(`${unknown} is not in test/judges/package.json.`);
-  const missing = names.filter((name) => manifestIn(placeOf(name))?.version !== dependencies?.[name]);
+  const missing = names.filter((name) => manifestIn(placeOf(name))?.version !== versionOf(dependencies?.[name]));
   return missing.length === 0 ? undefined : `needs ${missing.join(', ')}: npm ci --prefix test/judges`;
+}
+
+/** The version in an entry, which may name another package: `npm:name@version`. */
+function versionOf(entry = ''): string {
+  return entry.slice(entry.lastIndexOf('@') + 1);
 }
 
 /** The file that Node.js runs for a program of a package; `bin` where the package has several. */
