@@ -75,7 +75,7 @@ export class Client {
     const answer = await this.ask(server, url, { ...request, headers });
     if ('is' in answer) return answer;
     const outcome = outcomeOf(answer, door);
-    if (outcome.is !== 'unknown') as.answered += 1;
+    if (outcome.is === 'done') as.answered += 1;
     if (outcome.is === 'done' && !/^(list|get|search)_/.test(tool))
       this.acknowledged.push({ requestId: outcome.requestId, tool });
     const isInternal = outcome.is !== 'done' && (outcome.code === 'internal' || outcome.code === 'no answer');

@@ -1,5 +1,5 @@
 import { WireMessages } from '../support/postgres-wire.ts';
-import { BLACK_HOLE, type ProxiedConnection, type Watch } from '../support/tcp-proxy.ts';
+import type { ProxiedConnection, Watch } from '../support/tcp-proxy.ts';
 
 /** When a connection is cut: the server never gets COMMIT, gets it, has answered it, or has answered it and neither side hears of the cut. */
 export type CommitMoment = 'before' | 'on its way' | 'after' | 'unanswered';
@@ -44,7 +44,7 @@ export class CommitCutter {
             if (awaited === 'after') return this.#reset(connection, awaited);
             this.cut.unanswered += 1;
             awaited = undefined;
-            connection.treat(BLACK_HOLE);
+            connection.forget();
             return Buffer.alloc(0);
           }
           passed.push(message.bytes);

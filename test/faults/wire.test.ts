@@ -116,6 +116,16 @@ describe('a proxy on the wire', () => {
     for (const { socket } of [old, young]) socket.destroy();
   });
 
+  it('cuts each connection after some bytes', async () => {
+    const { proxy } = await startEcho();
+    proxy.treat({ kind: 'cut', bytes: () => 3 });
+    const { socket, got } = await client(proxy);
+    for (const bytes of ['ab', 'cd', 'ef']) socket.write(bytes);
+    await until(() => socket.closed);
+    assert.ok('abc'.startsWith(got()) && got().length <= 3);
+    assert.equal(proxy.counts.reset, 1);
+  });
+
   it('resets connections and refuses new ones', async () => {
     const { proxy } = await startEcho();
     const first = await client(proxy);

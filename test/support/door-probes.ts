@@ -115,7 +115,7 @@ export class DoorProbes {
     if (typeof answer === 'string') return this.#count(`no answer ${answer}`);
     const { status, retryAfter, body } = answer;
     this.#count(`${door.name} ${status}`);
-    const isLater = status === 503 && (retryAfter !== undefined || door.path === '/readyz');
+    const isLater = status === 503 && (retryAfter !== undefined || /readyz|health/.test(door.path));
     if (status !== door.right && !isLater) this.wrong.add(`${door.name}: ${status} ${body.slice(0, 200)}`);
   }
 

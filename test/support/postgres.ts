@@ -116,7 +116,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       '--no-instructions',
     ];
     if (isEmbeddedWanted) args.push('--locale-provider=icu', '--icu-locale=tr-TR');
-    execFileSync(join(programs, 'initdb'), args, { ...user, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
+    execFileSync(join(programs, 'initdb'), args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
   }
   const port = options.port ?? (await freePort());
   const listening = ['-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1'];
@@ -124,7 +124,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const settings = own.flatMap((setting) => ['-c', setting]);
   const server = spawn(join(programs, 'postgres'), ['-D', data, ...listening, ...settings], {
     ...user,
-    cwd: '/',
+    cwd: folder,
     stdio: ['ignore', 'ignore', openSync(join(folder, 'log'), 'a')],
   });
   const url = `postgres://test@127.0.0.1:${port}/postgres`;
@@ -155,7 +155,7 @@ export async function startReplica(
   if (user) chownSync(folder, user.uid, user.gid);
   const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'test'];
   const args = ['-D', join(folder, 'data'), ...from, '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
-  execFileSync(join(programs, 'pg_basebackup'), args, { ...user, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
+  execFileSync(join(programs, 'pg_basebackup'), args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
   return startPostgres({ durable: true, folder, settings });
 }
 

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { closedAtEnd, killedAtEnd } from './at-end.ts';
-import { notRoot } from './postgres.ts';
+import { closedLast } from './at-end.ts';
 
 /** A disk of a few megabytes, which can be filled. */
 export interface SmallDisk {
@@ -17,43 +17,29 @@ export interface SmallDisk {
 
 const READY = 'mounted';
 const FILLED_AT_ONCE = 1 << 20;
+/** Ends with this process, however that ends, and takes the disk away. */
+const HOLDER = `mount -t tmpfs -o size="$1"m tmpfs "$0" && echo ${READY} && cat; umount -l "$0"; rmdir "$0"`;
 
-/**
- * Undefined where the machine permits no mounts. The mount is in a namespace of its own, and is gone with the process that holds it; others get there by
- * that process's root.
- */
+/** Undefined where the machine permits no mounts. */
 export async function openSmallDisk(megabytes: number): Promise<SmallDisk | undefined> {
-  const place = mkdtempSync(join(tmpdir(), 'agent-admin-disk-'));
-  // Servers that do not run as root may only look into a namespace of their own user.
-  const user = notRoot();
-  const owner = user ? `,uid=${user.uid},gid=${user.gid}` : '';
-  const drop = user ? `setpriv --reuid=${user.uid} --regid=${user.gid} --clear-groups ` : '';
-  const script = `mount -t tmpfs -o size=${megabytes}m${owner} tmpfs "$0" && echo ${READY} && exec ${drop}sleep infinity`;
-  const namespace = user ? ['--mount'] : ['--user', '--map-root-user', '--mount'];
-  const holder = killedAtEnd(spawn('unshare', [...namespace, 'sh', '-c', script, place]));
+  const root = mkdtempSync(join(tmpdir(), 'agent-admin-disk-'));
+  const holder = spawn('sh', ['-c', HOLDER, root, String(megabytes)], { stdio: ['pipe', 'pipe', 'ignore'] });
+  const ended = once(holder, 'exit');
   const isMounted = await new Promise<boolean>((resolve) => {
     holder.stdout.on('data', (said) => resolve(String(said).includes(READY)));
-    holder.once('error', () => resolve(false));
-    holder.once('exit', () => resolve(false));
+    void ended.then(() => resolve(false));
   });
-  const close = closedAtEnd(async () => {
-    holder.kill('SIGKILL');
-    rmSync(place, { recursive: true, force: true });
+  const close = closedLast(async () => {
+    holder.stdin.end();
+    await ended;
   });
-  if (!isMounted) {
-    await close();
-    return undefined;
-  }
-  const root = `/proc/${holder.pid}/root${place}`;
+  if (!isMounted) return undefined;
   const folder = join(root, 'data');
-  mkdirSync(folder, { mode: 0o777 });
+  mkdirSync(folder);
+  chmodSync(folder, 0o777); // for servers that do not run as this user
+  chmodSync(root, 0o755);
   const filler = join(root, 'filler');
-  return {
-    folder,
-    fill: () => fillUp(root, filler),
-    free: () => unlinkSync(filler),
-    close,
-  };
+  return { folder, fill: () => fillUp(root, filler), free: () => unlinkSync(filler), close };
 }
 
 function fillUp(root: string, filler: string): void {

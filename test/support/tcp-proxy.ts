@@ -11,6 +11,8 @@ export type Treatment =
   | { readonly kind: 'hold' }
   | { readonly kind: 'drop'; readonly directions: readonly Direction[] }
   | { readonly kind: 'delay'; ms(): number }
+  /** Each connection is reset once so many bytes more came down. */
+  | { readonly kind: 'cut'; bytes(): number }
   /** Connections that there are, and new ones, are reset. */
   | { readonly kind: 'refuse' };
 
@@ -39,6 +41,7 @@ export class ProxiedConnection {
   readonly #watch: Watch;
   readonly #queues: Record<Direction, Promise<void>> = { up: Promise.resolve(), down: Promise.resolve() };
   #own: Treatment | undefined;
+  #bytesUntilCut = Number.POSITIVE_INFINITY;
   #resumed = Promise.resolve();
   #resume: (() => void) | undefined;
 
@@ -63,9 +66,17 @@ export class ProxiedConnection {
     this.change();
   }
 
+  /** From now on nothing passes, as where a machine on the way has forgotten it. */
+  forget(): void {
+    this.isMaimed = true;
+    this.treat(BLACK_HOLE);
+  }
+
   /** The treatment may be another one now. */
   change(): void {
-    const isHeld = this.#treatment.kind === 'hold';
+    const treatment = this.#treatment;
+    this.#bytesUntilCut = treatment.kind === 'cut' ? treatment.bytes() : Number.POSITIVE_INFINITY;
+    const isHeld = treatment.kind === 'hold';
     if (isHeld === (this.#resume !== undefined)) return;
     this.#resume?.();
     this.#resume = undefined;
@@ -93,11 +104,22 @@ export class ProxiedConnection {
     from.on('data', (bytes: Buffer) => {
       if (this.#drops(direction, bytes.length)) return;
       const passed = this.#watch[direction]?.(bytes) ?? bytes;
-      if (passed.length > 0) this.#later(direction, () => to.writable && to.write(passed));
+      if (passed.length > 0) this.#later(direction, () => this.#send(direction, to, passed));
     });
     from.on('end', () => {
       if (!this.#drops(direction, 0)) this.#later(direction, () => to.end());
     });
+  }
+
+  #send(direction: Direction, to: Socket, bytes: Buffer): void {
+    if (!to.writable) return;
+    if (direction === 'up' || bytes.length < this.#bytesUntilCut) {
+      if (direction === 'down') this.#bytesUntilCut -= bytes.length;
+      to.write(bytes);
+      return;
+    }
+    this.server.destroy();
+    to.write(bytes.subarray(0, this.#bytesUntilCut), () => this.reset());
   }
 
   #drops(direction: Direction, bytes: number): boolean {
