@@ -40,7 +40,7 @@ export class NumberTooLarge extends Error {
 /** The store cannot keep the change now (full disk, lost connection). Nothing of the change remains. */
 export class StoreUnavailable extends Error {}
 
-/** The connection was lost while a change was committed, and nobody could be asked whether it was. */
+/** The change, or a part of it, may have been made: the store failed while it was committed. */
 export class StoreUncertain extends StoreUnavailable {}
 
 /** The store can answer later, as the message says, which may be shown. */

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { DuckRowStore } from '../duckdb/row-store.ts';
-import { StoreUnavailable } from '../errors.ts';
+import { StoreUnavailable, StoreUncertain } from '../errors.ts';
 import type { SegmentedAudit } from './audit/log.ts';
 import type { Collection } from './records/collection.ts';
 import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from './records/own-collections.ts';
@@ -42,10 +42,12 @@ export class RowCommits {
     staged.hasCommittedRows = true;
   }
 
-  mend(staged: StagedTransaction): void {
-    if (!staged.hasCommittedRows) return;
+  /** Called with the failure of the transaction. Returns what its caller is told. */
+  mend(staged: StagedTransaction, failure: unknown): unknown {
+    if (!staged.hasCommittedRows) return failure;
     for (const entry of staged.audit) this.#audit.append(entry);
     this.rows.keepUnconfirmed(this.#audit.settle());
+    return new StoreUncertain('the rows were stored, the rest of their transaction was not', { cause: failure });
   }
 
   /** Called when the transaction is durable. `notes` say which users it erases, until their rows are gone. */

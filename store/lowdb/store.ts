@@ -95,8 +95,7 @@ export class LowdbStore implements StoreCore {
     const { compaction, imports } = this.#parts;
     const staged = this.#stage();
     const { result, notified, notes } = await this.#commitDurably(staged, work).catch((error) => {
-      imports.mend(staged);
-      throw error;
+      throw imports.mend(staged, error);
     });
     if (notified.length > 0) this.#listeners.tell({ changes: notified, origin });
     if (notes.length > 0) await imports.erase(notes, staged);
@@ -116,6 +115,8 @@ export class LowdbStore implements StoreCore {
       const { refusals } = journal;
       const { collections } = this.#parts;
       result = await staged.run(this.#additions.after(work, () => recordChanges(staged.changes(), collections)));
+      // Rows cannot be taken back.
+      if (staged.batch) await journal.requireWritable();
       await imports.write(staged);
       if (journal.refusals !== refusals) {
         throw new StoreUnavailable('a change that this one was based on could not be written to the disk');

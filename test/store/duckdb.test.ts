@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { DiskFull } from '../../store/disk-full.ts';
 import { Engine } from '../../store/duckdb/engine.ts';
 import { isRowsFile } from '../../store/duckdb/files.ts';
-import { StoreDamaged } from '../../store/errors.ts';
+import { StoreDamaged, StoreUncertain } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { FULL } from '../support/full.ts';
 import { pluck } from '../support/pluck.ts';
@@ -180,7 +181,7 @@ describe('the engine of imported rows', () => {
       tx.rows.commit(staged);
       tx.audit.append(auditRecord({ id: 'aud_kept', requestId: 'r', tool: 'import_records' }));
     });
-    await assert.rejects(refused, /no room for the change/);
+    await assert.rejects(refused, StoreUncertain, 'the rows are there');
     const image = `${folder}-image`;
     test.after(() => rmSync(image, { recursive: true, force: true }));
     cpSync(folder, image, { recursive: true });
@@ -192,6 +193,26 @@ describe('the engine of imported rows', () => {
     Object.assign(files, { failure: undefined });
     await until(() => store.status().writable);
     await until(async () => (await store.audit.count({ tool: 'import_records' })) === 1);
+  });
+
+  it('takes no rows while the disk refuses the journal', async (test) => {
+    const files = new FailingFiles();
+    const store = await openIn(await testFolder(test), { files, probeMs: 20 });
+    const importOne = async (id: string) => {
+      const rows = [{ id, visitorId: 'v', at: AT, page: '/' }];
+      const staged = await store.rows.stage({ type: 'visits', rows, at: AT });
+      await store.transaction(async (tx) => tx.rows.commit(staged)).finally(() => staged.discard());
+    };
+    const count = { name: 'rows', sql: 'select count(*) as rows from visits' };
+    Object.assign(files, { failure: 'write', path: /journal/ });
+    await assert.rejects(importOne('a'), StoreUncertain);
+    for (const id of ['b', 'c'])
+      await assert.rejects(importOne(id), (error) => error instanceof DiskFull && /was not made/.test(error.message));
+    assert.deepEqual(await store.rows.query(count), [{ rows: 1 }]);
+    files.failure = undefined;
+    await until(() => store.status().writable);
+    await importOne('b');
+    assert.deepEqual(await store.rows.query(count), [{ rows: 2 }]);
   });
 });
 

@@ -125,7 +125,7 @@ export function toToolError(error: unknown): ToolError {
     return new ToolError('unavailable', message, {}, error);
   }
   if (error instanceof StoreUncertain) {
-    const message = 'The connection to the store was lost; the change may have been made. Look before you try again.';
+    const message = 'The store failed while the change was made, so it may have been made. Look before you try again.';
     return new ToolError('unavailable', message, {}, error);
   }
   if (error instanceof StoreUnavailable) {

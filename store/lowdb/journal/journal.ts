@@ -238,8 +238,11 @@ export class Journal {
   /** Tests when the disk accepts writes again, so that the status says so before the next caller tries. */
   #probeLater(): void {
     clearTimeout(this.#probe);
-    this.#probe = setTimeout(() => {
-      if (this.error) this.append({ json: '{}', written: () => {}, undo: () => {} }).catch(() => {});
-    }, this.#options.probeMs).unref();
+    this.#probe = setTimeout(() => void this.requireWritable().catch(() => {}), this.#options.probeMs).unref();
+  }
+
+  /** Where the last write was refused, tries another one. @throws StoreUnavailable */
+  async requireWritable(): Promise<void> {
+    if (this.error) await this.append({ json: '{}', written: () => {}, undo: () => {} });
   }
 }
