@@ -12,6 +12,7 @@ export const processFaults: readonly Fault[] = [
   {
     name: 'one more process',
     part: 'process',
+    isAlone: true, // a start may fail on what is broken
     lastsMs: (random) => between(random, 0, START_MS),
     async apply({ spare }) {
       await spare.start(); // on the embedded store it waits for the folder

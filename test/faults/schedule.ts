@@ -4,7 +4,7 @@ import { faults } from './catalog.ts';
 import { between, type Fault, type Random } from './fault.ts';
 
 /** How often one more fault begins before the others end. */
-const OVERLAPPING = 0.6;
+const OVERLAPPING = 0.65;
 
 /** A fault with the numbers that decide what it hits. */
 export interface Planned {
@@ -43,6 +43,7 @@ export function scheduleOf(seed: number, count: number, store: StoreKind, proces
 
 /** Faults of different parts fit, and those of one process each where there are several. */
 function fitBeside(one: Fault, other: Fault, processes: number): boolean {
+  if (one.isAlone || other.isAlone) return false;
   if (one.part !== other.part) return true;
   return (
     one.part === 'process' &&
