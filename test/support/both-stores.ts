@@ -56,6 +56,7 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'facade/guide-pages.test.ts',
     'facade/heavy-bodies.test.ts',
     'facade/mcp-instructions.test.ts',
+    'facade/openapi-clients.test.ts',
     'facade/mcp-slow-readers.test.ts',
     'facade/mcp-views.test.ts',
     'facade/oauth/address-page.test.ts',
