@@ -33,16 +33,19 @@ export function cellsOf({ name, records, ours, theirs }: Row): Record<string, st
   };
 }
 
-const BEGIN = '<!-- figures: npm run bench -- --readme -->';
-const END = '<!-- end of figures -->';
+/** Replaces what the README of the tests says between the marks of this name. */
+export function writeBlock(name: string, content: string): void {
+  const path = join(root, 'test/README.md');
+  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
+  const text = readFileSync(path, 'utf8');
+  const [before, rest] = text.split(begin);
+  const after = rest?.split(end)[1];
+  if (after === undefined) throw new Error(`${path} has no place for it; put ${begin} and ${end} into it.`);
+  writeFileSync(path, `${before}${begin}\n${content}\n${end}${after}`);
+}
 
 export function writeFigures(figures: Figures): void {
-  const path = join(root, 'test/README.md');
-  const text = readFileSync(path, 'utf8');
-  const [before, rest] = text.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (after === undefined) throw new Error(`${path} has no place for the figures; put ${BEGIN} and ${END} into it.`);
-  writeFileSync(path, `${before}${BEGIN}\n${textOf(figures)}\n${END}${after}`);
+  writeBlock('figures', textOf(figures));
 }
 
 function textOf({ rows, alone, starts, opened }: Figures): string {

@@ -1,6 +1,8 @@
+import { readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { readConfig } from '../../facade/config/config.ts';
 import { prepareStore } from '../../facade/launch/first-start.ts';
 import { createLogger } from '../../facade/launch/logger.ts';
@@ -35,13 +37,27 @@ const openMs = Math.round(performance.now() - started);
 await store.search('agents', { text: 'agent', limit: 1 }); // waits until all words are indexed, which would be measured too
 const server = await startServer(config, store, createLogger(config));
 process.send?.({ baseUrl: server.address, id, openMs });
-process.on('message', async (message: 'cpu' | 'stop') => {
+const loop = monitorEventLoopDelay({ resolution: 10 });
+process.on('message', async (message: 'cpu' | 'health' | 'stop') => {
   if (message === 'cpu') return process.send?.(process.cpuUsage());
+  if (message === 'health') return process.send?.(health());
   await server.close();
   await store.close();
   await rm(folder, { recursive: true, force: true });
   process.exit(0);
 });
+
+/** Memory in MB, open descriptors, and how late the event loop was since it was asked last. */
+function health() {
+  globalThis.gc?.();
+  const { rss, heapUsed, arrayBuffers } = process.memoryUsage();
+  const mb = (bytes: number) => Math.round(bytes / 2 ** 20);
+  const loopP99Ms = loop.percentile(99) / 1e6 - 10;
+  loop.reset();
+  loop.enable();
+  const descriptors = readdirSync('/proc/self/fd').length;
+  return { rss: mb(rss), heap: mb(heapUsed), buffers: mb(arrayBuffers), descriptors, loopP99Ms };
+}
 
 /** What is left then is a listener and a few closures in each request. */
 function measureNothing(): void {
