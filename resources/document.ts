@@ -20,3 +20,21 @@ export type Document = z.infer<typeof document>;
 
 /** A document as lists show it, without its text, because a page of whole texts is too long. */
 export const documentSummary = document.omit({ content: true });
+
+/** Which part of the content an answer holds, in characters. */
+export const documentPart = z.object({
+  offset: z.int().min(0),
+  total: z.int().min(0).describe('Length of the whole content.'),
+  nextOffset: z.int().nullable().describe('Where the next part begins; null at the end.'),
+});
+
+export const foundPassage = z.object({
+  documentId: recordId,
+  revision: document.shape.revision,
+  title: z.string(),
+  path: z.string().describe('Its headings, the outermost first.'),
+  offset: z.int().min(0).describe('Where it begins in the content.'),
+  text: z.string(),
+  score: z.number().min(0).max(1),
+  weak: z.literal(true).optional().describe('It has less than half of what is asked.'),
+});

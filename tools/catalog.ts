@@ -19,7 +19,7 @@ import { getCurrentPrincipal } from './current-principal.ts';
 import { databaseTools } from './databases/databases.ts';
 import { recordTools } from './databases/records.ts';
 import { discoveryTools } from './discovery/discovery.ts';
-import { documentTools } from './documents.ts';
+import { documentTools } from './documents/documents.ts';
 import { explainAccess } from './explain-access.ts';
 import { listEventTypes } from './flows/event-types.ts';
 import { flowTools } from './flows/flows.ts';

@@ -4,7 +4,7 @@ import { capsuleKind } from './capsules/capsules.ts';
 import type { Kind } from './core/registry/define-kind.ts';
 import { databaseKind } from './databases/databases.ts';
 import { databaseRecordKind } from './databases/records.ts';
-import { documentKind } from './documents.ts';
+import { documentKind } from './documents/documents.ts';
 import { flowKind } from './flows/flows.ts';
 import { goalKind } from './goals.ts';
 import { memoryKind } from './memory/memory-kind.ts';

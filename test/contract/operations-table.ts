@@ -100,6 +100,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   get_memory: { scope: 'memory:read', grant: 'memory:read:{id}' },
   update_memory: { scope: 'memory:write', grant: 'memory:write:{id}' },
   delete_memory: { scope: 'memory:write', grant: 'memory:delete:{id}' },
+  search_passages: { scope: 'documents:read', grant: 'document:read' },
   search_memories: { scope: 'memory:read', grant: 'memory:read' },
   preview_capsule: { scope: 'admin', grant: 'capsule:read:{id}' },
   purge_record: { scope: 'admin', grant: 'record:purge' },

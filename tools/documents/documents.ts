@@ -1,0 +1,228 @@
+import { z } from 'zod';
+import {
+  type Document,
+  document,
+  documentFields,
+  documentPart,
+  documentSummary,
+  foundPassage,
+} from '../../resources/document.ts';
+import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
+import { searchText } from '../../resources/search.ts';
+import { whereAllowed } from '../core/access/record-limit.ts';
+import { withoutBookkeeping } from '../core/history/history.ts';
+import { defineKind } from '../core/registry/define-kind.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { listPage } from '../core/registry/paging.ts';
+import { requireReferences, restoreWithReferences } from '../core/registry/references.ts';
+import { type FoundPassage, PassageFinder, widened } from './find-passages.ts';
+
+const documentId = refTo('document', recordId).describe('Document id (`doc_…`), see list_documents.');
+const { title, content, tags } = documentFields;
+const finder = new PassageFinder();
+/** Of so many documents, the best by the store's index, the passages are compared. */
+const MOST_COMPARED = 60;
+const LONGEST_PART = 100_000;
+const USUAL_PART = 8000;
+
+const listDocuments = defineTool({
+  name: 'list_documents',
+  title: 'List documents',
+  description:
+    'List documents without their content, newest first, optionally by project or tag. Returns a page with `nextCursor`.',
+  keywords:
+    'knowledge base, articles, wiki, handbook pages, notes, files of text, Notion, Confluence, what is in our knowledge base, all articles',
+  access: {
+    scope: 'documents:read',
+    grant: 'document:read',
+    narrows: true,
+    selects: { projectId: 'projectId', tag: 'tags' },
+  },
+  annotations: READS,
+  input: z.strictObject({ projectId: recordId.optional(), tag: documentFields.tag.optional(), ...paging }),
+  output: pageOf(documentSummary),
+  errors: [],
+
+  handler({ projectId, tag, ...input }, { store, principal }) {
+    const any = whereAllowed<Document>(principal.rights.limitedTo('document', 'read'), 'id');
+    return listPage(store.documents, input, { where: { projectId, tags: tag }, any }, (record) => record);
+  },
+});
+
+const searchPassages = defineTool({
+  name: 'search_passages',
+  title: 'Search passages',
+  description:
+    'Find the passages of documents that answer a question, best first, with their text, headings, document and offset: read on with get_document. `weak` marks those that hardly fit; then say that the documents do not answer it.',
+  keywords:
+    'answer from the handbook, look something up, what does our documentation say, RAG, retrieve, knowledge base search, cite a source, quote, semantic search, policy question, ask the documents, find the paragraph',
+  access: { scope: 'documents:read', grant: 'document:read', narrows: true, selects: { projectId: 'projectId' } },
+  annotations: READS,
+  input: z.strictObject({
+    q: searchText.describe('A question or words.'),
+    projectId: recordId.optional(),
+    tags: z.array(documentFields.tag).min(1).max(50).optional().describe('Documents with one of these tags.'),
+    documentIds: z.array(documentId).min(1).max(100).optional().describe('Look in these only.'),
+    limit: z.int().min(1).max(50).default(5),
+  }),
+  output: z.object({ data: z.array(foundPassage) }),
+  errors: [],
+
+  async handler({ q, projectId, tags, documentIds, limit }, { store, principal }) {
+    const any = whereAllowed<Document>(principal.rights.limitedTo('document', 'read'), 'id');
+    const where = { projectId, tags, id: documentIds };
+    const { hits } = await store.search('documents', { text: widened(q), limit: MOST_COMPARED, where, any });
+    const documents = hits.map(({ record }) => record);
+    return { data: finder.find(documents, q).slice(0, limit).map(shownPassage) };
+  },
+});
+
+function shownPassage({ document, passage, score, weak }: FoundPassage): z.input<typeof foundPassage> {
+  const { path, offset, text } = passage;
+  return {
+    documentId: document.id,
+    revision: document.revision,
+    title: document.title,
+    path: path.join(' > '),
+    offset,
+    text,
+    score: Math.round(score * 1000) / 1000,
+    ...(weak && { weak }),
+  };
+}
+
+const getDocument = defineTool({
+  name: 'get_document',
+  title: 'Get document',
+  description:
+    'Read one document with its Markdown content, or with `offset`, `limit` or `around` a part of it, with what is before and after in `part`.',
+  keywords: 'read an article, open a page, handbook, wiki page, read the handbook, show an article, read on, next part',
+  access: { scope: 'documents:read', grant: 'document:read:{id}' },
+  annotations: READS,
+  input: z.strictObject({
+    id: documentId,
+    offset: z.int().min(0).optional().describe('Read from this character on.'),
+    limit: z
+      .int()
+      .min(1)
+      .max(LONGEST_PART)
+      .optional()
+      .describe(`Characters to read. Default of a part: ${USUAL_PART}.`),
+    around: z.int().min(0).optional().describe('Read around this character, such as the offset of a passage.'),
+  }),
+  output: document.extend({ part: documentPart.optional() }),
+  errors: ['not_found'],
+
+  async handler({ id, ...asked }, { store, fail }) {
+    const found = await store.documents.read(id);
+    const { offset, limit = USUAL_PART, around } = asked;
+    if (offset === undefined && around === undefined && asked.limit === undefined) return found;
+    if (offset !== undefined && around !== undefined) {
+      throw fail('invalid_input', 'Invalid input', {
+        issues: [{ path: 'around', message: 'Give offset or around, not both.' }],
+      });
+    }
+    const { content } = found;
+    const from = Math.min(offset ?? Math.max(0, (around ?? 0) - Math.floor(limit / 2)), content.length);
+    const text = content.slice(from, from + limit);
+    const next = from + text.length;
+    return {
+      ...found,
+      content: text.toWellFormed(),
+      part: { offset: from, total: content.length, nextOffset: next < content.length ? next : null },
+    };
+  },
+});
+
+const createDocument = defineTool({
+  name: 'create_document',
+  title: 'Create document',
+  description: 'Create a Markdown document, alone or in a project. Returns it.',
+  keywords:
+    'write an article, new page, knowledge base entry, note, wiki, publish text, Markdown, policy, put a page into the knowledge base, save this text as a page, write documentation',
+  access: { scope: 'documents:write', grant: 'document:write' },
+  annotations: CREATES,
+  input: z.strictObject({
+    title,
+    content: content.default(''),
+    projectId: recordId.optional(),
+    tags: tags.default([]),
+  }),
+  output: document,
+  errors: [],
+
+  async handler({ tags, ...input }, context) {
+    await requireReferences(context, input);
+    return context.store.documents.insert({ ...input, tags: [...new Set(tags)] });
+  },
+});
+
+const updateDocument = defineTool({
+  name: 'update_document',
+  title: 'Update document',
+  description:
+    'Change fields of a document; given content and tags replace the old ones, null clears projectId. Returns the document. History keeps the old state.',
+  keywords:
+    'edit an article, change a page, revise text, handbook, edit a page of the handbook, fix a typo in an article',
+  access: { scope: 'documents:write', grant: 'document:write:{id}' },
+  annotations: UPDATES,
+  input: z.strictObject({
+    id: documentId,
+    title: title.optional(),
+    content: content.optional(),
+    projectId: recordId.nullable().optional(),
+    tags: tags.optional(),
+    expectedRevision,
+  }),
+  output: document,
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision, tags, ...change }, context) {
+    await requireReferences(context, change);
+    const distinct = tags && [...new Set(tags)];
+    return context.store.documents.update(id, { ...change, tags: distinct }, { expectedRevision });
+  },
+});
+
+const deleteDocument = defineTool({
+  name: 'delete_document',
+  title: 'Delete document',
+  description: 'Delete a document; restore_version brings it back.',
+  keywords: 'remove an article, delete a page',
+  access: { scope: 'documents:write', grant: 'document:delete:{id}' },
+  annotations: DELETES,
+  input: z.strictObject({ id: documentId, expectedRevision }),
+  output: z.object({}),
+  errors: ['not_found', 'conflict'],
+
+  async handler({ id, expectedRevision }, { store }) {
+    await store.documents.delete(id, { expectedRevision });
+    return {};
+  },
+});
+
+export const documentTools = [
+  listDocuments,
+  searchPassages,
+  getDocument,
+  createDocument,
+  updateDocument,
+  deleteDocument,
+];
+
+export const documentKind = defineKind({
+  type: 'document',
+  collection: 'documents',
+  list: listDocuments,
+  get: getDocument,
+  update: updateDocument,
+  address: { description: 'Markdown of a document.', mimeType: 'text/markdown', text: 'content' },
+  refersTo: { projectId: 'project' },
+  history: {
+    text: 'content',
+    payload: withoutBookkeeping,
+    prepareRestore: restoreWithReferences,
+  },
+  purge: 'alone',
+});

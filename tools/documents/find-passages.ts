@@ -1,0 +1,178 @@
+import leven from 'leven';
+import { stemmer } from 'stemmer';
+import type { Document } from '../../resources/document.ts';
+import { wordsIn } from '../../store/search-text.ts';
+import { type Passage, passagesOf } from './passages.ts';
+
+/** A passage of one of the documents, with how well it answers the query. */
+export interface FoundPassage {
+  readonly document: Document;
+  readonly passage: Passage;
+  /** Between 0 and 1. */
+  readonly score: number;
+  /** It has less than half of what the query asks for, weighed by how rare the words are. */
+  readonly weak: boolean;
+}
+
+/** The stems of a passage and how often each is in it; those of headings count twice, as BM25F counts fields. */
+interface Terms {
+  readonly passage: Passage;
+  readonly counts: ReadonlyMap<string, number>;
+  readonly length: number;
+}
+
+interface Split {
+  readonly updatedAt: string;
+  readonly size: number;
+  readonly terms: readonly Terms[];
+}
+
+const HEADING_WEIGHT = 2;
+/** The parameters of BM25, as Robertson and Zaragoza recommend (The Probabilistic Relevance Framework, 2009). */
+const SATURATION = 1.2;
+const LENGTH_WEIGHT = 0.75;
+/** How much of a score is for words that stand elsewhere in the document. */
+const DOCUMENT_SHARE = 0.25;
+const WEAK_COVERAGE = 0.5;
+/** What is kept of documents that were split, in characters of their texts. */
+const MOST_KEPT = 20_000_000;
+
+/** Words that say nothing about what is asked. */
+const IGNORED = new Set(
+  `a about an and any are as at be been but by can could do does did for from get had has have how i if in into is it its long many may me
+  much must my need of on or our please should so than that the their them then there these they this to us was we were what when where
+  which who whom whose why will with would you your`.split(/\s+/),
+);
+
+/** Finds passages in documents, which are split once for each revision. */
+export class PassageFinder {
+  readonly #split = new Map<string, Split>();
+  #size = 0;
+
+  /** The passages of these documents that have words of the query, best first. */
+  find(documents: readonly Document[], query: string): FoundPassage[] {
+    const wanted = [...new Set(stemsIn(query))];
+    if (wanted.length === 0) return [];
+    const all = documents.map((document) => ({ document, terms: this.#termsOf(document) }));
+    const passages = all.flatMap(({ terms }) => terms);
+    const average = passages.reduce((sum, { length }) => sum + length, 0) / Math.max(1, passages.length);
+    const asked = wanted.map((stem) => askedFor(stem, passages));
+    const whole = asked.reduce((sum, { weight }) => sum + weight, 0);
+    const found = all.flatMap(({ document, terms }) => {
+      const wholeCovered = asked.reduce(
+        (sum, { weight, forms }) => sum + weight * Math.max(0, ...terms.map(({ counts }) => bestOf(forms, counts)[1])),
+        0,
+      );
+      return terms.flatMap(({ passage, counts, length }) => {
+        let score = 0;
+        let covered = 0;
+        const long = SATURATION * (1 - LENGTH_WEIGHT + (LENGTH_WEIGHT * length) / average);
+        for (const { weight, forms } of asked) {
+          const [count, sureness] = bestOf(forms, counts);
+          covered += weight * sureness;
+          score += (weight * sureness * count) / (count + long);
+        }
+        if (covered === 0) return [];
+        const fit = (1 - DOCUMENT_SHARE) * score + DOCUMENT_SHARE * wholeCovered;
+        return [{ document, passage, score: fit / whole, weak: covered / whole < WEAK_COVERAGE }];
+      });
+    });
+    return found.sort((one, other) => other.score - one.score);
+  }
+
+  #termsOf({ id, updatedAt, title, content }: Document): readonly Terms[] {
+    const known = this.#split.get(id);
+    if (known?.updatedAt === updatedAt) return known.terms;
+    if (known) this.#size -= known.size;
+    const terms = passagesOf(content).map((passage) => termsOf(passage, title));
+    this.#split.delete(id);
+    this.#split.set(id, { updatedAt, size: content.length, terms });
+    this.#size += content.length;
+    for (const [oldest, { size }] of this.#split) {
+      if (this.#size <= MOST_KEPT) break;
+      this.#split.delete(oldest);
+      this.#size -= size;
+    }
+    return terms;
+  }
+}
+
+function termsOf(passage: Passage, title: string): Terms {
+  const counts = new Map<string, number>();
+  const add = (text: string, weight: number) => {
+    for (const stem of stemsIn(text)) counts.set(stem, (counts.get(stem) ?? 0) + weight);
+  };
+  add(passage.text, 1);
+  for (const heading of new Set([title, ...passage.path])) add(heading, HEADING_WEIGHT);
+  return { passage, counts, length: [...counts.values()].reduce((sum, count) => sum + count, 0) };
+}
+
+/** A word of the query: how rare it is, and the stems that count as it, each with how surely it is meant. */
+interface Asked {
+  readonly weight: number;
+  readonly forms: readonly (readonly [stem: string, sureness: number])[];
+}
+
+const SURENESS_OF_SIMILAR = 0.6;
+const SHORTEST_MISSPELT = 5;
+const SHORTEST_OF_TWO_MISTAKES = 9;
+
+/** A word that no passage has may be the beginning of one, or misspelt. */
+function askedFor(stem: string, passages: readonly Terms[]): Asked {
+  const having = passages.filter(({ counts }) => counts.has(stem)).length;
+  const weight = Math.log(1 + (passages.length - having + 0.5) / (having + 0.5));
+  if (having > 0 || stem.length < SHORTEST_MISSPELT) return { weight, forms: [[stem, 1]] };
+  const most = stem.length >= SHORTEST_OF_TWO_MISTAKES ? 2 : 1;
+  const known = new Set(passages.flatMap(({ counts }) => [...counts.keys()]));
+  const similar = [...known].filter(
+    (other) =>
+      other.startsWith(stem) ||
+      (Math.abs(other.length - stem.length) <= most && leven(other, stem, { maxDistance: most + 1 }) <= most),
+  );
+  return { weight, forms: similar.map((other) => [other, SURENESS_OF_SIMILAR]) };
+}
+
+function bestOf(
+  forms: Asked['forms'],
+  counts: ReadonlyMap<string, number>,
+): readonly [count: number, sureness: number] {
+  let best: readonly [number, number] = [0, 0];
+  for (const [stem, sureness] of forms) {
+    const count = counts.get(stem) ?? 0;
+    if (count > best[0]) best = [count, sureness];
+  }
+  return best;
+}
+
+function stemsIn(text: string): string[] {
+  const words = Array.from(wordsIn(text), ({ term }) => term);
+  return words.filter((word) => !IGNORED.has(word)).map(stemOf);
+}
+
+const stems = new Map<string, string>();
+const MOST_STEMS = 50_000;
+
+function stemOf(word: string): string {
+  let stem = stems.get(word);
+  if (stem === undefined) {
+    stem = stemmer(word);
+    if (stems.size >= MOST_STEMS) stems.clear();
+    stems.set(word, stem);
+  }
+  return stem;
+}
+
+/** The query with its words cut to what all their forms begin with, by which the store's index finds each of them. */
+export function widened(query: string): string {
+  const words = Array.from(wordsIn(query), ({ term }) => term);
+  const telling = words.filter((word) => !IGNORED.has(word));
+  return (telling.length > 0 ? telling : words).map(beginningOf).join(' ');
+}
+
+const SHORTEST_BEGINNING = 4;
+
+/** Porter's stems turn a final y into i, which other forms lack. */
+function beginningOf(word: string): string {
+  const beginning = stemOf(word).replace(/i$/, '');
+  return beginning.length >= SHORTEST_BEGINNING && word.startsWith(beginning) ? beginning : word;
+}
