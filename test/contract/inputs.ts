@@ -80,6 +80,7 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   },
   create_memory: { content: 'contract' },
   update_memory: { id: 'mem_one', content: 'changed' },
+  search_passages: { q: 'contract' },
   search_memories: { q: 'contract' },
   search: { q: 'contract' },
   purge_record: { entityType: 'skill', id: 'skl_one' },

@@ -213,9 +213,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   'task documents': { make: makeTasks, grant: (id) => `task:read:${id}`, lists: [], type: 'task-document' },
   documents: {
-    make: two('create_document', (title) => ({ title, tags: ['t'] })),
+    make: two('create_document', (title) => ({ title, tags: ['t'], content: WORD })),
     grant: (id) => `document:read:${id}`,
-    lists: [['list_documents'], ['list_documents', { tag: 't' }]],
+    lists: [['list_documents'], ['list_documents', { tag: 't' }], ['search_passages', { q: WORD }]],
     type: 'document',
   },
   artifacts: {
@@ -330,10 +330,11 @@ for (const [name, { make, grant, besides = [], lists, type }] of Object.entries(
   async function listed(tool: string, input: object | undefined, key: string) {
     const asked = { ...input, ...(tool === 'list_records' && { databaseId }) };
     const counts = 'includeTotal' in (catalog.get(tool)?.tool.input.shape ?? {});
-    const page = await mustCall(server, key, tool, { ...asked, limit: 100, ...(counts && { includeTotal: true }) });
+    const limit = tool === 'search_passages' ? 50 : 100;
+    const page = await mustCall(server, key, tool, { ...asked, limit, ...(counts && { includeTotal: true }) });
     const isRun = tool === 'list_agent_runs';
     const shown: string[] = page.data.map((one: Record<string, string>) =>
-      isRun ? one.agentId : (one.flowId ?? one.uid ?? one.id),
+      isRun ? one.agentId : (one.flowId ?? one.documentId ?? one.uid ?? one.id),
     );
     return { shown, total: page.total, nextCursor: page.nextCursor };
   }

@@ -373,6 +373,8 @@ async function workspaceStory(act: Act, assigneeAgentId: string): Promise<void> 
   await act('update_task_document', { id: task.id, content: '# Brief\nDone.', expectedRevision: 1 });
   const document = await act('create_document', { title: 'Notes', projectId, tags: ['launch'] });
   await act('update_document', { id: document.id, content: 'text' });
+  await act('search_passages', { q: 'text', projectId });
+  await act('get_document', { id: document.id, around: 2, limit: 2 });
   const artifact = await act('create_artifact', { name: 'a', mimeType: 'image/png', data: 'AAEC', projectId });
   await act('update_artifact', { id: artifact.id, mimeType: 'text/plain', content: 'x' });
   await act('create_artifact', { name: 'b', mimeType: 'nonsense', content: 'x', data: '!' });

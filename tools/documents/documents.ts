@@ -7,16 +7,16 @@ import {
   documentSummary,
   foundPassage,
 } from '../../resources/document.ts';
-import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { cursor, expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { searchText } from '../../resources/search.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
-import { listPage } from '../core/registry/paging.ts';
+import { listPage, openRank, sealRank } from '../core/registry/paging.ts';
 import { requireReferences, restoreWithReferences } from '../core/registry/references.ts';
-import { type FoundPassage, PassageFinder, widened } from './find-passages.ts';
+import { type FoundPassage, isBehind, PassageFinder, widened } from './find-passages.ts';
 
 const documentId = refTo('document', recordId).describe('Document id (`doc_…`), see list_documents.');
 const { title, content, tags } = documentFields;
@@ -64,17 +64,25 @@ const searchPassages = defineTool({
     projectId: recordId.optional(),
     tags: z.array(documentFields.tag).min(1).max(50).optional().describe('Documents with one of these tags.'),
     documentIds: z.array(documentId).min(1).max(100).optional().describe('Look in these only.'),
-    limit: z.int().min(1).max(50).default(5),
+    limit: z.int().min(1).max(50).default(5).describe('Passages per page.'),
+    cursor,
   }),
-  output: z.object({ data: z.array(foundPassage) }),
+  output: z.object({ data: z.array(foundPassage), nextCursor: z.string().nullable() }),
   errors: [],
 
-  async handler({ q, projectId, tags, documentIds, limit }, { store, principal }) {
+  async handler({ q, projectId, tags, documentIds, limit, cursor }, { store, principal }) {
     const any = whereAllowed<Document>(principal.rights.limitedTo('document', 'read'), 'id');
     const where = { projectId, tags, id: documentIds };
     const { hits } = await store.search('documents', { text: widened(q), limit: MOST_COMPARED, where, any });
     const documents = hits.map(({ record }) => record);
-    return { data: finder.find(documents, q).slice(0, limit).map(shownPassage) };
+    const bound = { q, where };
+    const after = openRank(cursor, bound);
+    const found = finder.find(documents, q);
+    const left = after ? found.filter((one) => isBehind(one, after)) : found;
+    const page = left.slice(0, limit);
+    const last = page.at(-1);
+    const next = last && left.length > limit ? { score: last.score, id: last.place } : null;
+    return { data: page.map(shownPassage), nextCursor: sealRank(next, bound) };
   },
 });
 

@@ -1,6 +1,7 @@
 import leven from 'leven';
 import { stemmer } from 'stemmer';
 import type { Document } from '../../resources/document.ts';
+import type { Rank } from '../../store/port.ts';
 import { wordsIn } from '../../store/search-text.ts';
 import { type Passage, passagesOf } from './passages.ts';
 
@@ -8,6 +9,8 @@ import { type Passage, passagesOf } from './passages.ts';
 export interface FoundPassage {
   readonly document: Document;
   readonly passage: Passage;
+  /** By this, passages with equal scores are sorted. */
+  readonly place: string;
   /** Between 0 and 1. */
   readonly score: number;
   /** It has less than half of what the query asks for, weighed by how rare the words are. */
@@ -33,6 +36,8 @@ const SATURATION = 1.2;
 const LENGTH_WEIGHT = 0.75;
 /** How much of a score is for words that stand elsewhere in the document. */
 const DOCUMENT_SHARE = 0.25;
+/** Each further passage of a document counts this much of the one before, so that other documents have a place. */
+const FURTHER = 0.92;
 const WEAK_COVERAGE = 0.5;
 /** What is kept of documents that were split, in characters of their texts. */
 const MOST_KEPT = 20_000_000;
@@ -43,6 +48,15 @@ const IGNORED = new Set(
   much must my need of on or our please should so than that the their them then there these they this to us was we were what when where
   which who whom whose why will with would you your`.split(/\s+/),
 );
+
+/** Whether the passage comes after the rank, best first. */
+export function isBehind({ score, place }: FoundPassage, rank: Rank): boolean {
+  return score === rank.score ? place > rank.id : score < rank.score;
+}
+
+function bestFirst(found: FoundPassage[]): FoundPassage[] {
+  return found.sort((one, other) => (isBehind(one, { score: other.score, id: other.place }) ? 1 : -1));
+}
 
 /** Finds passages in documents, which are split once for each revision. */
 export class PassageFinder {
@@ -63,7 +77,7 @@ export class PassageFinder {
         (sum, { weight, forms }) => sum + weight * Math.max(0, ...terms.map(({ counts }) => bestOf(forms, counts)[1])),
         0,
       );
-      return terms.flatMap(({ passage, counts, length }) => {
+      const fitting = terms.flatMap(({ passage, counts, length }) => {
         let score = 0;
         let covered = 0;
         const long = SATURATION * (1 - LENGTH_WEIGHT + (LENGTH_WEIGHT * length) / average);
@@ -73,11 +87,13 @@ export class PassageFinder {
           score += (weight * sureness * count) / (count + long);
         }
         if (covered === 0) return [];
+        const place = `${document.id} ${String(passage.offset).padStart(6, '0')}`;
         const fit = (1 - DOCUMENT_SHARE) * score + DOCUMENT_SHARE * wholeCovered;
-        return [{ document, passage, score: fit / whole, weak: covered / whole < WEAK_COVERAGE }];
+        return [{ document, passage, place, score: fit / whole, weak: covered / whole < WEAK_COVERAGE }];
       });
+      return bestFirst(fitting).map((one, nth) => ({ ...one, score: one.score * FURTHER ** nth }));
     });
-    return found.sort((one, other) => other.score - one.score);
+    return bestFirst(found);
   }
 
   #termsOf({ id, updatedAt, title, content }: Document): readonly Terms[] {
@@ -115,7 +131,7 @@ interface Asked {
 
 const SURENESS_OF_SIMILAR = 0.6;
 const SHORTEST_MISSPELT = 5;
-const SHORTEST_OF_TWO_MISTAKES = 9;
+const SHORTEST_OF_TWO_MISTAKES = 8;
 
 /** A word that no passage has may be the beginning of one, or misspelt. */
 function askedFor(stem: string, passages: readonly Terms[]): Asked {
@@ -124,10 +140,14 @@ function askedFor(stem: string, passages: readonly Terms[]): Asked {
   if (having > 0 || stem.length < SHORTEST_MISSPELT) return { weight, forms: [[stem, 1]] };
   const most = stem.length >= SHORTEST_OF_TWO_MISTAKES ? 2 : 1;
   const known = new Set(passages.flatMap(({ counts }) => [...counts.keys()]));
+  const isClose = (other: string, part: string) => leven(other, part, { maxDistance: most + 1 }) <= most;
   const similar = [...known].filter(
     (other) =>
       other.startsWith(stem) ||
-      (Math.abs(other.length - stem.length) <= most && leven(other, stem, { maxDistance: most + 1 }) <= most),
+      // The ending of a misspelt word is no ending that a stem could lose.
+      (other.length >= Math.max(SHORTEST_MISSPELT, stem.length / 2) &&
+        other.length <= stem.length + most &&
+        isClose(other, stem.slice(0, other.length))),
   );
   return { weight, forms: similar.map((other) => [other, SURENESS_OF_SIMILAR]) };
 }

@@ -180,7 +180,7 @@ function inputOf(tool: Tool, { tools }: Principal): Readonly<Record<string, unkn
 function cut(text: string): string {
   if (text.length <= LONGEST_RESULT) return text;
   const left = text.length - LONGEST_RESULT;
-  return `${text.slice(0, LONGEST_RESULT).toWellFormed()} … (cut: ${left} more characters; ask for less, for example by \`limit\`)`;
+  return `${text.slice(0, LONGEST_RESULT).toWellFormed()} … (cut: ${left} more characters; ask for less, for example by \`limit\`, or for the rest by \`offset\` where the tool has it)`;
 }
 
 const FITS = /^[A-Za-z0-9_-]{1,64}$/;
