@@ -82,7 +82,7 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
     unwritten: () => unwritten.latestFirst(),
     settleAudit: () => audit.settle(),
   });
-  await settle(recovered, journal, compaction);
+  await settle(recovered, journal, compaction).catch((error: unknown) => failed(error, [journal, manifest]));
   if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
   const { metricsMemoryMb: memoryMb = 128 } = options;
   const imports = new RowCommits({ folder, memoryMb, collections, audit });
@@ -122,6 +122,12 @@ async function recover({ folder, collections, low, format, manifest, opening }: 
   // A crash came between writing the new snapshot and removing the journals that it contains.
   for (const old of journalsIn(folder)) if (old < generation) rmSync(journalPath(folder, old));
   return { ...recovered, outdated: recovered.outdated || (found && written < format.number), found };
+}
+
+/** Closes what was opened: newer versions of Node.js end a process in which an open file is collected as garbage. */
+async function failed(error: unknown, opened: readonly (Journal | Manifest)[]): Promise<never> {
+  await Promise.allSettled(opened.map((each) => each.close()));
+  throw error;
 }
 
 /** Writes the first journal and snapshot of a new folder, or one snapshot where a crash left several journals. */

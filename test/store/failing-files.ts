@@ -8,6 +8,8 @@ export class FailingFiles implements Files {
   path = /./;
   bytesWritten = 0;
   writes = 0;
+  /** Files that are open now. */
+  readonly held = new Set<WritableFile>();
   syncs = 0;
   readonly operations: ('write' | 'sync' | 'truncate')[] = [];
   remove = realFiles.remove;
@@ -16,6 +18,7 @@ export class FailingFiles implements Files {
 
   async open(path: string): Promise<WritableFile> {
     const file = await realFiles.open(path);
+    this.held.add(file);
     return {
       write: async (bytes, position) => {
         this.#fail(path, 'write');
@@ -44,7 +47,10 @@ export class FailingFiles implements Files {
         await file.truncate(size);
         this.operations.push('truncate');
       },
-      close: () => file.close(),
+      close: async () => {
+        await file.close();
+        this.held.delete(file);
+      },
     };
   }
 

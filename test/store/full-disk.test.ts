@@ -118,6 +118,7 @@ describe('a full disk', () => {
         );
         return true;
       });
+      assert.equal(files.held.size, 0, 'a start that fails leaves no file open');
     }
     const store = await openIn(folder);
     assert.ok(store.status().writable);
