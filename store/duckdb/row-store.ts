@@ -174,7 +174,10 @@ export class DuckRowStore implements RowStore {
       const old = await this.#rows.get();
       const file = old.file + 1;
       await copyTables(old.writer, rowsFile(folder, file));
-      await this.#rows.replaceBy(file);
+      // A start would take the newest file, which lacks what is written to the old one from now on.
+      await this.#rows
+        .replaceBy(file)
+        .catch((cause) => removeFile(rowsFile(folder, file)).then(() => Promise.reject(cause)));
       await closeRows(old);
       await removeFile(rowsFile(folder, old.file));
     } catch (cause) {

@@ -194,9 +194,10 @@ export class RowsFile {
     this.#opening = this.#begin(failed.writing.then(() => closeRows(failed)).catch(() => {}));
   }
 
+  /** If the file cannot be opened, the one before stays in use. */
   async replaceBy(file: number): Promise<void> {
-    this.#opening = openFile(this.#options, file);
-    await this.#opening;
+    const opened = await openFile(this.#options, file);
+    this.#opening = Promise.resolve(opened);
   }
 
   async close(): Promise<void> {

@@ -195,6 +195,26 @@ describe('the engine of imported rows', () => {
     await until(async () => (await store.audit.count({ tool: 'import_records' })) === 1);
   });
 
+  it('goes on with the file there is where a copy without removed rows cannot be opened', async (test) => {
+    const folder = await testFolder(test);
+    const store = await openIn(folder);
+    const importOne = async (id: string) => {
+      const rows = [{ id, visitorId: 'v', at: AT, page: '/' }];
+      const staged = await store.rows.stage({ type: 'visits', rows, at: AT });
+      await store.transaction(async (tx) => tx.rows.commit(staged)).finally(() => staged.discard());
+    };
+    await importOne('a');
+    writeFileSync(join(folder, 'rows-temporary', '2'), 'in the way');
+    await store.transaction(async (tx) => tx.rows.erase('nobody'));
+    await until(() => /could not be taken out/.test(store.status().lastError ?? ''));
+    await importOne('b');
+    const count = { name: 'rows', sql: 'select count(*) as rows from visits' };
+    assert.deepEqual(await store.rows.query(count), [{ rows: 2 }]);
+    await store.close();
+    const again = await openIn(folder);
+    assert.deepEqual(await again.rows.query(count), [{ rows: 2 }]);
+  });
+
   it('takes no rows while the disk refuses the journal', async (test) => {
     const files = new FailingFiles();
     const store = await openIn(await testFolder(test), { files, probeMs: 20 });
