@@ -1,32 +1,19 @@
 import { createHash } from 'node:crypto';
-import { constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { chmod, copyFile, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Backup } from '../../resources/backup.ts';
 import { type CollectionName, collections } from '../collections.ts';
-import { currentRowsFile, isRowsFile, removeFile, rowsFile } from '../duckdb/files.ts';
+import { currentRowsFile } from '../duckdb/files.ts';
 import { OperatorError, StoreDamaged } from '../errors.ts';
+import { copyFolder, plainFiles } from './copy-folder.ts';
 import { realFiles } from './files/files.ts';
-import {
-  AUDIT,
-  BACKUP_FACTS,
-  IDEMPOTENCY_SECRET,
-  isJournal,
-  journalPath,
-  journalsIn,
-  LOCK,
-  MANIFEST,
-  SECRETS_KEY,
-  SNAPSHOT,
-  SNAPSHOT_DRAFT,
-} from './files/folder.ts';
+import { AUDIT, BACKUP_FACTS, SNAPSHOT } from './files/folder.ts';
 import { holderOf } from './files/lock.ts';
-import { readSnapshotHeader } from './journal/snapshot.ts';
 import { openLowdbStore } from './open.ts';
 
 const ATTEMPTS = 5;
-const ROWS_ATTEMPTS = 20;
 
 const backupFacts = z.object({
   source: z.string(),
@@ -48,7 +35,7 @@ export async function copySnapshot(sourceFolder: string, targetFolder: string): 
     throw new OperatorError(`${targetFolder} is not empty; name an empty or absent folder.`);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await copyOnce(sourceFolder, targetFolder);
+      await copyFolder(sourceFolder, targetFolder);
       const counts = await verify(targetFolder);
       await writeFacts(targetFolder, { source: resolve(sourceFolder), bytes: await bytesOf(targetFolder), ...counts });
       return;
@@ -58,43 +45,6 @@ export async function copySnapshot(sourceFolder: string, targetFolder: string): 
       if (attempt === ATTEMPTS || !(error instanceof StoreDamaged || isMissing(error))) throw error;
     }
   }
-}
-
-/** The order matters: the manifest must not be newer than the rest, and the journals, copied last, hold what the segments hold. */
-async function copyOnce(source: string, target: string): Promise<void> {
-  if (existsSync(join(source, MANIFEST))) await copyDurably(join(source, MANIFEST), join(target, MANIFEST));
-  await copyDurably(join(source, SNAPSHOT), join(target, SNAPSHOT));
-  const { generation } = readSnapshotHeader(join(target, SNAPSHOT));
-  mkdirSync(join(target, AUDIT), { recursive: true, mode: 0o700 });
-  for (const name of plainFiles(join(source, AUDIT)))
-    await copyDurably(join(source, AUDIT, name), join(target, AUDIT, name));
-  for (const journal of journalsIn(source)) {
-    if (journal >= generation) await copyDurably(journalPath(source, journal), journalPath(target, journal));
-  }
-  const done = [MANIFEST, SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY, IDEMPOTENCY_SECRET, BACKUP_FACTS];
-  for (const name of plainFiles(source)) {
-    if (done.includes(name) || isJournal(name) || isRowsFile(name)) continue;
-    await copyDurably(join(source, name), join(target, name));
-  }
-  await copyRows(source, target);
-  await realFiles.syncFolder(join(target, AUDIT));
-  await realFiles.syncFolder(target);
-}
-
-/** Copied again if the engine changed it meanwhile, and after the journals: rows bring the audit entries of their transaction. */
-async function copyRows(source: string, target: string): Promise<void> {
-  for (let attempt = 1; attempt <= ROWS_ATTEMPTS; attempt += 1) {
-    const number = currentRowsFile(source);
-    if (number === 0) return;
-    const [from, to] = [rowsFile(source, number), rowsFile(target, number)];
-    const before = await stat(from, { bigint: true });
-    await removeFile(to);
-    await copyDurably(from, to);
-    if (existsSync(`${from}.wal`)) await copyDurably(`${from}.wal`, `${to}.wal`);
-    const after = await stat(from, { bigint: true });
-    if (after.mtimeNs === before.mtimeNs && after.size === before.size && currentRowsFile(source) === number) return;
-  }
-  throw new OperatorError(`The imported rows in ${source} changed all the time; try again when fewer are imported.`);
 }
 
 async function verify(folder: string): Promise<Pick<BackupFacts, 'records' | 'auditEntries'>> {
@@ -126,24 +76,6 @@ async function bytesOf(folder: string): Promise<number> {
     .filter((path) => path !== join(folder, BACKUP_FACTS))
     .map(async (path) => (await stat(path)).size);
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-}
-
-async function copyDurably(from: string, to: string): Promise<void> {
-  await copyFile(from, to, constants.COPYFILE_EXCL);
-  await chmod(to, 0o600);
-  const file = await open(to, 'r+');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-function plainFiles(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => entry.name);
 }
 
 function isMissing(error: unknown): boolean {

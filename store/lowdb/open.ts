@@ -5,6 +5,7 @@ import { startErrorOf } from '../disk-full.ts';
 import { noProgress, type OpenProgress } from '../open-progress.ts';
 import type { Readers, Store } from '../port.ts';
 import { SegmentedAudit } from './audit/log.ts';
+import { keepOlderFormat } from './copy-folder.ts';
 import { type Files, realFiles } from './files/files.ts';
 import { journalPath, journalsIn, SNAPSHOT, SNAPSHOT_DRAFT } from './files/folder.ts';
 import { FolderLock } from './files/lock.ts';
@@ -82,7 +83,8 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
     unwritten: () => unwritten.latestFirst(),
     settleAudit: () => audit.settle(),
   });
-  await settle(recovered, journal, compaction).catch((error: unknown) => failed(error, [journal, manifest]));
+  const settled = { folder, format, opening, recovered, journal, compaction };
+  await settle(settled).catch((error: unknown) => failed(error, [journal, manifest]));
   if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
   const { metricsMemoryMb: memoryMb = 128 } = options;
   const imports = new RowCommits({ folder, memoryMb, collections, audit });
@@ -130,9 +132,22 @@ async function failed(error: unknown, opened: readonly (Journal | Manifest)[]): 
   throw error;
 }
 
+interface SettleOptions {
+  readonly folder: string;
+  readonly format: Format;
+  readonly opening: OpenProgress;
+  readonly recovered: Recovered;
+  readonly journal: Journal;
+  readonly compaction: Compaction;
+}
+
 /** Writes the first journal and snapshot of a new folder, or one snapshot where a crash left several journals. */
-async function settle(recovered: Recovered, journal: Journal, compaction: Compaction): Promise<void> {
-  const { found, several, outdated, size, generation, end, erasures } = recovered;
+async function settle({ folder, format, opening, recovered, journal, compaction }: SettleOptions): Promise<void> {
+  const { found, several, outdated, isHalfMigrated, size, generation, end, erasures } = recovered;
+  if (found && outdated && !isHalfMigrated) {
+    opening.step(`copying the data before it is brought to format ${format.number}`);
+    await keepOlderFormat(folder, format.number);
+  }
   await journal.begin();
   if (!found && size === 0) return compaction.first(generation, end);
   if (found && !several && !outdated && erasures.length === 0) return;

@@ -49,7 +49,7 @@ async function runMissing(session: Session): Promise<void> {
   const unknown = applied.find(({ name }) => !names.has(name));
   if (unknown) {
     throw new OperatorError(
-      `The database was changed by a newer version (migration ${unknown.name}). Start that version or a later one.`,
+      `The database has migration ${unknown.name} of a newer version; this version knows those up to ${known.at(-1)?.name}. Start the newer version, or restore a dump (pg_dump) made with this one.`,
     );
   }
   const done = new Set(applied.map(({ name }) => name));

@@ -36,7 +36,11 @@ describe('the database', { skip: withoutPostgres }, () => {
     await database.query({ text: `insert into schema_migrations (name) values ('999-of-tomorrow')` });
     await assert.rejects(migrate(database), (error: Error) => {
       assert.ok(error instanceof OperatorError);
-      assert.match(error.message, /newer version \(migration 999-of-tomorrow\)/);
+      assert.match(
+        error.message,
+        /has migration 999-of-tomorrow of a newer version; this version knows those up to \d{3}-[\w-]+\./,
+      );
+      assert.match(error.message, /Start the newer version, or restore a dump \(pg_dump\) made with this one\./);
       return true;
     });
   });

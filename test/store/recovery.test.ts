@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import { StoreDamaged } from '../../store/errors.ts';
-import { realFiles } from '../../store/lowdb/files/files.ts';
+import { type Files, realFiles } from '../../store/lowdb/files/files.ts';
 import { sealLine, unsealLine } from '../../store/lowdb/journal/line.ts';
 import type { LowdbOptions } from '../../store/lowdb/open.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
@@ -213,6 +213,20 @@ describe('opening after a crash', () => {
       await store.close();
     }
     assert.match(await refusal(folder), /format 3/);
+  });
+
+  it('keeps a copy of an older format, with which the older version starts', async (test) => {
+    const folder = await written(test, 2);
+    const copy = join(folder, 'before-format-2');
+    const format = { number: 2, migrations: { 1: (_: string, record: Record<string, unknown>) => record } };
+    const files: Files = { ...realFiles, syncFolder: () => Promise.reject(new Error('the disk broke')) };
+    await assert.rejects(openIn(folder, { format, files }));
+    await (await openIn(folder, { format })).close();
+    assert.equal((await stat(copy)).mode & 0o777, 0o700);
+    assert.deepEqual(await contents(copy), { agents: 2, audit: 2 });
+    await (await openIn(folder, { format })).close();
+    assert.deepEqual(await contents(copy), { agents: 2, audit: 2 });
+    assert.ok(!(await readdir(folder)).some((name) => /draft/.test(name)));
   });
 
   for (const featureSwitches of [{ 'new-editor': true }, {}])

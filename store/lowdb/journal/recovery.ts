@@ -56,6 +56,8 @@ export interface Recovered {
   readonly firstSequence: number;
   readonly several: boolean;
   readonly outdated: boolean;
+  /** There is a journal of the current format already: a start that brought the data to it was interrupted. */
+  readonly isHalfMigrated: boolean;
   readonly dropped: readonly string[];
 }
 
@@ -80,6 +82,7 @@ export class Recovery {
   #prunedBefore = '';
   readonly #erasures: Erasure[] = [];
   #outdated = false;
+  #hasCurrent = false;
   readonly #dropped: string[] = [];
 
   constructor({ start, ...options }: RecoveryOptions) {
@@ -116,6 +119,7 @@ export class Recovery {
       firstSequence,
       several: generations.length > 1,
       outdated: this.#outdated,
+      isHalfMigrated: this.#hasCurrent,
       dropped: this.#dropped,
     };
   }
@@ -167,6 +171,7 @@ export class Recovery {
       throw this.#damagedLine(path, line, 'the header does not follow what comes before it', generation);
     }
     if (header.format < this.#options.format.number) this.#outdated = true;
+    else this.#hasCurrent = true;
     this.#end = { sequence: this.#end.sequence, crc: sealed.crc };
     return header.format;
   }
