@@ -21,6 +21,7 @@ const ORDER = [
   'backup-restore-upgrade',
   'run-on-postgresql',
   'deploy',
+  'threat-model',
 ];
 
 /** Every `.md` file of this folder: the guides in their order, then the reference pages. */

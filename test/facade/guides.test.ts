@@ -15,6 +15,8 @@ import { serverForTests } from '../support/server.ts';
 import { blocksOf, isCommand, isConfig, isRun, requireKnownMarks } from '../support/shown-commands.ts';
 
 const MOST_BYTES = 6000;
+/** The threat model is looked up, not followed: its tables name every door and attack with the tests of their guards. */
+const MOST_BYTES_OF: Readonly<Record<string, number>> = { 'threat-model': 12_000 };
 const pages = guides.filter(({ kind }) => kind === 'guide');
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -39,7 +41,10 @@ const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
 // Each runs programs in a folder of its own, and mostly waits for them.
 describe('the guides', { concurrency: 2 }, () => {
   it('are short', () => {
-    for (const { name, markdown } of pages) assert.ok(Buffer.byteLength(markdown) < MOST_BYTES, name);
+    for (const { name, markdown } of pages) {
+      const bytes = Buffer.byteLength(markdown);
+      assert.ok(bytes < (MOST_BYTES_OF[name] ?? MOST_BYTES), `${name}: ${bytes} bytes`);
+    }
   });
 
   it('mark the commands that only people can run', () => {

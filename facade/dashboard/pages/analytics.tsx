@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { at, useAnswer, useLocation, useMay, useTool, useTools } from '../app.ts';
-import { csvOf, download } from '../csv.ts';
+import { csvOf } from '../csv.ts';
+import { download } from '../download.ts';
 import { Button, Empty, ErrorBox, Link, PageHead, Skeleton, Time } from '../ui.ts';
 import { METRICS, type Metric, type MetricAnswer } from './analytics/metrics.ts';
 import { inputOf, RangeControls } from './analytics/range.tsx';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { download } from '../csv.ts';
+import { download } from '../download.ts';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
 import { Button } from '../ui.ts';
 
