@@ -40,6 +40,7 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'facade/deploy.test.ts',
     'facade/guides-started.test.ts',
     'facade/launch.test.ts',
+    'facade/node-versions.test.ts',
     'facade/packed.test.ts',
   ],
   'it moves the clock of the process, where the database counts by its own': ['facade/rate-limit.test.ts'],

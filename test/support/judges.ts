@@ -4,19 +4,22 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const folder = fileURLToPath(new URL('../judges', import.meta.url));
-const { dependencies } = manifestIn(folder) ?? {};
+const manifest = manifestIn(folder);
+const dependencies = { ...manifest?.dependencies, ...manifest?.optionalDependencies };
 
 interface Manifest {
   readonly version: string;
   readonly bin?: string | Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+  /** Those of one platform: elsewhere npm leaves them out. */
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 /** Why judges cannot be had here, for tests that need these packages of test/judges; undefined where they can. */
 export function judgesLack(...names: readonly string[]): string | undefined {
-  const unknown = names.find((name) => dependencies?.[name] === undefined);
+  const unknown = names.find((name) => dependencies[name] === undefined);
   if (unknown !== undefined) throw new Error(`${unknown} is not in test/judges/package.json.`);
-  const missing = names.filter((name) => manifestIn(placeOf(name))?.version !== versionOf(dependencies?.[name]));
+  const missing = names.filter((name) => manifestIn(placeOf(name))?.version !== versionOf(dependencies[name]));
   return missing.length === 0 ? undefined : `needs ${missing.join(', ')}: npm ci --prefix test/judges`;
 }
 

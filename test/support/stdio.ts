@@ -23,9 +23,13 @@ export interface StdioClient {
   end(): Promise<number | null>;
 }
 
-export function openStdio(baseUrl: string, key: string): StdioClient {
+export function openStdio(
+  baseUrl: string,
+  key: string,
+  [program, ...args]: readonly [string, ...string[]] = [process.execPath, ...programArgs('commands/stdio')],
+): StdioClient {
   const child: ChildProcess = killedAtEnd(
-    spawn(process.execPath, programArgs('commands/stdio'), {
+    spawn(program, args, {
       env: { ...process.env, BASE_URL: baseUrl, API_KEY: key },
       stdio: ['pipe', 'pipe', 'pipe'],
     }),
