@@ -45,19 +45,19 @@ export class Client {
   readonly #servers: readonly FaultedServer[];
   readonly #violations: Violations;
   readonly #random: Random;
-  /** Whether nothing is wrong with the processes, and has not been for some time. */
-  readonly #isCalm: () => boolean;
+  /** Since when nothing is wrong with the processes, by `performance.now()`. */
+  readonly #calmSince: () => number;
   /** Acknowledged writes whose audit entry was not looked for yet. */
   readonly acknowledged: { readonly requestId: string; readonly tool: string }[] = [];
   capsule: CapsuleCaller | undefined;
   /** Nobody asks again from then on. */
   isClosed = false;
 
-  constructor(servers: readonly FaultedServer[], violations: Violations, random: Random, isCalm: () => boolean) {
+  constructor(servers: readonly FaultedServer[], violations: Violations, random: Random, calmSince: () => number) {
     this.#servers = servers;
     this.#violations = violations;
     this.#random = random;
-    this.#isCalm = isCalm;
+    this.#calmSince = calmSince;
   }
 
   get anyServer(): FaultedServer {
@@ -97,14 +97,14 @@ export class Client {
 
   /** One request, and its answer or what is known without one. */
   async ask(server: FaultedServer, path: string, request: WireRequest): Promise<WireAnswer | Outcome> {
-    const wasCalm = this.#isCalm();
+    const begun = performance.now();
     try {
       return await send(`${server.baseUrl}${path}`, { ...request, signal: AbortSignal.timeout(PATIENCE_MS) });
     } catch (error) {
       const { code = '', name, message } = error as NodeJS.ErrnoException;
       if (code === 'ECONNREFUSED') return { is: 'refused', code: 'no connection', message };
       const isLate = name === 'TimeoutError' || name === 'AbortError';
-      if (wasCalm && this.#isCalm())
+      if (begun >= this.#calmSince())
         this.#violations.found(
           `${path} of process ${server.at}: ${isLate ? 'no answer' : `the answer was cut (${message})`}`,
         );

@@ -22,8 +22,8 @@ export interface Fault {
   readonly stores?: readonly StoreKind[];
   /** How many processes it requires. Default: 1. */
   readonly processes?: number;
-  /** It must not overlap others. */
-  readonly isAlone?: true;
+  /** It starts a process when it begins, which may fail on what is broken. */
+  readonly isStart?: true;
   /** How often it is chosen, compared to others. Default: 1. */
   readonly weight?: number;
   /** Milliseconds from its beginning to its end. Default: up to a second. */

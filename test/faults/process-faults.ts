@@ -12,7 +12,7 @@ export const processFaults: readonly Fault[] = [
   {
     name: 'one more process',
     part: 'process',
-    isAlone: true, // a start may fail on what is broken
+    isStart: true,
     lastsMs: (random) => between(random, 0, START_MS),
     async apply({ spare }) {
       await spare.start(); // on the embedded store it waits for the folder
@@ -55,6 +55,7 @@ export const processFaults: readonly Fault[] = [
     (signal): Fault => ({
       name: `${signal} of a starting process`,
       part: 'process',
+      isStart: true,
       async apply(world, random) {
         const server = pick(random, running(world));
         await server.end('SIGTERM');

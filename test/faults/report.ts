@@ -42,10 +42,7 @@ export class Report {
 
   /** The faults under way. */
   get where(): string {
-    return (
-      this.#round.map(({ number, fault }) => `fault ${number} (${fault.name})`).join(' and ') ||
-      'before the first fault'
-    );
+    return this.#round.map(({ number, fault }) => `${number} ${fault.name}`).join(' + ') || 'before the first fault';
   }
 
   get line(): string {

@@ -58,16 +58,18 @@ export async function runFaults(options: RunOptions): Promise<Report> {
 
 async function befall(world: FaultWorld, report: Report, round: Round): Promise<void> {
   report.begin(round);
-  const undos: Undo[] = [];
-  world.isCalm = false;
-  for (const { fault, random } of inOrder(round)) {
-    undos.unshift(await fault.apply(world, random));
-    const lasting = fault.lastsMs?.(random, world) ?? between(random, 0, 1000);
-    await delay(lasting);
+  const undos: { readonly undo: Undo; readonly planned: Planned }[] = [];
+  world.calmSince = Number.POSITIVE_INFINITY;
+  for (const planned of inOrder(round)) {
+    const { fault, random } = planned;
+    undos.push({ undo: await fault.apply(world, random), planned });
+    await delay(fault.lastsMs?.(random, world) ?? between(random, 0, 1000));
   }
-  for (const undo of undos) await undo();
+  // Processes start on a world that is whole.
+  const ofProcess = ({ planned: { fault } }: (typeof undos)[number]) => Number(fault.part === 'process');
+  for (const { undo } of undos.toSorted((one, other) => ofProcess(one) - ofProcess(other))) await undo();
   const ms = await recovery(world);
-  world.isCalm = true;
+  world.calmSince = performance.now();
   report.recovered(ms);
   const limit = Math.max(RECOVERY_MS, STARTS * world.startMs);
   world.violations.expect(ms <= limit, () => `recovery took ${Math.round(ms)} ms`);
@@ -75,9 +77,10 @@ async function befall(world: FaultWorld, report: Report, round: Round): Promise<
   await world.load.check();
 }
 
-/** Processes end before anything else breaks, since a start is not meant to succeed on what is broken. */
+/** Starts first, as they need what is whole; then what breaks the world; then what befalls processes in it. */
 function inOrder(round: Round): readonly Planned[] {
-  return round.toSorted((one, other) => Number(other.fault.part === 'process') - Number(one.fault.part === 'process'));
+  const rank = ({ fault: { isStart, part } }: Planned) => (isStart ? 0 : part === 'process' ? 2 : 1);
+  return round.toSorted((one, other) => rank(one) - rank(other));
 }
 
 async function recovery(world: FaultWorld): Promise<number> {

@@ -43,7 +43,7 @@ export function scheduleOf(seed: number, count: number, store: StoreKind, proces
 
 /** Faults of different parts fit, and those of one process each where there are several. */
 function fitBeside(one: Fault, other: Fault, processes: number): boolean {
-  if (one.isAlone || other.isAlone) return false;
+  if (one.isStart || other.isStart) return false;
   if (one.part !== other.part) return true;
   return (
     one.part === 'process' &&

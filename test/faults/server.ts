@@ -4,7 +4,7 @@ import { freePort } from '../support/free-port.ts';
 import { send } from '../support/http.ts';
 
 const RECENT = 4000;
-const UNCAUGHT = /uncaught|unhandled|"level":60|^\s+at .*\.(ts|mjs|js):\d+|TypeError|RangeError|AssertionError|heap/;
+const UNCAUGHT = /uncaught|unhandled|"level":60|(Type|Range|Reference|Assertion)Error|out of memory/;
 
 /** One process of the product, on the same port each time it is started. */
 export class FaultedServer {

@@ -51,8 +51,8 @@ export class FaultWorld implements World {
   doors: readonly Door[] = doorsOf(KEY);
   /** How long a start took that nothing disturbed. */
   startMs = 0;
-  /** Whether all processes should answer well. */
-  isCalm = true;
+  /** Since when all processes should answer well, by `performance.now()`. */
+  calmSince = 0;
   #load: Load | undefined;
   #client: Client | undefined;
 
@@ -125,7 +125,7 @@ export class FaultWorld implements World {
     const server = { baseUrl: first.baseUrl, adminKey: KEY };
     const { must } = callsOf(server);
     const random = randomFrom(seed + 1_000_003);
-    const client = new Client(servers, violations, random, () => this.isCalm);
+    const client = new Client(servers, violations, random, () => this.calmSince);
     this.#client = client;
     const caller = async (name: string): Promise<Caller> => {
       const { id, secret } = await must('create_api_key', { name, scopes: ['admin'] });
