@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { EvaluationTimeUsedUp, TemplateEvaluator } from '../../tools/flows/template-evaluator.ts';
 import { FlowWorld } from '../support/flow-world.ts';
+import { nodeArgs } from '../support/node-args.ts';
 
 const ENDLESS = '{% for a in (1..9000) %}{% for b in (1..9000) %}{% endfor %}{% endfor %}';
 const scope = { input: { numbers: Array.from({ length: 1000 }, (_, at) => at), long: 'x'.repeat(100_000) }, steps: {} };
@@ -23,6 +26,13 @@ async function turnsDuring(work: Promise<unknown>): Promise<number> {
 }
 
 describe('the templates of a run', () => {
+  it('are filled where no file can be opened any more, and the process goes on', () => {
+    const file = fileURLToPath(new URL('./flow-without-descriptors.ts', import.meta.url));
+    const shell = ['-c', 'ulimit -n 256; exec "$0" "$@"', process.execPath, ...nodeArgs(file)];
+    const { stdout, stderr, signal } = spawnSync('sh', shell, { encoding: 'utf8' });
+    assert.deepEqual([stdout, signal], ['x true\n', null], stderr);
+  });
+
   it('leave the event loop to others while they go on', async () => {
     const filling = new TemplateEvaluator();
     for (const work of [

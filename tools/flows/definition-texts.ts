@@ -4,8 +4,8 @@ import { ToolError } from '../core/errors.ts';
 import type { Staged } from '../core/registry/tool.ts';
 import { formatPath } from '../core/registry/validate.ts';
 import { Busy, type JobOutcome, SideProcess } from '../core/side-process/side-process.ts';
-import { analyzeTexts, type ParsedTexts, type Texts } from './analyze-texts.ts';
-import { isTemplate, limitProblem, type Parsed, workOf } from './expressions.ts';
+import { analyzeTexts, MOST_MS, type ParsedTexts, type Texts } from './analyze-texts.ts';
+import { isTemplate, limitProblem, type Parsed, withoutTimeLimit, workOf } from './expressions.ts';
 import { isCheapCondition, isCheapTemplate } from './template-evaluator.ts';
 
 /** What a flow does and when. Its runs act as the person or key that wrote these members. */
@@ -57,7 +57,8 @@ export async function analyzedTextsOf(definition: Written, caller: string): Prom
     templates: unique(templates).filter(isTemplate),
     conditions: unique(conditions),
   };
-  return new AnalyzedTexts([], texts, isQuick(texts) ? analyzeTexts(texts) : await analyzedApart(texts, caller));
+  const parsed = isQuick(texts) ? analyzeTexts(texts, MOST_MS, withoutTimeLimit) : await analyzedApart(texts, caller);
+  return new AnalyzedTexts([], texts, parsed);
 }
 
 function isQuick({ templates, conditions }: Texts): boolean {

@@ -1,4 +1,4 @@
-import { conditions, isTemplate, TimeLimitExceeded, templates, withTimeLimit } from './expressions.ts';
+import { conditions, isTemplate, type RunWork, TimeLimitExceeded, templates, withTimeLimit } from './expressions.ts';
 
 /** What templates and conditions see: the input of the run, and the output of each earlier step, null where the step has none. */
 export interface TemplateScope {
@@ -12,10 +12,10 @@ const WHOLE = /^\s*\{\{-?((?:(?!\}\}|\{\{)[\s\S])*)\}\}\s*$/;
 export const LARGEST = 1024 * 1024;
 
 /** The arguments with all templates filled. @throws Error that says what is wrong with which text */
-export function render(value: unknown, scope: TemplateScope): unknown {
+export function render(value: unknown, scope: TemplateScope, run: RunWork = withTimeLimit): unknown {
   let rendered: unknown;
   try {
-    rendered = withTimeLimit(() => fill(value, scope));
+    rendered = run(() => fill(value, scope));
   } catch (thrown) {
     throw thrown instanceof TimeLimitExceeded
       ? new Error(`The templates cannot be filled: ${thrown.message}.`)
@@ -50,10 +50,10 @@ function fitting(text: string): string {
 }
 
 /** Whether the condition is true. @throws Error that says what is wrong */
-export function holds(condition: string, scope: TemplateScope): boolean {
+export function holds(condition: string, scope: TemplateScope, run: RunWork = withTimeLimit): boolean {
   let result: unknown;
   try {
-    result = withTimeLimit(() => conditions.evaluate(condition, { ...scope }));
+    result = run(() => conditions.evaluate(condition, { ...scope }));
   } catch (thrown) {
     throw new Error(
       `The condition ${JSON.stringify(condition.slice(0, 100))} cannot be evaluated: ${firstLine(thrown)}.`,

@@ -1,6 +1,6 @@
 import { SizeBudget, truncated } from '../core/history/size-budget.ts';
 import { type Job, SideProcess } from '../core/side-process/side-process.ts';
-import { isTemplate } from './expressions.ts';
+import { isTemplate, withoutTimeLimit } from './expressions.ts';
 import { holds, render, type TemplateScope } from './render.ts';
 
 export const RUN_MS = 2000;
@@ -31,13 +31,13 @@ export class TemplateEvaluator {
 
   /** The arguments with all templates filled. @throws Error that says what is wrong with which text; Exhausted */
   async render(value: unknown, scope: TemplateScope): Promise<unknown> {
-    if (isCheapTemplate(value) && isSmall(scope)) return render(value, scope);
+    if (isCheapTemplate(value) && isSmall(scope)) return render(value, scope, withoutTimeLimit);
     return this.#apart('render', [value, scope], 'The templates cannot be filled');
   }
 
   /** Whether the condition is true. @throws Error that says what is wrong; Exhausted */
   async holds(condition: string, scope: TemplateScope): Promise<boolean> {
-    if (isCheapCondition(condition) && isSmall(scope)) return holds(condition, scope);
+    if (isCheapCondition(condition) && isSmall(scope)) return holds(condition, scope, withoutTimeLimit);
     const what = `The condition ${JSON.stringify(condition.slice(0, 100))} cannot be evaluated`;
     return (await this.#apart('holds', [condition, scope], what)) as boolean; // the function returns a boolean
   }
