@@ -1,11 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { between, type Fault, pick, type World } from './fault.ts';
+import { between, type Fault, pick, type Random, type World } from './fault.ts';
 
 /** A process may start and stop within this time, or be in the midst of it. */
 const START_MS = 2500;
 const LONGEST_STOP_MS = 30_000;
 
-const running = ({ servers }: World) => servers.filter(({ pid, isPaused }) => pid !== undefined && !isPaused);
+/** Of the processes that run, or of all where none does: whatever befalls them then does nothing. */
+function runningOf({ servers }: World, random: Random) {
+  const running = servers.filter(({ pid, isPaused }) => pid !== undefined && !isPaused);
+  return pick(random, running.length > 0 ? running : servers);
+}
 
 /** Faults of processes themselves: whoever runs them ends, kills, holds and starts them. */
 export const processFaults: readonly Fault[] = [
@@ -25,7 +29,7 @@ export const processFaults: readonly Fault[] = [
     name: 'SIGTERM',
     part: 'process',
     async apply(world, random) {
-      const server = pick(random, running(world));
+      const server = runningOf(world, random);
       await server.end('SIGTERM');
       return () => server.start();
     },
@@ -35,7 +39,7 @@ export const processFaults: readonly Fault[] = [
     part: 'process',
     weight: 2,
     async apply(world, random) {
-      const server = pick(random, running(world));
+      const server = runningOf(world, random);
       await server.end('SIGKILL');
       return () => server.start();
     },
@@ -57,7 +61,7 @@ export const processFaults: readonly Fault[] = [
       part: 'process',
       isStart: true,
       async apply(world, random) {
-        const server = pick(random, running(world));
+        const server = runningOf(world, random);
         await server.end('SIGTERM');
         await server.start();
         await delay(between(random, 0, START_MS));
@@ -71,7 +75,7 @@ export const processFaults: readonly Fault[] = [
     part: 'process',
     lastsMs: (random, { isLong }) => (isLong && random() < 0.05 ? LONGEST_STOP_MS : between(random, 100, 3000)),
     async apply(world, random) {
-      const server = pick(random, running(world));
+      const server = runningOf(world, random);
       server.pause();
       return async () => server.resume();
     },

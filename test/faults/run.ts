@@ -3,7 +3,7 @@ import { DoorProbes } from '../support/door-probes.ts';
 import { send } from '../support/http.ts';
 import { between, type Undo } from './fault.ts';
 import { Report } from './report.ts';
-import { type Planned, type Round, scheduleOf } from './schedule.ts';
+import { type Planned, type Round, type ScheduleOptions, scheduleOf } from './schedule.ts';
 import type { FaultedServer } from './server.ts';
 import { FaultWorld, type WorldOptions } from './world.ts';
 
@@ -16,17 +16,14 @@ const GIVE_UP_MS = 60_000;
 const PROBES = { everyMs: 250, longestMs: 60_000 };
 const MOST_PAUSE_MS = 300;
 
-export interface RunOptions extends WorldOptions {
-  readonly faults: number;
-  /** Names of the kinds to choose from. */
-  readonly only?: RegExp;
+export interface RunOptions extends WorldOptions, ScheduleOptions {
   /** Called with each line of progress. */
   readonly say: (line: string) => void;
 }
 
 /** Has faults befall processes under load. The report says what was wrong. */
 export async function runFaults(options: RunOptions): Promise<Report> {
-  const { say, seed, faults, store, processes, only } = options;
+  const { say, seed, faults, store, processes } = options;
   say(`seed ${seed}: ${faults} faults, ${processes} on ${store}`);
   const world = await FaultWorld.open(options);
   const report = new Report(world);
@@ -39,7 +36,7 @@ export async function runFaults(options: RunOptions): Promise<Report> {
   );
   try {
     await world.load.check(); // what is wrong without a fault
-    for (const round of scheduleOf(seed, faults, store, processes, only)) {
+    for (const round of scheduleOf(options)) {
       await befall(world, report, round);
       for (const wrong of [...probes.flatMap((probe) => [...takeAll(probe.wrong)]), ...world.takeWrong()])
         world.violations.found(wrong);
@@ -62,12 +59,13 @@ async function befall(world: FaultWorld, report: Report, round: Round): Promise<
   world.calmSince = Number.POSITIVE_INFINITY;
   for (const planned of inOrder(round)) {
     const { fault, random } = planned;
-    undos.push({ undo: await fault.apply(world, random), planned });
+    undos.push({ undo: await begun(world, planned), planned });
     await delay(fault.lastsMs?.(random, world) ?? between(random, 0, 1000));
   }
   // Processes start on a world that is whole.
   const ofProcess = ({ planned: { fault } }: (typeof undos)[number]) => Number(fault.part === 'process');
   for (const { undo } of undos.toSorted((one, other) => ofProcess(one) - ofProcess(other))) await undo();
+  for (const server of world.servers) await server.start(); // also one that ended by itself, which is a violation
   const ms = await recovery(world);
   world.calmSince = performance.now();
   report.recovered(ms);
@@ -75,6 +73,17 @@ async function befall(world: FaultWorld, report: Report, round: Round): Promise<
   world.violations.expect(ms <= limit, () => `recovery took ${Math.round(ms)} ms`);
   await delay(between(round[0]?.random ?? Math.random, 0, MOST_PAUSE_MS));
   await world.load.check();
+}
+
+/** What befalls a process that has just ended does nothing. */
+async function begun(world: FaultWorld, { fault, random }: Planned): Promise<Undo> {
+  const isRunning = world.servers.some(({ pid }) => pid !== undefined);
+  try {
+    return await fault.apply(world, random);
+  } catch (error) {
+    if (isRunning) throw error;
+    return async () => {};
+  }
 }
 
 /** Starts first, as they need what is whole; then what breaks the world; then what befalls processes in it. */

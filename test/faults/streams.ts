@@ -8,6 +8,8 @@ import type { Violations, Work } from './work.ts';
 
 const LISTEN = 'subscriptions/listen';
 const HEARS_MS = 10_000;
+/** The end of a process is known a moment after that of its connections. */
+const EXIT_MS = 200;
 
 interface Stream {
   readonly server: FaultedServer;
@@ -97,6 +99,7 @@ export class Streams implements Work {
         if (data.method === 'notifications/resources/updated') stream.heard += 1;
       }
     } catch (error) {
+      await delay(EXIT_MS);
       const isKilled = server.starts !== starts || server.pid === undefined || server.isEnding;
       if (!this.#close.signal.aborted && !isKilled)
         this.#violations.found(`the stream at process ${server.at} was cut: ${error}`);

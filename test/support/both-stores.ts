@@ -23,8 +23,6 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'facade/start-and-stop-postgres.test.ts',
     'facade/start-and-stop-three.test.ts',
     'facade/start-and-stop.test.ts',
-    'facade/three-processes-rounds.test.ts',
-    'facade/three-processes.test.ts',
     'faults/embedded.test.ts',
     'faults/postgres.test.ts',
     'store/postgres-clocks.test.ts',
