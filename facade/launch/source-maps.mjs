@@ -34,7 +34,11 @@ function shown(frame) {
 }
 
 function mapOf(file) {
-  if (!maps.has(file)) maps.set(file, readMap(file));
+  try {
+    if (!maps.has(file)) maps.set(file, readMap(file));
+  } catch {
+    return undefined; // no file can be opened at present: what fails while an error is described would end the process
+  }
   return maps.get(file);
 }
 

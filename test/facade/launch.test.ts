@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, readdir, readFile, realpath, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -157,6 +157,30 @@ describe('the launcher', () => {
       await makeOld(join(cacheOf(project), name));
       await startChanged(project, 4);
       assert.ok(!(await readdir(cacheOf(project))).includes(name));
+    });
+  });
+
+  it('describes an error where no file can be opened any more, and the places of the next one where it can', async () => {
+    await withFolder(async (folder) => {
+      const thrower = [
+        `import { closeSync, openSync } from 'node:fs';`,
+        `import { mapSourcePositions } from ${JSON.stringify(new URL('facade/launch/source-maps.mjs', `file://${root}`).href)};`,
+        'mapSourcePositions();',
+        'const kept = [];',
+        `try { for (;;) kept.push(openSync('/dev/null', 'r')); } catch (error) {`,
+        '  const first = String(error.stack);',
+        '  for (const each of kept) closeSync(each);',
+        `  console.log(/EMFILE/.test(first), /thrower\\.ts/.test(new Error('next').stack));`,
+        '}',
+      ];
+      const mappings = thrower.map((_, line) => (line === 0 ? 'AAAA' : 'AACA')).join(';');
+      const map = { version: 3, sources: ['thrower.ts'], names: [], mappings };
+      const file = join(folder, 'thrower.mjs');
+      await writeFile(file, thrower.join('\n'));
+      await writeFile(`${file}.map`, JSON.stringify(map));
+      const shell = ['-c', 'ulimit -n 256; exec "$0" "$@"', process.execPath, file];
+      const { stdout, stderr, status } = spawnSync('sh', shell, { encoding: 'utf8' });
+      assert.deepEqual([stdout, status], ['true true\n', 0], stderr);
     });
   });
 
