@@ -8,6 +8,13 @@ export const searchText = z
   .max(500)
   .describe('Words to find, in any order; beginnings of words and small misspellings match too.');
 
+/** Where in the text of a document it matches, for get_document. */
+const passagePlace = z.object({
+  revision: z.int().min(1),
+  path: z.string().describe('The headings above it, the outermost first.'),
+  offset: z.int().min(0).describe('Where it begins in the content.'),
+});
+
 export const searchHit = z.object({
   type: z.string(),
   id: z.string(),
@@ -19,7 +26,9 @@ export const searchHit = z.object({
     .object({ type: z.string(), id: z.string() })
     .optional()
     .describe('The record it is read with, such as the thread of a message.'),
+  passage: passagePlace.optional().describe('The passage of a document, whose beginning is the snippet.'),
 });
+export type FoundPlace = z.infer<typeof passagePlace> & { readonly text: string };
 export type SearchHit = z.infer<typeof searchHit>;
 
 export const searchResult = z.object({

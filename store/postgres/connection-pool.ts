@@ -98,6 +98,8 @@ export class ClientStatements implements ClientSession {
   readonly #client: pg.ClientBase;
   readonly #onFailure: (cause: unknown) => void;
   isLost = false;
+  /** Whether its last statement failed. It may be in an aborted transaction, in which every statement fails. */
+  #hasFailed = false;
 
   constructor(client: pg.ClientBase, onFailure: (cause: unknown) => void) {
     this.#client = client;
@@ -110,6 +112,12 @@ export class ClientStatements implements ClientSession {
     return Array.isArray(result) ? (result.at(-1)?.rows ?? []) : result.rows;
   }
 
+  /** Leaves a transaction that failed. Else the next work on the connection would only hear of it. */
+  async leave(): Promise<void> {
+    if (this.#hasFailed && !this.isLost) await this.query({ text: 'rollback' }).catch(() => {});
+    if (this.#hasFailed) this.isLost = true;
+  }
+
   answer(statement: Statement) {
     const config = { ...configOf(statement), rowMode: 'array' as const, types: asTexts };
     return this.#guarded(() => this.#client.query<(string | null)[]>(config));
@@ -117,8 +125,11 @@ export class ClientStatements implements ClientSession {
 
   async #guarded<Result>(run: () => Promise<Result>): Promise<Result> {
     try {
-      return await run();
+      const result = await run();
+      this.#hasFailed = false;
+      return result;
     } catch (cause) {
+      this.#hasFailed = true;
       if (isConnectionLost(cause)) this.isLost = true;
       this.#onFailure(cause);
       throw asStoreError(cause, 'the database did not answer');

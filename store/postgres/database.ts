@@ -187,6 +187,7 @@ export class Database implements Session {
     try {
       return await work(session);
     } finally {
+      await session.leave();
       client.off('error', onError);
       this.#pool.release(client, session.isLost);
     }

@@ -164,6 +164,14 @@ describe('the database', { skip: withoutPostgres }, () => {
     });
   }
 
+  it('uses no connection again whose transaction failed as it began', async () => {
+    const { url } = await testDatabase();
+    const database = databaseAt(url);
+    const failing = { begin: 'begin', lock: 'select 1 / 0' };
+    await assert.rejects(database.useBegun(failing, async () => assert.fail('it has not begun')));
+    assert.equal((await database.query({ text: 'select 1' })).length, 1);
+  });
+
   it('answers again after its connections were ended, idle ones and busy ones', async () => {
     const { url } = await testDatabase();
     const database = new Database({ url });

@@ -94,6 +94,13 @@ describe('search_passages', () => {
     }
   });
 
+  it('is what the search of all kinds shows of a document', async () => {
+    const { data } = await must('search', { q: 'receipts', types: ['document'] });
+    assert.equal(data[0].snippet, 'Hand in receipts within 30 days of the trip.');
+    const offset = content.indexOf('Hand in');
+    assert.deepEqual(data[0].passage, { revision: 1, path: 'Travel > Reimbursement', offset });
+  });
+
   it('marks what hardly fits, and finds nothing for nonsense', async () => {
     const [best] = await found('warranty of espresso machines within Antarctica bases');
     assert.ok(best === undefined || best.weak);

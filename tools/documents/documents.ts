@@ -233,4 +233,12 @@ export const documentKind = defineKind({
     prepareRestore: restoreWithReferences,
   },
   purge: 'alone',
+  search: {
+    passage(record, query) {
+      const [best] = finder.find([record], query);
+      if (!best) return undefined;
+      const { path, offset, text } = best.passage;
+      return { revision: record.revision, path: path.join(' > '), offset, text };
+    },
+  },
 });

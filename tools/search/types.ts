@@ -1,5 +1,5 @@
 import type { UserRow } from '../../resources/imported-rows.ts';
-import type { SearchHit } from '../../resources/search.ts';
+import type { FoundPlace, SearchHit } from '../../resources/search.ts';
 import type { CollectionDefinition, SearchDefinition } from '../../store/collection-definition.ts';
 import { collections } from '../../store/collections.ts';
 import type { Rank, TextSearch } from '../../store/port.ts';
@@ -52,7 +52,7 @@ function searchType(
   { collection, resource, scope, names, list, get, search: narrowed = {} }: Kind,
   search: Definition,
 ) {
-  const { where, shownBy = [] } = narrowed;
+  const { where, shownBy = [], passage } = narrowed;
   const isGuarded = 'accessKeys' in collections[collection].schema.shape;
   const ownerIsGuarded = search.owner && 'accessKeys' in (collectionNamed(search.owner.collection)?.schema.shape ?? {});
   return {
@@ -69,6 +69,7 @@ function searchType(
       });
       const hits = page.hits.map(({ record, owner, score }) => ({
         ...describe(search, record, owner, query.text),
+        ...placeIn(passage?.(record as never, query.text), query.text), // of its own collection
         score,
       }));
       return { hits, more: page.next !== null, count: page.count };
@@ -97,6 +98,12 @@ function describe(search: Definition, found: object, owner: object | undefined, 
     updatedAt: textOf(record.updatedAt ?? record.createdAt),
     ...parentOf(search, owner),
   };
+}
+
+function placeIn(found: FoundPlace | undefined, query: string): Partial<Pick<SearchHit, 'passage' | 'snippet'>> {
+  if (!found) return {};
+  const { text, ...passage } = found;
+  return { passage, snippet: snippetOf(text, query) };
 }
 
 function parentOf({ owner: declared }: Definition, owner: object | undefined): Pick<Shown, 'parent'> {

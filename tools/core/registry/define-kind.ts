@@ -1,3 +1,4 @@
+import type { FoundPlace } from '../../../resources/search.ts';
 import type { EntityType } from '../../../resources/version.ts';
 import type { CollectionName, RecordOf } from '../../../store/collections.ts';
 import type { Filter, NewRecord, Readers, Transaction } from '../../../store/port.ts';
@@ -55,6 +56,8 @@ export interface History<Name extends CollectionName = CollectionName> extends H
 interface Searched<Name extends CollectionName> {
   readonly where?: Filter<RecordOf<Name>>['where'];
   readonly shownBy?: readonly Tool[];
+  /** The passage of a long text that fits the query best. */
+  passage?(record: RecordOf<Name>, query: string): FoundPlace | undefined;
 }
 
 /** The parts of the record's resource URI that do not follow from type, tools and collection. */
