@@ -19,9 +19,12 @@ const seed = Number(values.seed);
 /** So many faults take an hour, and some of them may last 30 s. */
 const LONG = 300;
 
+let isStopped = false;
+
 async function main(): Promise<void> {
   const report = await runFaults({
     ...{ store, faults, processes, seed, isLong: faults >= LONG, say: (line) => console.log(line) },
+    isStopped: () => isStopped,
     ...(values.only !== undefined && { only: new RegExp(values.only) }),
   });
   console.log(report.table);
@@ -33,8 +36,12 @@ async function main(): Promise<void> {
   if (length > 0) process.exitCode = 1;
 }
 
+// At the first signal, what befell until then is compared and reported.
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void closeAll().then(() => process.exit(1)));
+  process.once(signal, () => {
+    isStopped = true;
+    process.once(signal, () => void closeAll().then(() => process.exit(1)));
+  });
 try {
   await main();
 } catch (error) {

@@ -12,11 +12,13 @@ const RECOVERY_MS = 10_000;
 const STARTS = 4;
 /** Then nothing more is to be expected. */
 const GIVE_UP_MS = 60_000;
-/** A paused process may be silent for 30 s. */
-const PROBES = { everyMs: 250, longestMs: 60_000 };
+/** A paused process may be silent for 30 s, and for as long as other faults of its round last. */
+const PROBES = { everyMs: 250, longestMs: 120_000 };
 const MOST_PAUSE_MS = 300;
 
 export interface RunOptions extends WorldOptions, ScheduleOptions {
+  /** Whether no more faults are wanted. */
+  readonly isStopped?: () => boolean;
   /** Called with each line of progress. */
   readonly say: (line: string) => void;
 }
@@ -37,6 +39,7 @@ export async function runFaults(options: RunOptions): Promise<Report> {
   try {
     await world.load.check(); // what is wrong without a fault
     for (const round of scheduleOf(options)) {
+      if (options.isStopped?.()) break;
       await befall(world, report, round);
       for (const wrong of [...probes.flatMap((probe) => [...takeAll(probe.wrong)]), ...world.takeWrong()])
         world.violations.found(wrong);

@@ -4,9 +4,7 @@ import { faults } from './catalog.ts';
 import { between, type Fault, type Random } from './fault.ts';
 
 /** How often one more fault begins before the others end. */
-const OVERLAPPING = 0.65;
-/** The same in a long run, which would take hours otherwise. */
-const OVERLAPPING_LONG = 0.85;
+const OVERLAPPING = 0.8;
 
 /** A fault with the numbers that decide what it hits. */
 export interface Planned {
@@ -23,18 +21,16 @@ export interface ScheduleOptions {
   readonly faults: number;
   readonly store: StoreKind;
   readonly processes: number;
-  readonly isLong: boolean;
   /** Names of the kinds to choose from. */
   readonly only?: RegExp;
 }
 
 /** What happens in a run, decided by these alone. */
-export function scheduleOf({ seed, faults: count, store, processes, isLong, only }: ScheduleOptions): Round[] {
+export function scheduleOf({ seed, faults: count, store, processes, only }: ScheduleOptions): Round[] {
   const possible = faults.filter(
     ({ stores, processes: least = 1, name }) =>
       (stores?.includes(store) ?? true) && processes >= least && (only?.test(name) ?? true),
   );
-  const overlapping = isLong ? OVERLAPPING_LONG : OVERLAPPING;
   const random = randomFrom(seed);
   const rounds: Round[] = [];
   for (let number = 1; number <= count; ) {
@@ -44,7 +40,7 @@ export function scheduleOf({ seed, faults: count, store, processes, isLong, only
       number += 1;
     };
     plan(weighted(possible, random));
-    while (random() < overlapping && number <= count) {
+    while (random() < OVERLAPPING && number <= count) {
       const others = possible.filter((fault) => round.every((planned) => fitBeside(fault, planned.fault, processes)));
       if (others.length === 0) break;
       plan(weighted(others, random));
