@@ -4,8 +4,8 @@ import { freePort } from '../support/free-port.ts';
 import { send } from '../support/http.ts';
 
 const RECENT = 4000;
-/** What a process says at its end where the disk did not take the audit entries of reads any more; then it ends with 1. */
-const UNFINISHED = /The server could not end as it should: .*(ENOSPC|EFBIG|EMFILE)/;
+/** What a process says at its end where disk or database did not take its last entries any more; then it ends with 1. */
+const UNFINISHED = /The server could not end as it should: .*(ENOSPC|EFBIG|EMFILE|database)/;
 const UNCAUGHT = /uncaught|unhandled|"level":60|(Type|Range|Reference|Assertion)Error|out of memory/;
 
 /** One process of the product, on the same port each time it is started. */
