@@ -1,18 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Mutation, mutated, mutations } from './support/mutations.ts';
+import { copyOfProject } from './support/project-copy.ts';
 import { isLimit } from './support/until.ts';
 
 /**
@@ -28,7 +18,6 @@ import { isLimit } from './support/until.ts';
  */
 type Verdict = 'found' | 'timed out' | 'survived' | 'not run' | 'broken';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const TIMEOUT_MS = 10 * 60 * 1000;
 const MOST_WHY = 200;
 const { RESULTS } = process.env;
@@ -42,12 +31,8 @@ const known = new Map(
     : [],
 );
 
-const folder = mkdtempSync(join(tmpdir(), 'agent-admin-mutations-'));
+const folder = copyOfProject();
 const failures = join(folder, 'failures.tsv');
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-cpSync(root, folder, { recursive: true, filter: (path) => !/\/(node_modules|\.git|data\/local)$/.test(path) });
-symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
 
 const passing = new Map<string, boolean>();
 let found = 0;

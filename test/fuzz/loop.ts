@@ -20,7 +20,7 @@ const REOPENED_AFTER = 20_000;
 const MOST_CPU_MS = 2000;
 const MOST_MINIMIZED = 300;
 const MOST_KEPT = 100;
-const MOST_KEPT_BYTES = 36_000;
+const MOST_KEPT_BYTES = 20_000;
 const SAID_EVERY_MS = 1000;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

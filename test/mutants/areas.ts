@@ -1,0 +1,124 @@
+/** Where mutants are planted, and what must find them. */
+export interface Area {
+  /** Folders and files below the project. */
+  readonly sources: readonly string[];
+  /** Parts of the paths of test files. */
+  readonly tests: readonly string[];
+}
+
+export const areas: Readonly<Record<string, Area>> = {
+  access: {
+    sources: ['tools/core/access'],
+    tests: [
+      ...[
+        'tools/grants',
+        'tools/credentials',
+        'tools/api-keys',
+        'tools/explain-access',
+        'tools/own.',
+        'tools/escalation',
+      ],
+      ...[
+        'tools/delegation-property',
+        'tools/thread-access',
+        'tools/capsule-constraints',
+        'tools/capsules',
+        'tools/apps',
+      ],
+      ...[
+        'tools/steering',
+        'tools/agent-rights',
+        'tools/tool-limit',
+        'tools/obtained-credentials',
+        'tools/fresh-sign-in',
+      ],
+      ...[
+        'tools/sign-in/',
+        'tools/sessions',
+        'tools/storage',
+        'tools/budgets',
+        'tools/hidden-with-thread',
+        'tools/system',
+      ],
+      ...[
+        'tools/cursors',
+        'contract/lone-grants',
+        'contract/declared-reach',
+        'contract/credentials',
+        'contract/narrowing',
+      ],
+      ...['contract/limited-people', 'contract/not-found', 'facade/rate-limit', 'tools/capsule-thread-entries'],
+    ],
+  },
+  capsules: {
+    sources: [
+      'tools/capsules',
+      'tools/core/access/capsule-principal.ts',
+      'tools/core/access/capsule-rights.ts',
+      'facade/http/capsule-access.ts',
+    ],
+    tests: [
+      'tools/capsule',
+      'facade/capsule',
+      'contract/capsule-door',
+      'tools/credentials',
+      'contract/labels',
+      'tools/restore',
+    ],
+  },
+  oauth: {
+    sources: ['facade/oauth', 'tools/apps'],
+    tests: ['facade/oauth/', 'tools/apps', 'contract/credentials', 'tools/obtained-credentials', 'facade/wrong-doors'],
+  },
+  'sign-in': {
+    sources: ['facade/sign-in', 'tools/sign-in'],
+    tests: [
+      ...[
+        'facade/sign-in/',
+        'tools/sign-in/',
+        'tools/sessions',
+        'tools/admin-users',
+        'tools/fresh-sign-in',
+        'tools/own.',
+      ],
+      ...[
+        'facade/session-c',
+        'facade/ended-sessions',
+        'facade/id-tokens',
+        'facade/dashboard/passkeys',
+        'tools/credentials',
+      ],
+      ...['contract/fresh-sign-in', 'tools/offboarding'],
+    ],
+  },
+  journal: {
+    sources: ['store/lowdb/journal', 'store/lowdb/files'],
+    tests: [
+      ...['store/recovery', 'store/manifest', 'store/crash', 'store/lock', 'store/disk-errors', 'store/full-disk'],
+      ...['store/backup', 'store/line-buffer', 'store/version-1', 'store/erase', 'facade/damaged-data', 'fuzz/corpus'],
+    ],
+  },
+  versions: {
+    sources: ['tools/versions', 'tools/core/history/history.ts'],
+    tests: ['tools/version', 'tools/restore', 'tools/purge', 'tools/cursors', 'tools/audit', 'tools/settings'],
+  },
+  usage: {
+    sources: ['tools/usage'],
+    tests: ['tools/usage', 'tools/budget', 'tools/storage', 'facade/usage-crash', 'tools/system', 'tools/settings'],
+  },
+  flows: {
+    sources: ['tools/flows'],
+    tests: [
+      'tools/flow',
+      'tools/webhook-',
+      'facade/flow-webhook',
+      'tools/event-types',
+      'tools/bounded-work',
+      'tools/steps',
+    ],
+  },
+  postgres: {
+    sources: ['store/postgres'],
+    tests: ['store/postgres-', 'store/change-feed', 'store/cluster', 'store/jobs'],
+  },
+};
