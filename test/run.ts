@@ -36,7 +36,7 @@ import { onPostgres } from './support/store.ts';
 const root = fileURLToPath(new URL('.', import.meta.url));
 const wanted = process.argv.slice(2);
 const all = filesBelow(root)
-  .filter((file) => /\/.*\.ts$/.test(file) && !file.startsWith('bench'))
+  .filter((file) => /\/.*\.ts$/.test(file) && !/^(bench|mutants)\//.test(file))
   .sort();
 const files = all.filter(
   (file) =>
