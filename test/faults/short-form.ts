@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { FULL, rounds } from '../support/full.ts';
 import { withoutPostgres } from '../support/postgres.ts';
 import type { StoreKind } from '../support/store.ts';
 import { runFaults } from './run.ts';
 
-const FAULTS = Number(process.env.FAULTS ?? rounds(5, 40));
-const SEED = Number(process.env.FAULTS_SEED ?? (FULL ? Date.now() % 1_000_000 : 1));
+const { FAULTS = '5', FAULTS_SEED = '1' } = process.env;
 
 /** Those by hand alone: without descriptors an import is still answered with 500, and what a wrong clock dated is missing where the last check looks. */
 const KINDS = /^(?!file descriptors|clock)/;
@@ -17,10 +15,18 @@ export function testFaults(store: StoreKind, processes: number): void {
   it(`${processes} on ${store} lose, double and halve nothing in ${FAULTS} faults, and recover`, {
     skip,
   }, async (test) => {
-    test.diagnostic(`FAULTS_SEED=${SEED}`);
+    test.diagnostic(`FAULTS_SEED=${FAULTS_SEED}`);
     const lines: string[] = [];
     const say = (line: string) => void lines.push(line);
-    const report = await runFaults({ store, processes, faults: FAULTS, seed: SEED, isLong: false, only: KINDS, say });
+    const report = await runFaults({
+      store,
+      processes,
+      faults: Number(FAULTS),
+      seed: Number(FAULTS_SEED),
+      isLong: false,
+      only: KINDS,
+      say,
+    });
     for (const row of report.table.split('\n')) test.diagnostic(row);
     assert.deepEqual(report.violations, [], lines.join('\n'));
   });

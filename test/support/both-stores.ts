@@ -25,6 +25,8 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'facade/start-and-stop.test.ts',
     'faults/embedded.test.ts',
     'faults/postgres.test.ts',
+    'facade/three-processes-rounds.test.ts',
+    'facade/three-processes.test.ts',
     'store/postgres-clocks.test.ts',
     'store/postgres-outages.test.ts',
     'store/postgres-shared.test.ts',
