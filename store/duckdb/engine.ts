@@ -1,8 +1,27 @@
+import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
+import { refusalOf } from '../disk-full.ts';
 import { ResourcePool } from '../resource-pool.ts';
 import { type ReadOptions, type RowSnapshot, snapshotOf } from '../rows-port.ts';
 import { Connection } from './connection.ts';
+
+const require = createRequire(import.meta.url);
+/** Looked for at once: what Node.js did not find, as where no file can be opened, it does not look for again. */
+const enginePath = require.resolve('@duckdb/node-api');
+createRequire(enginePath).resolve('@duckdb/node-bindings');
+
+/**
+ * Loads the engine at first need: loading takes time and memory that a server without imported rows does not spend. An `import` that fails, as where no
+ * file can be opened, would fail for ever. @throws StoreUnavailable
+ */
+function load(): typeof import('@duckdb/node-api') {
+  try {
+    return require(enginePath);
+  } catch (cause) {
+    throw refusalOf(cause, '', 'the engine of imported rows could not be loaded');
+  }
+}
 
 interface EngineOptions {
   readonly path: string | undefined;
@@ -19,8 +38,7 @@ export class Engine {
   }
 
   static async open({ path, temporary, memoryMb }: EngineOptions): Promise<Engine> {
-    // Loaded at first need: loading takes time and memory that a server without imported rows does not spend.
-    const { DuckDBInstance } = await import('@duckdb/node-api');
+    const { DuckDBInstance } = load();
     const instance = await DuckDBInstance.create(path ?? ':memory:', {
       threads: path === undefined ? '1' : '2',
       memory_limit: `${memoryMb}MB`,

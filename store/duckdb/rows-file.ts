@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
-import { isDiskFull, refusalOf } from '../disk-full.ts';
+import { isDiskFull, lacksFiles, refusalOf } from '../disk-full.ts';
 import { StoreDamaged, StoreUnavailable } from '../errors.ts';
 import { eraseUsers } from '../sql/writing/put.ts';
 import type { Connection } from './connection.ts';
@@ -83,8 +83,11 @@ async function openEngine(path: string | undefined, temporary: () => string | un
   try {
     return await Engine.open({ path, temporary: temporary(), memoryMb });
   } catch (cause) {
+    if (cause instanceof StoreUnavailable) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw isDiskFull(cause) ? refusalOf(cause, String(path), reason) : damaged(String(path), reason, cause);
+    throw isDiskFull(cause) || lacksFiles(cause)
+      ? refusalOf(cause, String(path), reason)
+      : damaged(String(path), reason, cause);
   }
 }
 
@@ -213,7 +216,9 @@ export class RowsFile {
 
   #begin(before: Promise<void>): Promise<OpenedRows> {
     const opening = before.then(async () => {
-      const opened = await openRows(this.#options);
+      const opened = await openRows(this.#options).catch((cause) => {
+        throw lacksFiles(cause) ? refusalOf(cause, '', '') : cause;
+      });
       this.#onOpen(opened);
       return opened;
     });

@@ -136,12 +136,13 @@ async function openStreams(): Promise<Socket[]> {
   let token = KEY;
   for (let n = 0; n < STREAMS; n += 1) {
     if (n % STREAMS_OF_A_KEY === 0) {
-      const answer = await fetch(`${subject.baseUrl}/api/v1/admin/api-keys`, {
+      const answer = await fetch(`${subject.baseUrl}/api/v1/mcp`, {
         method: 'POST',
         headers,
-        body: JSON.stringify({ name: `stream ${n}`, scopes: ['agents:read'] }),
+        body: call('create_api_key', { name: `stream ${n}`, scopes: ['agents:read'] }),
       });
-      token = ((await answer.json()) as { secret: string }).secret; // as the tool declares it
+      token = ((await answer.json()) as { result: { structuredContent: { secret: string } } }).result.structuredContent
+        .secret; // as the tool declares it
     }
     const body = JSON.stringify(modern('subscriptions/listen', { notifications: { toolsListChanged: true } }));
     const lines = {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { isRowsFile } from '../../store/duckdb/files.ts';
 import { StoreDamaged, StoreUncertain } from '../../store/errors.ts';
 import { copySnapshot } from '../../store/lowdb/backup.ts';
 import { FULL } from '../support/full.ts';
+import { nodeArgs } from '../support/node-args.ts';
 import { pluck } from '../support/pluck.ts';
 import { until } from '../support/until.ts';
 import { FailingFiles } from './failing-files.ts';
@@ -193,6 +195,23 @@ describe('the engine of imported rows', () => {
     Object.assign(files, { failure: undefined });
     await until(() => store.status().writable);
     await until(async () => (await store.audit.count({ tool: 'import_records' })) === 1);
+  });
+
+  it('is busy, not damaged, while the process can open no more files, and works again once it can', async (test) => {
+    const folder = await testFolder(test);
+    const tried = () => {
+      const program = nodeArgs(join(import.meta.dirname, 'rows-file-limit.ts'));
+      const args = ['-c', 'ulimit -n 128; exec "$0" "$@"', process.execPath, ...program, folder, '8'];
+      return JSON.parse(execFileSync('sh', args, { encoding: 'utf8' }));
+    };
+    for (const state of ['without a file', 'with a file']) {
+      const { without, again, damage } = tried();
+      const refused = without.filter((outcome: string) => outcome !== 'imported');
+      assert.ok(refused.length > 0, state);
+      for (const outcome of refused)
+        assert.match(outcome, /^StoreBusy: This process can open no more files|^StoreUnavailable: .*could not be/);
+      assert.deepEqual([again, damage], ['imported', undefined], state);
+    }
   });
 
   it('goes on with the file there is where a copy without removed rows cannot be opened', async (test) => {

@@ -10,8 +10,8 @@ import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-too
 import { showKey } from '../keys/api-keys.ts';
 import { confirmSession as confirm, openSession } from './open-sessions.ts';
 
-/** Those of the built-in issuer have some 700 characters. */
-const LONGEST_TOKEN = 8192;
+/** Longer than any that the issuer takes, which refuses it as every wrong one. */
+const LONGEST_TOKEN = 65_536;
 
 const withIdToken = z.strictObject({
   idToken: secret(z.string().min(1).max(LONGEST_TOKEN).describe('Of the built-in issuer, see create_sign_in_link.')),
