@@ -70,10 +70,10 @@ export class PassageFinder {
     const all = documents.map((document) => ({ document, terms: this.#termsOf(document) }));
     const passages = all.flatMap(({ terms }) => terms);
     const average = passages.reduce((sum, { length }) => sum + length, 0) / Math.max(1, passages.length);
-    const asked = wanted.map((stem) => askedFor(stem, passages));
-    const whole = asked.reduce((sum, { weight }) => sum + weight, 0);
+    const queryTerms = wanted.map((stem) => queryTermOf(stem, passages));
+    const whole = queryTerms.reduce((sum, { weight }) => sum + weight, 0);
     const found = all.flatMap(({ document, terms }) => {
-      const wholeCovered = asked.reduce(
+      const wholeCovered = queryTerms.reduce(
         (sum, { weight, forms }) => sum + weight * Math.max(0, ...terms.map(({ counts }) => bestOf(forms, counts)[1])),
         0,
       );
@@ -81,7 +81,7 @@ export class PassageFinder {
         let score = 0;
         let covered = 0;
         const long = SATURATION * (1 - LENGTH_WEIGHT + (LENGTH_WEIGHT * length) / average);
-        for (const { weight, forms } of asked) {
+        for (const { weight, forms } of queryTerms) {
           const [count, sureness] = bestOf(forms, counts);
           covered += weight * sureness;
           score += (weight * sureness * count) / (count + long);
@@ -124,7 +124,7 @@ function termsOf(passage: Passage, title: string): Terms {
 }
 
 /** A word of the query: how rare it is, and the stems that count as it, each with how surely it is meant. */
-interface Asked {
+interface QueryTerm {
   readonly weight: number;
   readonly forms: readonly (readonly [stem: string, sureness: number])[];
 }
@@ -134,7 +134,7 @@ const SHORTEST_MISSPELT = 5;
 const SHORTEST_OF_TWO_MISTAKES = 8;
 
 /** A word that no passage has may be the beginning of one, or misspelt. */
-function askedFor(stem: string, passages: readonly Terms[]): Asked {
+function queryTermOf(stem: string, passages: readonly Terms[]): QueryTerm {
   const having = passages.filter(({ counts }) => counts.has(stem)).length;
   const weight = Math.log(1 + (passages.length - having + 0.5) / (having + 0.5));
   if (having > 0 || stem.length < SHORTEST_MISSPELT) return { weight, forms: [[stem, 1]] };
@@ -153,7 +153,7 @@ function askedFor(stem: string, passages: readonly Terms[]): Asked {
 }
 
 function bestOf(
-  forms: Asked['forms'],
+  forms: QueryTerm['forms'],
   counts: ReadonlyMap<string, number>,
 ): readonly [count: number, sureness: number] {
   let best: readonly [number, number] = [0, 0];
