@@ -16,7 +16,6 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
   ],
   'it compares the stores, or is about processes on PostgreSQL, in each run': [
     'contract/differential.test.ts',
-    'facade/flow-webhook.test.ts',
     'facade/cluster.test.ts',
     'facade/doctor.test.ts',
     'facade/imports-of-processes.test.ts',

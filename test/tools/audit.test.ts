@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callsOf, makeKey, rest } from '../support/calls.ts';
+import { callsOf, credential, makeKey, rest } from '../support/calls.ts';
+import { send } from '../support/http.ts';
 import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
@@ -31,6 +32,23 @@ describe('the audit log', () => {
     ]);
     assert.deepEqual(found[0].arguments, { limit: 5 });
     assert.equal(found[0].principal.type, 'api-key');
+  });
+
+  it('has an entry also of a call with a number that JSON cannot hold', async () => {
+    const message = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'list_agents', arguments: { limit: 0.5 } },
+    };
+    const answer = await send(`${server.baseUrl}/api/v1/mcp`, {
+      method: 'POST',
+      headers: { ...credential(server.adminKey), 'content-type': 'application/json', 'x-request-id': 'too-large' },
+      body: JSON.stringify(message).replace('0.5', '1e400'),
+    });
+    assert.equal(JSON.parse(answer.text).result?.isError, true, answer.text);
+    const [entry] = await entries({ requestId: 'too-large' });
+    assert.deepEqual([entry.tool, entry.outcome, entry.arguments], ['list_agents', 'invalid', { limit: null }]);
   });
 
   it('filters by request, by record, by session and by its own id', async () => {

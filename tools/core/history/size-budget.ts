@@ -17,7 +17,7 @@ export class SizeBudget {
   }
 }
 
-/** The value as far as it fits, unchanged but for credentials in its texts. */
+/** The value as far as it fits, unchanged but for credentials in its texts and numbers that JSON cannot hold. */
 export function truncated(value: unknown, room: SizeBudget): unknown {
   if (typeof value === 'string') {
     const near = value.length > room.left ? value.slice(0, room.left + LONGEST_SECRET) : value;
@@ -28,7 +28,8 @@ export function truncated(value: unknown, room: SizeBudget): unknown {
   if (Array.isArray(value)) return mapItems(value, room, (item) => truncated(item, room));
   if (typeof value === 'object' && value !== null) return mapMembers(value, room, (item) => truncated(item, room));
   room.take(1);
-  return value;
+  // As JSON writes it. A body can hold `1e400`, which is read as infinite.
+  return typeof value === 'number' && !Number.isFinite(value) ? null : value;
 }
 
 export function mapItems(value: readonly unknown[], room: SizeBudget, show: (item: unknown) => unknown): unknown[] {
