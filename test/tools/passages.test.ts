@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { PassageFinder } from '../../tools/documents/find-passages.ts';
 import { passagesOf } from '../../tools/documents/passages.ts';
 import { callsOf, makeKey } from '../support/calls.ts';
 import { fc } from '../support/property.ts';
@@ -159,5 +160,28 @@ describe('search_passages', () => {
     assert.equal((await must('get_document', { id: travel.id })).part, undefined);
     const { issues } = await refused('get_document', { id: travel.id, offset: 1, around: 1 });
     assert.equal(issues?.[0]?.path, 'around');
+  });
+
+  it('compares a million characters at most, and lets others have their turn meanwhile', async () => {
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      timer = setImmediate(count);
+    };
+    let timer = setImmediate(count);
+    const documents = [420_000, 420_000, 420_000].map((length, n) => ({
+      id: `doc_${n}`,
+      revision: 1,
+      title: 'long',
+      content: `${'tariff '.repeat(length / 7)}last${n}`,
+      tags: [],
+      createdAt: '',
+      updatedAt: '',
+    }));
+    const finder = new PassageFinder();
+    const compared = new Set((await finder.find(documents, 'tariff')).map(({ document }) => document.id));
+    clearImmediate(timer);
+    assert.deepEqual([...compared].sort(), ['doc_0', 'doc_1']);
+    assert.ok(turns > 1);
   });
 });

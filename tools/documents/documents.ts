@@ -23,6 +23,8 @@ const { title, content, tags } = documentFields;
 const finder = new PassageFinder();
 /** Of so many documents, the best by the store's index, the passages are compared. */
 const MOST_COMPARED = 60;
+/** In longer ones the search of all kinds shows the first match instead of the best passage. */
+const LONGEST_PREVIEWED = 50_000;
 const LONGEST_PART = 100_000;
 const USUAL_PART = 8000;
 
@@ -77,7 +79,7 @@ const searchPassages = defineTool({
     const documents = hits.map(({ record }) => record);
     const bound = { q, where };
     const after = openRank(cursor, bound);
-    const found = finder.find(documents, q);
+    const found = await finder.find(documents, q);
     const left = after ? found.filter((one) => isBehind(one, after)) : found;
     const page = left.slice(0, limit);
     const last = page.at(-1);
@@ -234,8 +236,9 @@ export const documentKind = defineKind({
   },
   purge: 'alone',
   search: {
-    passage(record, query) {
-      const [best] = finder.find([record], query);
+    async passage(record, query) {
+      if (record.content.length > LONGEST_PREVIEWED) return undefined;
+      const [best] = await finder.find([record], query);
       if (!best) return undefined;
       const { path, offset, text } = best.passage;
       return { revision: record.revision, path: path.join(' > '), offset, text };

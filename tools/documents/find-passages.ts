@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import leven from 'leven';
 import { stemmer } from 'stemmer';
 import type { Document } from '../../resources/document.ts';
@@ -39,8 +40,14 @@ const DOCUMENT_SHARE = 0.25;
 /** Each further passage of a document counts this much of the one before, so that other documents have a place. */
 const FURTHER = 0.92;
 const WEAK_COVERAGE = 0.5;
-/** What is kept of documents that were split, in characters of their texts. */
-const MOST_KEPT = 20_000_000;
+/** What is kept of documents that were split, in characters of their texts. It takes some 25 times as many bytes. */
+const MOST_KEPT = 2_000_000;
+/** Documents are compared until they have so many characters together. */
+const MOST_COMPARED = 1_000_000;
+/** Of a query, so many different words count. */
+const MOST_WORDS = 32;
+/** Others have their turn after so long. */
+const SLICE_MS = 8;
 
 /** Words that say nothing about what is asked. */
 const IGNORED = new Set(
@@ -64,10 +71,16 @@ export class PassageFinder {
   #size = 0;
 
   /** The passages of these documents that have words of the query, best first. */
-  find(documents: readonly Document[], query: string): FoundPassage[] {
-    const wanted = [...new Set(stemsIn(query))];
+  async find(documents: readonly Document[], query: string): Promise<FoundPassage[]> {
+    const wanted = [...new Set(stemsIn(query))].slice(0, MOST_WORDS);
     if (wanted.length === 0) return [];
-    const all = documents.map((document) => ({ document, terms: this.#termsOf(document) }));
+    const all: { document: Document; terms: readonly Terms[] }[] = [];
+    let compared = 0;
+    for (const document of documents) {
+      compared += document.content.length;
+      if (all.length > 0 && compared > MOST_COMPARED) break;
+      all.push({ document, terms: await this.#termsOf(document) });
+    }
     const passages = all.flatMap(({ terms }) => terms);
     const average = passages.reduce((sum, { length }) => sum + length, 0) / Math.max(1, passages.length);
     const queryTerms = wanted.map((stem) => queryTermOf(stem, passages));
@@ -96,11 +109,19 @@ export class PassageFinder {
     return bestFirst(found);
   }
 
-  #termsOf({ id, updatedAt, title, content }: Document): readonly Terms[] {
+  async #termsOf({ id, updatedAt, title, content }: Document): Promise<readonly Terms[]> {
     const known = this.#split.get(id);
     if (known?.updatedAt === updatedAt) return known.terms;
-    if (known) this.#size -= known.size;
-    const terms = passagesOf(content).map((passage) => termsOf(passage, title));
+    const terms: Terms[] = [];
+    let began = performance.now();
+    for (const passage of passagesOf(content)) {
+      terms.push(termsOf(passage, title));
+      if (performance.now() - began < SLICE_MS) continue;
+      await setImmediate();
+      began = performance.now();
+    }
+    // Another search may have split it meanwhile.
+    this.#size -= this.#split.get(id)?.size ?? 0;
     this.#split.delete(id);
     this.#split.set(id, { updatedAt, size: content.length, terms });
     this.#size += content.length;
@@ -133,13 +154,13 @@ const SURENESS_OF_SIMILAR = 0.6;
 const SHORTEST_MISSPELT = 5;
 const SHORTEST_OF_TWO_MISTAKES = 8;
 
-/** A word that no passage has may be the beginning of one, or misspelt. */
+/** A word that no passage has may be the beginning of one, or misspelt behind its first letter. */
 function queryTermOf(stem: string, passages: readonly Terms[]): QueryTerm {
   const having = passages.filter(({ counts }) => counts.has(stem)).length;
   const weight = Math.log(1 + (passages.length - having + 0.5) / (having + 0.5));
   if (having > 0 || stem.length < SHORTEST_MISSPELT) return { weight, forms: [[stem, 1]] };
   const most = stem.length >= SHORTEST_OF_TWO_MISTAKES ? 2 : 1;
-  const known = new Set(passages.flatMap(({ counts }) => [...counts.keys()]));
+  const known = new Set(passages.flatMap(({ counts }) => [...counts.keys()].filter((other) => other[0] === stem[0])));
   const isClose = (other: string, part: string) => leven(other, part, { maxDistance: most + 1 }) <= most;
   const similar = [...known].filter(
     (other) =>

@@ -2,6 +2,7 @@ import type { UserRow } from '../../resources/imported-rows.ts';
 import type { FoundPlace, SearchHit } from '../../resources/search.ts';
 import type { CollectionDefinition, SearchDefinition } from '../../store/collection-definition.ts';
 import { collections } from '../../store/collections.ts';
+import { mapInSeries } from '../../store/map-in-series.ts';
 import type { Rank, TextSearch } from '../../store/port.ts';
 import { fold, textOf } from '../../store/search-text.ts';
 import type { Access } from '../core/access/guarded-tool.ts';
@@ -67,9 +68,9 @@ function searchType(
         any: whereAllowed<Record<string, string>>(principal.rights.limitedTo(resource, 'read'), ...names) as never,
         owner: ownerIsGuarded ? { where: visibleTo(principal) } : undefined,
       });
-      const hits = page.hits.map(({ record, owner, score }) => ({
+      const hits = await mapInSeries(page.hits, async ({ record, owner, score }) => ({
         ...describe(search, record, owner, query.text),
-        ...placeIn(passage?.(record as never, query.text), query.text), // of its own collection
+        ...(passage && placeIn(await passage(record as never, query.text), query.text)), // of its own collection
         score,
       }));
       return { hits, more: page.next !== null, count: page.count };

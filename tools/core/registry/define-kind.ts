@@ -57,7 +57,7 @@ interface Searched<Name extends CollectionName> {
   readonly where?: Filter<RecordOf<Name>>['where'];
   readonly shownBy?: readonly Tool[];
   /** The passage of a long text that fits the query best. */
-  passage?(record: RecordOf<Name>, query: string): FoundPlace | undefined;
+  passage?(record: RecordOf<Name>, query: string): Promise<FoundPlace | undefined>;
 }
 
 /** The parts of the record's resource URI that do not follow from type, tools and collection. */
