@@ -11,11 +11,7 @@ export class DiskFull extends StoreBusy {}
 /** Why the store did not keep a change at the place: it is damaged, has no room, or what is said of it else. */
 export function refusalOf(cause: unknown, place: string, otherwise: string): StoreUnavailable | StoreDamaged {
   if (cause instanceof StoreDamaged) return cause;
-  if (lacksFiles(cause)) {
-    if (cause instanceof StoreBusy) return cause;
-    const why = `This process can open no more files (${reasonOf(cause)}), so the call was not made.`;
-    return new StoreBusy(`${why} Raise its limit of open files (\`ulimit -n\`), or try again.`, { cause });
-  }
+  if (lacksFiles(cause)) return noFileError(cause);
   if (!isDiskFull(cause)) return new StoreUnavailable(otherwise, { cause });
   const what = `There is no room for the change in ${place} (${reasonOf(cause)})`;
   return new DiskFull(`${what}, so it was not made. Make room on that disk, then try again; reading goes on.`, {
@@ -43,6 +39,12 @@ export function isDiskFull(error: unknown): boolean {
 /** Whether it failed for want of a descriptor, which says nothing about a file. */
 export function lacksFiles(error: unknown): boolean {
   return error instanceof Error && (NO_FILES.test(error.message) || lacksFiles(error.cause));
+}
+
+export function noFileError(cause: unknown): StoreBusy {
+  if (cause instanceof StoreBusy) return cause;
+  const why = `This process can open no more files (${reasonOf(cause)}), so the call was not made.`;
+  return new StoreBusy(`${why} Raise its limit of open files (\`ulimit -n\`), or try again.`, { cause });
 }
 
 function reasonOf(error: unknown): string {

@@ -12,8 +12,8 @@ const enginePath = require.resolve('@duckdb/node-api');
 createRequire(enginePath).resolve('@duckdb/node-bindings');
 
 /**
- * Loads the engine at first need: loading takes time and memory that a server without imported rows does not spend. An `import` that fails, as where no
- * file can be opened, would fail for ever. @throws StoreUnavailable
+ * Loads the engine at first need, because it takes 50 MB. Node.js keeps a failed `import` for ever, and tries a failed `require` again.
+ * @throws StoreUnavailable
  */
 function load(): typeof import('@duckdb/node-api') {
   try {

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../resources/audit-entry.ts';
-import { isDiskFull, lacksFiles, refusalOf } from '../disk-full.ts';
+import { isDiskFull, lacksFiles, noFileError, refusalOf } from '../disk-full.ts';
 import { StoreDamaged, StoreUnavailable } from '../errors.ts';
 import { eraseUsers } from '../sql/writing/put.ts';
 import type { Connection } from './connection.ts';
@@ -217,7 +217,7 @@ export class RowsFile {
   #begin(before: Promise<void>): Promise<OpenedRows> {
     const opening = before.then(async () => {
       const opened = await openRows(this.#options).catch((cause) => {
-        throw lacksFiles(cause) ? refusalOf(cause, '', '') : cause;
+        throw lacksFiles(cause) ? noFileError(cause) : cause;
       });
       this.#onOpen(opened);
       return opened;

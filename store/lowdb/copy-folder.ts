@@ -55,7 +55,7 @@ export async function copyFolder(source: string, target: string): Promise<void> 
   await realFiles.syncFolder(target);
 }
 
-/** Copied again if the engine changed it meanwhile, and after the journals: rows bring the audit entries of their transaction. */
+/** Copies the file of imported rows after the journals, since it holds audit entries of its own, and again if it changed meanwhile. */
 async function copyRows(source: string, target: string): Promise<void> {
   for (let attempt = 1; attempt <= ROWS_ATTEMPTS; attempt += 1) {
     const number = currentRowsFile(source);

@@ -157,6 +157,14 @@ describe('search_passages', () => {
       next = part.part.nextOffset;
     }
     assert.equal(read, content);
+    const { id } = await must('create_document', { title: 'signs', content: 'a😀😀b' });
+    const parts: string[] = [];
+    for (let next: number | null = 0; next !== null; ) {
+      const { content: text, part } = await must('get_document', { id, offset: next, limit: 2 });
+      parts.push(text);
+      next = part.nextOffset;
+    }
+    assert.deepEqual(parts, ['a😀', '😀', 'b']);
     assert.equal((await must('get_document', { id: travel.id })).part, undefined);
     const { issues } = await refused('get_document', { id: travel.id, offset: 1, around: 1 });
     assert.equal(issues?.[0]?.path, 'around');

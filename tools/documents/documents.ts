@@ -134,16 +134,23 @@ const getDocument = defineTool({
       });
     }
     const { content } = found;
-    const from = Math.min(offset ?? Math.max(0, (around ?? 0) - Math.floor(limit / 2)), content.length);
-    const text = content.slice(from, from + limit);
-    const next = from + text.length;
+    const from = between(
+      content,
+      Math.min(offset ?? Math.max(0, (around ?? 0) - Math.floor(limit / 2)), content.length),
+    );
+    const next = between(content, from + limit);
     return {
       ...found,
-      content: text.toWellFormed(),
+      content: content.slice(from, next),
       part: { offset: from, total: content.length, nextOffset: next < content.length ? next : null },
     };
   },
 });
+
+/** The place, or the one behind it where it is inside of a character. */
+function between(text: string, place: number): number {
+  return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(place - 1, place + 1)) ? place + 1 : place;
+}
 
 const createDocument = defineTool({
   name: 'create_document',

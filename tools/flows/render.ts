@@ -36,7 +36,7 @@ function fill(value: unknown, scope: TemplateScope): unknown {
 function renderText(text: string, scope: TemplateScope): unknown {
   const [, whole] = WHOLE.exec(text) ?? [];
   try {
-    // The tags for counters write what they count into what they are given.
+    // A copy, because the tags `increment` and `decrement` write into the scope.
     if (whole === undefined) return fitting(templates.parseAndRenderSync(text, { ...scope }));
     return templates.evalValueSync(whole.replace(/-$/, ''), scope) ?? null;
   } catch (thrown) {
