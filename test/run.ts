@@ -23,6 +23,7 @@ import type { TestFile, Work } from './support/file-suite.ts';
 import { filesBelow } from './support/files-below.ts';
 import { FULL } from './support/full.ts';
 import { BUNDLE } from './support/node-args.ts';
+import { killOverdue } from './support/overdue.ts';
 import { postgresPrograms, startPostgresForRun } from './support/postgres.ts';
 import { planOf } from './support/processes.ts';
 import { processorTime } from './support/processor-time.ts';
@@ -94,6 +95,8 @@ const AT_ONCE = (FULL ? 1 : 2) * availableParallelism();
 let passed = 0;
 let failed = 0;
 const skipped: string[] = [];
+/** A line for each test that failed, for the end of what is printed. */
+const failures: string[] = [];
 /** Milliseconds that each file took, by its name, the start of its process not counted. */
 const took = new Map<string, number>();
 
@@ -105,18 +108,20 @@ const longest = new Map(linesOf(LONGEST).map(([file = '', seconds]) => [file, Nu
 const taken = join(bundled, 'taken');
 mkdirSync(taken);
 const costs = join(bundled, 'costs.tsv');
+const endWatch = killOverdue(taken, FILE_TIMEOUT_MS);
 const stream = run({ files: entries(), concurrency: AT_ONCE, timeout: PROCESS_TIMEOUT_MS, signal: stop.signal });
 stream.on('test:pass', ({ details, file, nesting, name, skip }) => {
   if (skip !== undefined) skipped.push(`${shown(file)}: ${name} (${skip === true ? 'no reason given' : skip})`);
   else if (details.type !== 'suite') passed += 1;
   if (nesting === 0) took.set(name, details.duration_ms);
 });
-stream.on('test:fail', ({ details, nesting, name }) => {
+stream.on('test:fail', ({ details, file, nesting, name }) => {
   failed += 1;
   if (nesting === 0) took.set(name, details.duration_ms);
-  noteFailure(name, details.error);
+  noteFailure(file, name, details.error);
 });
 stream.on('end', () => {
+  endWatch();
   if (passed + failed === 0) console.error(`No test ran: ${files.length} files below ${relative('.', root)}.`);
   const incomplete = unfinished().length > 0 || ((FULL || onPostgres) && skipped.length > 0);
   process.exitCode = failed > 0 || passed === 0 || incomplete ? 1 : 0;
@@ -142,6 +147,7 @@ function runOnPostgres(): void {
   stop.signal.addEventListener('abort', () => again.kill());
   again.once('exit', (code) => {
     process.exitCode ||= code ?? 1;
+    process.stdout.write(failedLines('Failed in the first part:'));
   });
 }
 
@@ -177,11 +183,16 @@ function linesOf(table: string): string[][] {
     .map((line) => line.split('\t'));
 }
 
-/** For programs that must know why a test failed: a line for each, with its name, the kind of failure and the first line of the error. */
-function noteFailure(name: string, error: Error & { failureType?: string }): void {
+/** Keeps a line for the end, and for programs that must know why a test failed one with its name, the kind of failure and the first line of the error. */
+function noteFailure(file: string | undefined, name: string, error: Error & { failureType?: string }): void {
   const cause = error.cause instanceof Error ? error.cause.message : error.message;
-  const line = [name, error.failureType, cause.trim().split('\n', 1)[0]?.replaceAll('\t', ' ')].join('\t');
-  if (process.env.FAILURES) appendFileSync(process.env.FAILURES, `${line}\n`);
+  const [first = ''] = cause.trim().replaceAll('\t', ' ').split('\n', 1);
+  if (process.env.FAILURES) appendFileSync(process.env.FAILURES, `${[name, error.failureType, first].join('\t')}\n`);
+  if (error.failureType !== 'subtestsFailed') failures.push(`  ${shown(file)}: ${name}: ${first}`);
+}
+
+function failedLines(title: string): string {
+  return failures.length > 0 ? ['', title, ...failures, ''].join('\n') : '';
 }
 
 /** Files of which nothing was heard, since their process ended early. */
@@ -205,7 +216,7 @@ function closing(): string {
     ...(lines.length > 1 ? ['', 'Slowest files, with their processor time:', ...lines] : []),
     ...(unfinished().length > 0 ? ['', 'Not run to their end:', ...unfinished().map((file) => `  ${file}`)] : []),
     ...(unrun.length > 0 ? ['', FULL ? 'Skipped, which a full run must not:' : 'Skipped:', ...unrun] : []),
-    '',
+    failedLines('Failed:'),
     `Processor time in all: ${(processorTime() / 1000).toFixed(0)} s`,
     '',
   ].join('\n');

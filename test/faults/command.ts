@@ -18,12 +18,21 @@ const processes = Number(values.processes ?? (store === 'postgres' ? 3 : 1));
 const seed = Number(values.seed);
 /** So many faults take an hour, and some of them may last 30 s. */
 const LONG = 300;
+const RECOVERY_MS = 10_000;
 
 let isStopped = false;
 
 async function main(): Promise<void> {
   const report = await runFaults({
-    ...{ store, faults, processes, seed, isLong: faults >= LONG, say: (line) => console.log(line) },
+    ...{
+      store,
+      faults,
+      processes,
+      seed,
+      isLong: faults >= LONG,
+      recoveryMs: RECOVERY_MS,
+      say: (line) => console.log(line),
+    },
     isStopped: () => isStopped,
     ...(values.only !== undefined && { only: new RegExp(values.only) }),
   });

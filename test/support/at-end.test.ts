@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { killedAtEnd } from './at-end.ts';
 import type { Work } from './file-suite.ts';
 import { filesBelow } from './files-below.ts';
 import { BUNDLE } from './node-args.ts';
+import { killOverdue, runningFile } from './overdue.ts';
 import { isRunning } from './upstream.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -161,6 +162,23 @@ describe('files of one process', () => {
         ran.map((line) => line.replace(/\t\d+$/, '')),
         ['file 0', 'file 2'],
       );
+    });
+  });
+});
+
+describe('a process whose file goes on after its time-out', () => {
+  it('is killed, and no other', async () => {
+    await withOwnFolder(async (folder) => {
+      const busy = () => killedAtEnd(spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }));
+      const [overdue, inTime] = [busy(), busy()];
+      const ended = once(overdue, 'exit');
+      for (const pid of [overdue.pid, inTime.pid, process.pid])
+        await writeFile(runningFile(folder, pid ?? 0), 'a file that never ends');
+      for (const pid of [overdue.pid, process.pid]) await utimes(runningFile(folder, pid ?? 0), 0, 0);
+      const stop = killOverdue(folder, 1000, 50);
+      assert.deepEqual(await ended, [null, 'SIGKILL']);
+      stop();
+      assert.equal(inTime.exitCode ?? inTime.signalCode, null);
     });
   });
 });

@@ -1,9 +1,10 @@
 import { type AsyncHook, createHook } from 'node:async_hooks';
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { closeAll, closeShared } from './at-end.ts';
+import { runningFile } from './overdue.ts';
 import { processorTime } from './processor-time.ts';
 
 /** A test file as it lies in the bundle of the run, and its name there. */
@@ -43,12 +44,15 @@ export async function runFiles(work: Work): Promise<void> {
   for (const file of filesOf(work)) {
     follower?.enable();
     const before = processorTime();
+    const running = runningFile(work.taken, process.pid);
+    writeFileSync(running, file.name);
     await new Promise<void>((ended) => {
       const found = hookEnabledBy(() =>
         describeFile(file, work.timeoutMs, { ended, loaded: () => follower?.disable() }),
       );
       follower ??= found;
     });
+    rmSync(running, { force: true });
     appendFileSync(work.costs, `${file.name}\t${Math.round(processorTime() - before)}\n`);
   }
   await closeShared();
