@@ -77,11 +77,11 @@ export const expectedRevision = z
   .min(1)
   .max(2 ** 31 - 1)
   .optional()
-  .describe('Refuse with `conflict` unless this is the current revision.');
+  .describe('Refuses with `conflict` if it is not current.');
 
 export const limit = z.int().min(1).max(100).default(20).describe('Records per page.');
 export const cursor = z.string().min(1).max(2000).optional().describe('`nextCursor` of the previous page.');
-export const includeTotal = z.boolean().default(false).describe('Adds `total`, the count of all matches.');
+export const includeTotal = z.boolean().default(false).describe('Adds `total` of all matches.');
 
 /** Input members that all list tools have. */
 export const paging = { limit, cursor, includeTotal };

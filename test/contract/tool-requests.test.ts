@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { catalog } from '../../tools/catalog.ts';
 import { isListed } from '../../tools/core/access/guarded-tool.ts';
+import { listedTool } from '../../tools/core/registry/listed-tool.ts';
 import { findTools } from '../../tools/discovery/tool-search.ts';
 
 /**
@@ -59,4 +61,26 @@ describe('the search for tools', () => {
         `| ${kind} | ${asked} | ${first} | ${five} |`,
       );
     });
+});
+
+const tokensOf = (value: unknown) => encode(JSON.stringify(value)).length;
+
+describe('what tools cost in the context of a model', () => {
+  it('is at most 300 tokens a tool in the list, with the schema of its answer', () => {
+    const tools = catalog.entries.flatMap(({ tool }) => (isListed(tool) ? [listedTool(tool)] : []));
+    const mean = tokensOf({ tools }) / tools.length;
+    assert.ok(mean <= 300, `${mean}`);
+  });
+
+  it('is at most 900 tokens for an answer of five, whatever is asked', async () => {
+    for (const { request } of requests) {
+      const names = (await findTools(catalog, request)).filter((name) => listed.has(name)).slice(0, 5);
+      const data = names.flatMap((name) => {
+        const found = catalog.entries.find(({ tool }) => tool.name === name);
+        return found ? [{ name, description: found.tool.description, group: found.group, readOnly: false }] : [];
+      });
+      const tokens = tokensOf({ data });
+      assert.ok(tokens <= 900, `${request}: ${tokens}`);
+    }
+  });
 });

@@ -1,8 +1,7 @@
 import type { JsonSchema } from './json-schema.ts';
 
-/** Longer lists of choices and of members are cut: they are for a model that chooses a tool. */
-const MOST_CHOICES = 6;
-const MOST_NAMES = 10;
+/** Longer lists of members are cut: they are for a model that chooses a tool. */
+const MOST_NAMES = 8;
 
 /**
  * An output schema as lists show it: the members of an answer with their types, and of objects in it the names of their members. Every value that
@@ -19,17 +18,13 @@ interface Node {
   readonly properties?: Readonly<Record<string, Node>>;
   readonly items?: Node;
   readonly anyOf?: readonly Node[];
-  readonly enum?: readonly unknown[];
 }
 
-function outline({ type, properties, items, anyOf, enum: choices }: Node): JsonSchema {
+function outline({ type, properties, items, anyOf }: Node): JsonSchema {
   if (anyOf) return { anyOf: anyOf.map(outline) };
   if (type === 'array') return { type, ...(items && { items: outline(items) }) };
   if (properties) return { type, description: namesOf(Object.keys(properties)) };
-  return {
-    ...(type && { type }),
-    ...(choices && choices.length <= MOST_CHOICES && { enum: choices }),
-  };
+  return type ? { type } : {};
 }
 
 function namesOf(names: readonly string[]): string {
