@@ -72,7 +72,7 @@ const refusals: readonly (readonly [string, Change, RegExp])[] = [
   ['an expired token', changed({ exp: seconds() - 61 }), /expired/],
   ['a token that is not valid yet', changed({ nbf: seconds() + 120 }), /not active/],
   ['an unverified e-mail', changed({ email_verified: false }), /email_verified/],
-  ['no e-mail', changed({ email: undefined }), /email/],
+  ['no e-mail', changed({ email: undefined }), /"email"/],
   ['an unknown user', changed({ email: 'nobody@example.com' }), /no active admin user/],
   ['a deactivated user', changed({ email: 'gone@example.com' }), /no active admin user/],
   ['a token without jti', changed({ jti: undefined }), /jti/],

@@ -48,6 +48,8 @@ export const areas: Readonly<Record<string, Area>> = {
         'contract/narrowing',
       ],
       ...['contract/limited-people', 'contract/not-found', 'facade/rate-limit', 'tools/capsule-thread-entries'],
+      ...['tools/audit-withheld', 'tools/admin-users', 'tools/idempotency', 'contract/authorization'],
+      ...['tools/integrations/integration-grants', 'tools/integrations/prefix-free', 'store/postgres-shared'],
     ],
   },
   capsules: {
@@ -63,12 +65,23 @@ export const areas: Readonly<Record<string, Area>> = {
       'contract/capsule-door',
       'tools/credentials',
       'contract/labels',
+      'contract/generated',
       'tools/restore',
+      'tools/sign-in/chains',
+      'tools/apps-standing',
     ],
   },
   oauth: {
     sources: ['facade/oauth', 'tools/apps'],
-    tests: ['facade/oauth/', 'tools/apps', 'contract/credentials', 'tools/obtained-credentials', 'facade/wrong-doors'],
+    tests: [
+      'facade/oauth/',
+      'tools/apps',
+      'contract/credentials',
+      'tools/obtained-credentials',
+      'facade/wrong-doors',
+      'contract/generated',
+      'facade/cluster',
+    ],
   },
   'sign-in': {
     sources: ['facade/sign-in', 'tools/sign-in'],
@@ -88,7 +101,7 @@ export const areas: Readonly<Record<string, Area>> = {
         'facade/dashboard/passkeys',
         'tools/credentials',
       ],
-      ...['contract/fresh-sign-in', 'tools/offboarding'],
+      ...['contract/fresh-sign-in', 'tools/offboarding', 'facade/oauth/consent.test', 'contract/generated'],
     ],
   },
   journal: {
@@ -100,7 +113,12 @@ export const areas: Readonly<Record<string, Area>> = {
   },
   versions: {
     sources: ['tools/versions', 'tools/core/history/history.ts'],
-    tests: ['tools/version', 'tools/restore', 'tools/purge', 'tools/cursors', 'tools/audit', 'tools/settings'],
+    tests: [
+      ...['tools/version', 'tools/restore', 'tools/purge', 'tools/cursors', 'tools/audit', 'tools/settings'],
+      ...['contract/fresh-sign-in', 'tools/capsule-constraints', 'tools/delegation-property', 'tools/storage'],
+      ...['tools/agents.', 'tools/databases', 'tools/documents', 'tools/hidden-with-thread', 'tools/bounded-work'],
+      ...['tools/flow-triggers', 'facade/capsule-attacks', 'contract/generated'],
+    ],
   },
   usage: {
     sources: ['tools/usage'],

@@ -1,8 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { Work } from '../support/file-suite.ts';
 import { BUNDLE } from '../support/node-args.ts';
+import { postgresPrograms, startPostgresForRun } from '../support/postgres.ts';
+import { planOf } from '../support/processes.ts';
 import { copyOfProject } from '../support/project-copy.ts';
 import { randomFrom } from '../support/random.ts';
 import { areas } from './areas.ts';
@@ -10,7 +13,8 @@ import { type Mutant, plant } from './instrument.ts';
 
 /**
  * `npm run mutations -- --area access --sample 60 --seed 1`: plants mutants in a copy of the project and counts those that the tests of the
- * area find. `--all`: every mutant. Survivors are printed unless `survivors.tsv` gives a reason.
+ * area find. `--all`: every mutant; `--at reach.ts:32`: those of a line. `--tests tools/apps`: by other test files than those of the area.
+ * Survivors are printed unless `survivors.tsv` gives a reason.
  */
 const { values } = parseArgs({
   options: {
@@ -18,11 +22,15 @@ const { values } = parseArgs({
     sample: { type: 'string', default: '50' },
     seed: { type: 'string', default: '1' },
     all: { type: 'boolean', default: false },
+    at: { type: 'string', multiple: true },
+    tests: { type: 'string', multiple: true },
   },
 });
-/** A test file of the copy may take so many times as long as it took without a mutant. */
+/** Nothing may be heard of a test file for so many times as long as it took without a mutant. */
 const PATIENCE = 5;
 const LEAST_MS = 60_000;
+/** Node.js keeps the tests of a process in memory until it ends. */
+const MOST_FILES = 20;
 const AT_ONCE = 2;
 const WANTED = 0.85;
 
@@ -35,28 +43,37 @@ const reasons = readFileSync(new URL('survivors.tsv', import.meta.url), 'utf8')
 
 interface TestFile {
   readonly name: string;
-  readonly program: string;
+  /** In the bundle. */
+  readonly path: string;
+  /** It must have a process of its own. */
+  readonly alone: boolean;
   ms: number;
 }
 
+const stopPostgres = postgresPrograms() ? await startPostgresForRun() : async () => {};
+process.once('exit', () => void stopPostgres());
 for (const name of values.area) await measure(name);
+await stopPostgres();
 
 async function measure(name: string): Promise<void> {
   const area = areas[name];
   if (!area) throw new Error(`There is no area ${name}; there are ${Object.keys(areas).join(', ')}.`);
   const folder = copyOfProject();
+  chmodSync(folder, 0o711); // PostgreSQL runs as another user where this one is root
   const mutants = await plant(folder, area.sources);
-  const files = bundled(folder, area.tests);
+  letSideProcessesKnow(folder);
+  const files = bundled(folder, values.tests ?? area.tests);
   const reached = await inTurns(files, (file) => reachedBy(file, folder));
   const coverage = new Map<string, TestFile[]>();
   for (const [at, ids] of reached.entries())
     for (const id of ids) coverage.set(id, [...(coverage.get(id) ?? []), files[at] as TestFile]); // there is one for each
-  const sample = values.all ? mutants : sampled(mutants, Number(values.sample), randomFrom(Number(values.seed)));
+  const sample = chosen(mutants);
   let killed = 0;
   let excused = 0;
   await inTurns(sample, async (mutant) => {
     const by = coverage.get(mutant.id) ?? [];
     const found = await findFault(
+      folder,
       mutant,
       [...by].sort((one, other) => one.ms - other.ms),
     );
@@ -77,17 +94,32 @@ async function measure(name: string): Promise<void> {
         `${killed} found`,
         `${excused} with a reason`,
       ],
-      ...[`${(100 * score).toFixed(0)} %`, values.all ? 'all' : `seed ${values.seed}`],
+      ...[`${(100 * score).toFixed(0)} %`, values.at?.join(' ') ?? (values.all ? 'all' : `seed ${values.seed}`)],
     ].join('\t'),
   );
   if (!(score >= WANTED)) process.exitCode = 1;
+}
+
+function chosen(mutants: readonly Mutant[]): readonly Mutant[] {
+  if (values.at)
+    return mutants.filter(({ file, line }) => values.at?.some((place) => `${file}:${line}`.endsWith(place)));
+  return values.all ? mutants : sampled(mutants, Number(values.sample), randomFrom(Number(values.seed)));
+}
+
+/** Side processes get hardly any environment: in the copy they are told which mutant is on. */
+function letSideProcessesKnow(folder: string): void {
+  const file = join(folder, 'tools/core/side-process/side-process.ts');
+  const text = readFileSync(file, 'utf8');
+  const told = text.replace('env: { PATH:', 'env: { ...process.env, PATH:');
+  if (told === text) throw new Error(`${file} no longer says what environment it gives.`);
+  writeFileSync(file, told);
 }
 
 function reasonOf({ file, was, becomes }: Mutant): string | undefined {
   return reasons.find((row) => row[0] === file && row[1] === was && row[2] === becomes)?.[3];
 }
 
-/** Bundles the test files and what they start; each has a program. */
+/** Bundles the test files and what they start. */
 function bundled(folder: string, parts: readonly string[]): TestFile[] {
   const names = tests.filter((file) => file.endsWith('.test.ts') && parts.some((part) => file.includes(part))).sort();
   const programs = tests.filter(
@@ -98,7 +130,13 @@ function bundled(folder: string, parts: readonly string[]): TestFile[] {
   const args = ['--import', 'tsx', join(folder, 'test/mutants/bundle.ts'), into, list];
   const { status, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
   if (status !== 0) throw new Error(`The copy cannot be bundled: ${stderr}`);
-  return names.map((name) => ({ name, program: join(into, `run-${name.replaceAll(/\W/g, '-')}.mjs`), ms: 0 }));
+  const { alone } = planOf(
+    names,
+    (name) => readFileSync(join(folder, 'test', name), 'utf8'),
+    () => 0,
+  );
+  const inBundle = (name: string) => join(into, 'test', name).replace(/\.ts$/, '.mjs');
+  return names.map((name) => ({ name, path: inBundle(name), alone: alone.includes(name), ms: 0 }));
 }
 
 /** Runs the file without a mutant, and says which it reaches. One that fails so can judge nothing. */
@@ -107,26 +145,34 @@ async function reachedBy(file: TestFile, folder: string): Promise<string[]> {
   mkdirSync(notes, { recursive: true });
   const hook = new URL('reached.mjs', import.meta.url).href;
   const begun = performance.now();
-  const passes = await run(file, { NODE_OPTIONS: `--import ${hook}`, REACHED_MUTANTS: notes }, 10 * LEAST_MS);
+  const passes = await run(folder, [file], { NODE_OPTIONS: `--import ${hook}`, REACHED_MUTANTS: notes });
   file.ms = performance.now() - begun;
   if (!passes) console.log(`fails without a mutant\t${file.name}`);
   if (!passes) return [];
-  return [...new Set(readdirSync(notes).flatMap((name) => JSON.parse(readFileSync(join(notes, name), 'utf8'))))];
+  return [
+    ...new Set(
+      readdirSync(notes)
+        .filter((name) => name.endsWith('.json'))
+        .flatMap((name) => JSON.parse(readFileSync(join(notes, name), 'utf8'))),
+    ),
+  ];
 }
 
-async function findFault({ id }: Mutant, files: readonly TestFile[]): Promise<boolean> {
-  for (const file of files) {
-    const patience = Math.max(LEAST_MS, PATIENCE * file.ms);
-    if (!(await run(file, { __STRYKER_ACTIVE_MUTANT__: id }, patience))) return true;
-  }
+/** Runs the files in as few processes as they allow, as starting one takes as long as many files do. */
+async function findFault(folder: string, { id }: Mutant, files: readonly TestFile[]): Promise<boolean> {
+  const shared = files.filter(({ alone }) => !alone);
+  const processes = files.filter(({ alone }) => alone).map((file) => [file]);
+  while (shared.length > 0) processes.unshift(shared.splice(-MOST_FILES));
+  for (const each of processes) if (!(await run(folder, each, { __STRYKER_ACTIVE_MUTANT__: id }))) return true;
   return false;
 }
 
-/** Whether all tests of the file pass in time. The first failure ends it. */
-function run({ program }: TestFile, env: Readonly<Record<string, string>>, mostMs: number): Promise<boolean> {
+/** Whether all tests of the files pass. The first failure ends them, as does a long silence. */
+function run(folder: string, files: readonly TestFile[], env: Readonly<Record<string, string>>): Promise<boolean> {
+  const patience = Math.max(LEAST_MS, ...files.map(({ ms }) => PATIENCE * ms || 10 * LEAST_MS));
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--test-reporter=tap', program], {
-      env: { ...process.env, [BUNDLE]: join(program, '..'), TMPDIR: join(program, '../..'), ...env },
+    const child = spawn(process.execPath, ['--test-reporter=tap', programOf(folder, files)], {
+      env: { ...process.env, [BUNDLE]: join(folder, 'bundle'), TMPDIR: folder, ...env },
       stdio: ['ignore', 'pipe', 'ignore'],
       detached: true, // so that what it started ends with it
     });
@@ -135,16 +181,31 @@ function run({ program }: TestFile, env: Readonly<Record<string, string>>, mostM
         process.kill(-(child.pid ?? 0), 'SIGKILL');
       } catch {} // it ended by itself
     };
-    const late = setTimeout(end, mostMs);
+    const silent = setTimeout(end, patience);
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      silent.refresh();
       if (/^\s*not ok /m.test(text)) end();
     });
     child.once('exit', (code) => {
-      clearTimeout(late);
+      clearTimeout(silent);
       end();
       resolve(code === 0);
     });
   });
+}
+
+let written = 0;
+
+function programOf(folder: string, files: readonly TestFile[]): string {
+  written += 1;
+  const own = files.map(({ name, path }) => ({ name, path }));
+  const work: Work = { own, queue: [], most: 0, taken: folder, costs: join(folder, 'costs'), timeoutMs: 300_000 };
+  const program = join(folder, 'bundle', `run-${written}.mjs`);
+  writeFileSync(
+    program,
+    `import { runFiles } from './test/support/file-suite.mjs';\nrunFiles(${JSON.stringify(work)});`,
+  );
+  return program;
 }
 
 function sampled<Item>(items: readonly Item[], count: number, random: () => number): Item[] {

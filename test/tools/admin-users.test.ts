@@ -161,6 +161,7 @@ describe('update_admin_user', () => {
     const first = await firstOwner();
     const last = await refused('update_admin_user', { id: first.id, role: 'member' });
     assert.deepEqual([last.code, /last active owner/.test(last.error)], ['conflict', true]);
+    assert.equal((await must('update_admin_user', { id: first.id, name: 'Sole' })).name, 'Sole');
     const second = await admin('owner', 'second-of-two@example.com');
     const answers = await Promise.all([
       call('update_admin_user', { id: first.id, role: 'member' }),

@@ -191,6 +191,18 @@ describe('what is fixed for a tool of a capsule', () => {
     assert.equal(await codeOf(held, 'restore_version', restore(1)), 'forbidden');
   });
 
+  it('also limits what another tool reads on its way to what is fixed for that', async () => {
+    const [mine, other] = [idOf('thread'), idOf('thread', 1)];
+    const sending = (threadId: string) => {
+      const held = capsule(['get_thread', 'send_chat_message'], {
+        get_thread: { id: mine },
+        send_chat_message: { threadId },
+      });
+      return codeOf(held, 'send_chat_message', { message: 'hello' });
+    };
+    assert.deepEqual([await sending(mine), await sending(other)], ['conflict', 'forbidden'], 'nobody answers in it');
+  });
+
   it('is not undone by a restore', async () => {
     const held = capsule(['update_agent', 'create_agent', 'restore_version'], { update_agent: { maxSteps: 5 } });
     const versionId = records.agent?.[0]?.versionId;

@@ -147,6 +147,8 @@ describe('preview_capsule', () => {
     const { warnings, ...preview } = await must('preview_capsule', { draft });
     assert.deepEqual(namesIn(preview), ['get_agent', 'list_versions']);
     assert.match(warnings[0], /restore_version/);
+    const making = await must('preview_capsule', { draft: { allowedTools: ['create_agent', 'restore_version'] } });
+    assert.deepEqual(namesIn(making), ['create_agent'], 'who makes agents restores none');
   });
 
   it('agrees with its verdicts, and serves nothing that is denied, forbidden or not allowed, whatever the lists', async () => {

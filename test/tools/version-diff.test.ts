@@ -85,6 +85,25 @@ describe('the diff of two payloads', () => {
     assert.deepEqual(last.changes, [{ path: '/values/j', before: lists[1], after: lists[2] }]);
   });
 
+  it('of a text has its last line, whether or not that ends', () => {
+    const linesOf = (from: string, to: string) =>
+      diffStates({ text: from, members: {} }, { text: to, members: {} }).lines?.map(
+        ({ op, value }) => `${op} ${value}`,
+      );
+    assert.deepEqual(linesOf('a\nb', 'a\nc'), ['equal a', 'remove b', 'add c']);
+    assert.deepEqual(linesOf('a\nb\n', 'a\nc\n'), ['equal a', 'remove b', 'add c']);
+  });
+
+  it('tells an item of a long array from others, wherever it is', () => {
+    const items = Array.from({ length: 9000 }, (_, at) => ({ id: at, x: 1 }));
+    for (const at of [0, 4500, 8999]) {
+      const { changes } = membersDiff({ items }, { items: items.with(at, { id: at, x: 2 }) });
+      assert.deepEqual(changes, [{ path: `/items/${at}/x`, before: 1, after: 2 }]);
+      const removed = membersDiff({ items }, { items: items.toSpliced(at, 1) });
+      assert.deepEqual(removed.changes, [{ path: `/items/${at}`, before: { id: at, x: 1 } }]);
+    }
+  });
+
   it('of two large documents is bounded, is made apart, and says what is not in it', async () => {
     const lines = Array.from({ length: 100_000 }, (_, at) => `l${at}`);
     const first = lines.join('\n').slice(0, 499_000);
@@ -111,6 +130,10 @@ describe('the diff of two payloads', () => {
     assert.equal(changes.length, 10);
     assert.equal(changes.filter((change) => 'before' in change).length, 5);
     assert.deepEqual(leftOut, { equalLines: 0, lines: 0, values: 5, changes: 0 });
+    const long = Object.fromEntries(
+      Array.from({ length: 110 }, (_, at) => [`${at}`.padEnd(5000, 'n'), 'x'.repeat(5000)]),
+    );
+    assert.equal(membersDiff({}, long).leftOut?.values, 11, 'what the paths take is counted once');
     const many = Object.fromEntries(Array.from({ length: 80_000 }, (_, at) => [`member ${at}`, at]));
     const cut = membersDiff({}, many);
     assert.ok(JSON.stringify(cut).length <= 1024 * 1024 + 200);

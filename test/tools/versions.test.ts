@@ -199,6 +199,13 @@ describe('history while the clock goes back', () => {
   });
 });
 
+it('revisions with several digits can be compared with', async () => {
+  const changes = Array.from({ length: 11 }, (_, at) => ({ description: `state ${at + 2}` }));
+  const { path, versions } = await agentWith('often changed', ...changes);
+  const { body } = await ask('GET', `${path}/${versions[11].id}/diff?against=10`);
+  assert.deepEqual(body.changes, [{ path: '/description', before: 'state 10', after: 'state 12' }]);
+});
+
 describe('version paths', () => {
   it('answer 404 for versions of another entity, unknown entities and unknown revisions', async () => {
     const one = await agentWith('first of two', { description: 'x' });

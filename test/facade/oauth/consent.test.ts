@@ -188,6 +188,10 @@ describe('the consent page', () => {
       const refused = await browser.send({ decision: 'allow', give: more });
       assert.equal(refused.status, 400, `${scope}: ${more}`);
       assert.match(refused.text, /role="alert">The app did not ask for so much/);
+      assert.deepEqual(
+        [text, refused.text].map((page) => page.includes('<title>Problem: ')),
+        [false, true],
+      );
       const given = await tokensOf(client, await decided(browser, { decision: 'allow', give: offered.at(-1) ?? '' }));
       assert.equal(given.scope, offered.join(' '));
     }
@@ -204,6 +208,7 @@ describe('the consent page', () => {
     await own.open(client.authorizeUrl({ scope: ALL }));
     const page = await own.send({ decision: 'allow', give: 'admin' });
     assert.deepEqual([page.heading, page.url.pathname], ['Confirm that it is you', '/sign-in/again']);
+    assert.match(page.text, /An app that may administer the workspace is let in/);
     const then = page.url.searchParams.get('then') ?? '';
     assert.equal((await own.open(`${server.baseUrl}${then}`)).status, 200);
     assert.match(own.page.text, /value="admin"/, 'nobody has confirmed anything, so the page asks');

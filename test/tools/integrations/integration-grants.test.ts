@@ -51,6 +51,14 @@ describe('a grant for one integration', () => {
     await must('create_agent', { name: 'a', displayName: 'A', tools: ['gh__*'] }, maker);
     const beyond = await refused('create_agent', { name: 'b', displayName: 'B', tools: ['gl__*'] }, maker);
     assert.equal(beyond.code, 'forbidden');
+    for (const [entry, grant] of [
+      ['none__*', 'tool:call:none/*'],
+      ['none__find', 'tool:call:none/find'],
+      ['no_tool_yet', 'tool:call'],
+    ] as const) {
+      const later = await refused('create_agent', { name: 'l', displayName: 'L', tools: [entry] }, maker);
+      assert.deepEqual([later.code, later.required?.grant], ['forbidden', grant], entry);
+    }
     await must('create_capsule', { name: 'c', allowedTools: ['gh__find'] }, maker);
     assert.equal((await refused('create_capsule', { name: 'd', allowedTools: ['gl__find'] }, maker)).code, 'forbidden');
   });
