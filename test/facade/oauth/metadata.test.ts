@@ -86,7 +86,7 @@ describe('authorization server metadata', () => {
     assert.equal(body.client_id_metadata_document_supported, true);
     assert.equal(body.authorization_response_iss_parameter_supported, true);
     const foreign = Object.keys(body).filter((name) =>
-      /claims|id_token|userinfo|subject|end_session|request_uri/.test(name),
+      /claims|id_token|userinfo|subject|end_session|request_uri|dpop|pushed/.test(name),
     );
     assert.deepEqual(foreign, []);
     assert.deepEqual((await get('/.well-known/openid-configuration')).body, body);
