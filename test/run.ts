@@ -23,7 +23,7 @@ import type { TestFile, Work } from './support/file-suite.ts';
 import { filesBelow } from './support/files-below.ts';
 import { FULL } from './support/full.ts';
 import { BUNDLE } from './support/node-args.ts';
-import { killOverdue } from './support/overdue.ts';
+import { killOverdue, killStrays } from './support/overdue.ts';
 import { postgresPrograms, startPostgresForRun } from './support/postgres.ts';
 import { planOf } from './support/processes.ts';
 import { processorTime } from './support/processor-time.ts';
@@ -108,7 +108,10 @@ const longest = new Map(linesOf(LONGEST).map(([file = '', seconds]) => [file, Nu
 const taken = join(bundled, 'taken');
 mkdirSync(taken);
 const costs = join(bundled, 'costs.tsv');
-const endWatch = killOverdue(taken, FILE_TIMEOUT_MS);
+const endWatches = [
+  killOverdue(taken, FILE_TIMEOUT_MS),
+  killStrays(folder, () => linesOf(costs).length >= files.length),
+];
 const stream = run({ files: entries(), concurrency: AT_ONCE, timeout: PROCESS_TIMEOUT_MS, signal: stop.signal });
 stream.on('test:pass', ({ details, file, nesting, name, skip }) => {
   if (skip !== undefined) skipped.push(`${shown(file)}: ${name} (${skip === true ? 'no reason given' : skip})`);
@@ -121,7 +124,7 @@ stream.on('test:fail', ({ details, file, nesting, name }) => {
   noteFailure(file, name, details.error);
 });
 stream.on('end', () => {
-  endWatch();
+  for (const end of endWatches) end();
   if (passed + failed === 0) console.error(`No test ran: ${files.length} files below ${relative('.', root)}.`);
   const incomplete = unfinished().length > 0 || ((FULL || onPostgres) && skipped.length > 0);
   process.exitCode = failed > 0 || passed === 0 || incomplete ? 1 : 0;

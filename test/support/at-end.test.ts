@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { killedAtEnd } from './at-end.ts';
 import type { Work } from './file-suite.ts';
 import { filesBelow } from './files-below.ts';
 import { BUNDLE } from './node-args.ts';
-import { killOverdue, runningFile } from './overdue.ts';
+import { killOverdue, killStrays, runningFile } from './overdue.ts';
 import { isRunning } from './upstream.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -179,6 +180,32 @@ describe('a process whose file goes on after its time-out', () => {
       assert.deepEqual(await ended, [null, 'SIGKILL']);
       stop();
       assert.equal(inTime.exitCode ?? inTime.signalCode, null);
+    });
+  });
+});
+
+describe('what is left after the last file of a run', () => {
+  it('is killed, and nothing else', {
+    skip: !existsSync('/proc/self/environ') && 'no system that tells environments',
+  }, async () => {
+    await withOwnFolder(async (folder) => {
+      const idle = (TMPDIR: string) =>
+        killedAtEnd(
+          spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
+            env: { ...process.env, TMPDIR },
+            stdio: 'ignore',
+          }),
+        );
+      const [stray, another] = [idle(folder), idle(`${folder}-of-another-run`)];
+      let isOver = false;
+      const stop = killStrays(folder, () => isOver, 20, 0);
+      const ended = once(stray, 'exit');
+      await delay(100);
+      assert.equal(stray.signalCode, null, 'there are files to run');
+      isOver = true;
+      assert.deepEqual(await ended, [null, 'SIGKILL']);
+      stop();
+      assert.equal(another.signalCode, null);
     });
   });
 });
