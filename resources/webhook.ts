@@ -75,8 +75,9 @@ export const webhookRecord = z.object({
   former: z.object({ secret: z.string(), until: timestamp }).optional(),
   /** Since when every attempt failed. */
   failingSince: timestamp.optional(),
-  /** How often in a row, and until when nothing is tried. */
+  /** How often in a row, and from when until when nothing is tried. */
   failures: z.int().min(0).optional(),
+  restsSince: timestamp.optional(),
   restsUntil: timestamp.optional(),
   lastError: z.string().optional(),
   lastSentAt: timestamp.optional(),
@@ -88,8 +89,10 @@ export const webhookRecord = z.object({
 });
 export type WebhookRecord = z.infer<typeof webhookRecord>;
 
+const ofServer = { secret: true, former: true, failures: true, restsSince: true, restsUntil: true } as const;
+
 /** A subscription to events and alerts. */
-export const webhook = webhookRecord.omit({ secret: true, former: true, failures: true, restsUntil: true }).extend({
+export const webhook = webhookRecord.omit(ofServer).extend({
   target: z.object({ url: z.string().optional(), email: z.string().optional() }),
   owner: webhookOwner.describe(
     'Only what this principal may read is sent: the creator, or the last one to change what it sends.',

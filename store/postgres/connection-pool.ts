@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { asStoreError, isConnectionLost } from './failures.ts';
 import type { ClientSession, Statement } from './session.ts';
+import { noteServerProcess, type SilentConnections } from './silent-connections.ts';
 
 const IDLE_MS = 30_000;
 /** A connection that was idle for longer is asked for an answer before it is used: a proxy may have forgotten it without a word. */
@@ -77,7 +78,10 @@ export const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
  * start waits for.
  */
 export async function prepareConnection(client: pg.ClientBase, limitMs: number): Promise<void> {
-  await client.query(`set statement_timeout = ${limitMs}; set idle_in_transaction_session_timeout = ${limitMs}`);
+  const limits = `set statement_timeout = ${limitMs}; set idle_in_transaction_session_timeout = ${limitMs}`;
+  // A text of several statements has one result for each, which its types do not know.
+  const results = (await client.query(`${limits}; select pg_backend_pid() as pid`)) as unknown as pg.QueryResult[];
+  noteServerProcess(client, results.at(-1)?.rows[0]?.pid);
   // Each by itself: the server may be on a system that cannot.
   for (const setting of ['jit = off', "client_connection_check_interval = '2s'"])
     await client.query({ ...QUESTION, text: `set ${setting}` }).catch(() => {});
@@ -96,13 +100,15 @@ const asTexts: pg.CustomTypesConfig = { getTypeParser: () => (value: string) => 
 
 export class ClientStatements implements ClientSession {
   readonly #client: pg.ClientBase;
+  readonly #silent: SilentConnections;
   readonly #onFailure: (cause: unknown) => void;
   isLost = false;
   /** Whether its last statement failed. It may be in an aborted transaction, in which every statement fails. */
   #hasFailed = false;
 
-  constructor(client: pg.ClientBase, onFailure: (cause: unknown) => void) {
+  constructor(client: pg.ClientBase, silent: SilentConnections, onFailure: (cause: unknown) => void) {
     this.#client = client;
+    this.#silent = silent;
     this.#onFailure = onFailure;
   }
 
@@ -125,7 +131,7 @@ export class ClientStatements implements ClientSession {
 
   async #guarded<Result>(run: () => Promise<Result>): Promise<Result> {
     try {
-      const result = await run();
+      const result = await this.#silent.watch(this.#client, run);
       this.#hasFailed = false;
       return result;
     } catch (cause) {
@@ -137,10 +143,11 @@ export class ClientStatements implements ClientSession {
   }
 }
 
-const configOf = ({ name, text, values, isQuick }: Statement) => ({
+const configOf = ({ name, text, values, isQuick, answerMs }: Statement) => ({
   text,
   ...(name && { name }),
   ...(values && { values: [...values] }),
   // `pg` reads it, which its types do not know.
   ...(isQuick && { query_timeout: QUICK_ANSWER_MS }),
+  ...(answerMs && { query_timeout: answerMs }),
 });

@@ -19,6 +19,7 @@ import {
   withRetries,
 } from './failures.ts';
 import type { ClientSession, Session, Statement } from './session.ts';
+import { type AskServer, SERVER_PROCESSES, SilentConnections } from './silent-connections.ts';
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` with the options of libpq that `pg` knows. */
@@ -54,6 +55,7 @@ export class Database implements Session {
   readonly #doubters = new Set<() => void>();
   #closing: Promise<void> | undefined;
   #asking: Promise<boolean> | undefined;
+  readonly #silent = new SilentConnections((...asked) => this.#askOf(asked));
 
   constructor({ url, poolSize = 16, statementTimeoutMs = 30_000 }: DatabaseOptions) {
     this.#config = {
@@ -162,14 +164,27 @@ export class Database implements Session {
   }
 
   async #askAnew(): Promise<boolean> {
+    return (await this.#answerAnew(QUESTION)) !== undefined;
+  }
+
+  async #askOf(values: Parameters<AskServer>): ReturnType<AskServer> {
+    const answer = await this.#answerAnew<{ pid: number; state: string }>({
+      ...QUESTION,
+      text: SERVER_PROCESSES,
+      values,
+    });
+    return answer && new Map(answer.rows.map(({ pid, state }) => [pid, state]));
+  }
+
+  /** By a new connection. Undefined where it does not answer. */
+  async #answerAnew<Row extends object>(question: pg.QueryConfig): Promise<pg.QueryResult<Row> | undefined> {
     const client = this.client();
     client.on('error', () => {}); // the question fails too
     try {
       await client.connect();
-      await client.query(QUESTION);
-      return true;
+      return await client.query<Row>(question);
     } catch {
-      return false;
+      return undefined;
     } finally {
       void client.end().catch(() => {});
     }
@@ -178,7 +193,7 @@ export class Database implements Session {
   /** Gives the work one connection. Work that throws because of it has it closed, other work gives it back. */
   async use<Result>(work: (session: ClientStatements) => Promise<Result>): Promise<Result> {
     const client = await this.#connect();
-    const session = new ClientStatements(client, (cause) => this.#failed(cause));
+    const session = new ClientStatements(client, this.#silent, (cause) => this.#failed(cause));
     // Else an error while no statement runs would end the process.
     const onError = () => {
       session.isLost = true;
@@ -234,7 +249,7 @@ export class Database implements Session {
     const end = () => void client.end().catch(() => {});
     signal?.addEventListener('abort', end);
     try {
-      return await work(new ClientStatements(client, (cause) => this.#failed(cause)));
+      return await work(new ClientStatements(client, this.#silent, (cause) => this.#failed(cause)));
     } finally {
       signal?.removeEventListener('abort', end);
       await client.end().catch(() => {});

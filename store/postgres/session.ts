@@ -16,6 +16,8 @@ export interface Statement {
   readonly values?: readonly unknown[];
   /** It finds a record or a few by an index. A connection that does not answer it at once is lost. */
   readonly isQuick?: boolean;
+  /** How long the answer is waited for, where it is not as long as for others. */
+  readonly answerMs?: number;
 }
 
 /** A statement that writes, as a part of a larger one. The same name always has the same text. */

@@ -31,6 +31,8 @@ class OpenTransaction implements WriterDeps, CollectedWork {
   readonly words = new Map<CollectionName, Set<string>>();
   rowsCommitted: (() => Promise<void>) | undefined;
   xid: string | undefined;
+  /** What is there if the transaction was committed, and else is not. */
+  mark: Statement | undefined;
   readonly #writers = new Map<CollectionName, TableWriter>();
   #last: Promise<unknown> = Promise.resolve();
   #failure: unknown;
@@ -131,6 +133,8 @@ interface Completed {
 /** Attempts beside others. The ones after that run while no other transaction does. */
 const ATTEMPTS_BESIDE_OTHERS = 3;
 const OUTCOME_MS = 5000;
+/** Whether a COMMIT was done that takes longer is asked. */
+const COMMIT_MS = 10_000;
 
 /** A sequential scan conflicts with every change of its table, and small tables would be read by one. */
 const BEGIN = 'begin isolation level serializable; set local enable_seqscan = off';
@@ -173,7 +177,7 @@ export class Transactions {
         await session.query({ text: 'rollback' }).catch(() => {});
         throw error;
       }
-      await this.#commit(session, open.xid);
+      await this.#commit(session, open);
       completed.enterWords();
       await this.#after(open);
       hook.committed(completed.changes, origin);
@@ -200,29 +204,38 @@ export class Transactions {
     );
     const { additions, enter } = vocabulary.toAdd(open.words);
     const changes = open.changes();
-    const others = [...open.additions, ...additions, ...(changes.length > 0 ? [hook.note(changes)] : [])];
+    const noted = changes.length > 0 ? [hook.note(changes)] : [];
+    const others = [...open.additions, ...additions, ...noted];
     open.xid =
       (await audit.appendIn(session, open.audit, { justErased: open.erased.filter(isStorable), others })) ?? open.xid;
+    open.mark = markOf(open, noted);
     return { changes, enterWords: enter };
   }
 
   /** Where the answer to COMMIT got lost, the database is asked whether it was done. */
-  async #commit(session: Session, xid: string | undefined): Promise<void> {
+  async #commit(session: Session, open: OpenTransaction): Promise<void> {
     try {
-      await session.query({ text: 'commit' });
+      await session.query({ text: 'commit', answerMs: COMMIT_MS });
     } catch (error) {
       if (!(error instanceof StoreUnavailable) || !isConnectionLost(error.cause)) throw error;
-      if (xid === undefined) throw new StoreUncertain(error.message, { cause: error.cause });
-      if (!(await this.#isCommitted(xid, error))) throw error;
+      if (!(await this.#isCommitted(open, error))) throw error;
     }
   }
 
-  async #isCommitted(xid: string, lost: StoreUnavailable): Promise<boolean> {
+  /** Its number says whether it has ended, and its mark how: a server that took the place of another one gives numbers again. */
+  async #isCommitted({ xid, mark }: OpenTransaction, lost: StoreUnavailable): Promise<boolean> {
     const { database } = this.#parts;
-    for (const end = Date.now() + OUTCOME_MS; Date.now() < end; await sleep(50)) {
-      const text = 'select pg_xact_status($1::xid8) as status';
-      const [found] = await database.query<{ status: string | null }>({ text, values: [xid] }).catch(() => []);
-      if (found && found.status !== 'in progress') return found.status === 'committed';
+    const ask = async (statement: Statement) => (await database.query({ ...statement, isQuick: true })).at(0);
+    const end = performance.now() + OUTCOME_MS;
+    for (; xid !== undefined && mark && performance.now() < end; await sleep(50)) {
+      try {
+        if (await ask(mark)) return true;
+        const running = await ask({ text: RUNNING, values: [xid] });
+        // It may have been committed between the two questions.
+        if (!running) return (await ask(mark)) !== undefined;
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+      }
     }
     throw new StoreUncertain(lost.message, { cause: lost.cause });
   }
@@ -232,4 +245,17 @@ export class Transactions {
     if (open.erased.length > 0) erasures.sweeping.soon();
     await open.rowsCommitted?.();
   }
+}
+
+/** Also a number that was not given yet: its transaction was on a server whose place another one took, or is about to begin. */
+const RUNNING = `select 1 as running where case when $1::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) then true
+  else pg_xact_status($1::xid8) = 'in progress' end`;
+
+/** By an audit entry, whose id is its own. Else by the note for other processes. */
+function markOf({ audit: [entry], xid }: OpenTransaction, [note]: readonly BatchedStatement[]): Statement | undefined {
+  if (entry)
+    return { text: 'select 1 as there from audit_entries where at = $1 and id = $2', values: [entry.at, entry.id] };
+  const [process, , records] = note?.values ?? [];
+  const text = 'select 1 as there from cluster_changes where xid = $1::xid8 and process = $2 and records::text = $3';
+  return note && { text, values: [xid, process, records] };
 }

@@ -58,3 +58,20 @@ it(`kill -9 of a server under load loses no acknowledged agent, version or audit
   }
   console.log(`${total} acknowledged agents in ${ROUNDS} rounds, none lost`);
 });
+
+it('the call of a replayed answer is in the audit log, also where the server is killed as it was answered', async () => {
+  await withFolder(async (folder) => {
+    const server = await startProcess(folder, { BOOTSTRAP_API_KEY: key, LOG_LEVEL: 'silent' });
+    const headers = { 'Idempotency-Key': 'one' };
+    const post = () => rest(server, 'POST', '/api/v1/agents', { key, headers, body: { name: 'a', displayName: 'a' } });
+    await post();
+    const again = await post();
+    await server.stop('SIGKILL');
+    assert.equal(again.headers.get('Idempotency-Replayed'), 'true');
+
+    const store = await openStoreIn(folder);
+    const requestId = again.headers.get('X-Request-Id') ?? '';
+    assert.equal(await store.audit.count({ requestId }), 1);
+    await store.close();
+  });
+});

@@ -99,7 +99,9 @@ export class Client {
   async ask(server: FaultedServer, path: string, request: WireRequest): Promise<WireAnswer | Outcome> {
     const begun = performance.now();
     try {
-      return await send(`${server.baseUrl}${path}`, { ...request, signal: AbortSignal.timeout(PATIENCE_MS) });
+      return await send(`${server.baseUrl}${path}`, {
+        ...{ ...request, isOnce: true, signal: AbortSignal.timeout(PATIENCE_MS) },
+      });
     } catch (error) {
       const { code = '', name, message } = error as NodeJS.ErrnoException;
       if (code === 'ECONNREFUSED') return { is: 'refused', code: 'no connection', message };

@@ -1,4 +1,4 @@
-import { between, type Fault, pick } from './fault.ts';
+import { between, type Fault, lasting, pick } from './fault.ts';
 import { databaseOf } from './wire-faults.ts';
 
 const nothingLeft = async () => {};
@@ -38,7 +38,7 @@ export const databaseFaults: readonly Fault[] = [
     name: 'database is read-only',
     part: 'database',
     stores: ['postgres'],
-    lastsMs: (random) => between(random, 200, 3000),
+    lastsMs: (random) => lasting(random, 200, 3000),
     async apply(world) {
       const database = databaseOf(world);
       await database.setReadOnly(true);
@@ -49,7 +49,7 @@ export const databaseFaults: readonly Fault[] = [
     name: 'database has no connection left',
     part: 'database',
     stores: ['postgres'],
-    lastsMs: (random) => between(random, 500, 4000),
+    lastsMs: (random) => lasting(random, 500, 4000),
     async apply(world, random) {
       const database = databaseOf(world);
       if (random() < 0.5) await database.endSessions();
@@ -61,7 +61,7 @@ export const databaseFaults: readonly Fault[] = [
     name: 'a lock is held by another session',
     part: 'database',
     stores: ['postgres'],
-    lastsMs: (random) => between(random, 500, 5000),
+    lastsMs: (random) => lasting(random, 500, 5000),
     apply: (world, random) =>
       databaseOf(world).lock(pick(random, ['write_gate', 'skills', 'audit_entries', 'cluster_changes'])),
   },
@@ -69,7 +69,7 @@ export const databaseFaults: readonly Fault[] = [
     name: 'disk of the database is full',
     part: 'database',
     stores: ['postgres'],
-    lastsMs: (random) => between(random, 1000, 4000),
+    lastsMs: (random) => lasting(random, 1000, 4000),
     async apply(world) {
       const { disk } = databaseOf(world);
       if (!disk) return nothingLeft;

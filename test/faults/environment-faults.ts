@@ -1,5 +1,5 @@
 import { BLACK_HOLE, type Treatment } from '../support/tcp-proxy.ts';
-import { between, type Fault, pick, type Random, type World } from './fault.ts';
+import { between, type Fault, lasting, pick, type Random, type World } from './fault.ts';
 import { limit, withoutLimits } from './limits.ts';
 import { type FarEndName, farEndNames } from './surroundings.ts';
 
@@ -19,7 +19,7 @@ function farEnd(name: FarEndName, what: string, treatment: (random: Random) => T
     name: `${name} ${what}`,
     part: 'far ends',
     weight: 0.5,
-    lastsMs: (random) => between(random, 500, 4000),
+    lastsMs: (random) => lasting(random, 500, 4000),
     async apply({ surroundings }, random) {
       const { proxy } = surroundings.wireTo(name);
       proxy.treat(treatment(random));
@@ -42,7 +42,7 @@ function farEndFaults(name: FarEndName): readonly Fault[] {
       name: `${name} answers with an error`,
       part: 'far ends',
       weight: 0.5,
-      lastsMs: (random) => between(random, 500, 4000),
+      lastsMs: (random) => lasting(random, 500, 4000),
       async apply({ surroundings }, random) {
         const { failures } = surroundings.wireTo(name);
         failures.status = pick(random, [500, 502, 503, 429]);
@@ -58,7 +58,7 @@ function clockFault(what: string, aheadMs: (random: Random) => number): Fault {
   return {
     name: `clock of a process goes ${what}`,
     part: 'clock',
-    lastsMs: (random) => between(random, 200, 3000),
+    lastsMs: (random) => lasting(random, 200, 3000),
     async apply({ servers, surroundings }, random) {
       const controls = pick(random, surroundings.controls.slice(0, servers.length));
       controls.set({ aheadMs: aheadMs(random) });
@@ -74,7 +74,7 @@ export const environmentFaults: readonly Fault[] = [
   {
     name: 'names of hosts are not found',
     part: 'network',
-    lastsMs: (random) => between(random, 500, 4000),
+    lastsMs: (random) => lasting(random, 500, 4000),
     async apply({ surroundings: { controls } }) {
       for (const each of controls) each.set({ namesAreGone: true });
       return async () => {
@@ -87,7 +87,7 @@ export const environmentFaults: readonly Fault[] = [
     part: 'disk',
     stores: ['lowdb'],
     weight: 2,
-    lastsMs: (random) => between(random, 200, 3000),
+    lastsMs: (random) => lasting(random, 200, 3000),
     async apply({ surroundings: { disk } }) {
       disk?.fill();
       return async () => disk?.free();
@@ -103,13 +103,13 @@ function limitFaults(): readonly Fault[] {
       name: 'files of a process may not grow',
       part: 'disk',
       stores: ['lowdb'],
-      lastsMs: (random) => between(random, 200, 3000),
+      lastsMs: (random) => lasting(random, 200, 3000),
       apply: (world, random) => limited(world, random, 'fsize', between(random, 0, 3) * 4096),
     },
     {
       name: 'file descriptors are used up',
       part: 'disk',
-      lastsMs: (random) => between(random, 200, 3000),
+      lastsMs: (random) => lasting(random, 200, 3000),
       apply: (world, random) => limited(world, random, 'nofile', MOST_FILES),
     },
   ];

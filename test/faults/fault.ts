@@ -57,6 +57,11 @@ export function pick<Item>(random: Random, items: readonly Item[]): Item {
   return item;
 }
 
+/** How long a fault lasts: mostly not much longer than the least, and sometimes nearly the most. */
+export function lasting(random: Random, least: number, most: number): number {
+  return between(() => random() ** 3, least, most);
+}
+
 /** A whole number of milliseconds between the two. */
 export function between(random: Random, least: number, most: number): number {
   return Math.round(least + random() * (most - least));

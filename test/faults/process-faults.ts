@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { between, type Fault, pick, type Random, type World } from './fault.ts';
+import { between, type Fault, lasting, pick, type Random, type World } from './fault.ts';
 
 /** A process may start and stop within this time, or be in the midst of it. */
 const START_MS = 2500;
@@ -17,7 +17,7 @@ export const processFaults: readonly Fault[] = [
     name: 'one more process',
     part: 'process',
     isStart: true,
-    lastsMs: (random) => between(random, 0, START_MS),
+    lastsMs: (random) => lasting(random, 0, START_MS),
     async apply({ spare }) {
       await spare.start(); // on the embedded store it waits for the folder
       return async () => {
@@ -73,7 +73,7 @@ export const processFaults: readonly Fault[] = [
   {
     name: 'SIGSTOP',
     part: 'process',
-    lastsMs: (random, { isLong }) => (isLong && random() < 0.05 ? LONGEST_STOP_MS : between(random, 100, 3000)),
+    lastsMs: (random, { isLong }) => (isLong && random() < 0.05 ? LONGEST_STOP_MS : lasting(random, 100, 3000)),
     async apply(world, random) {
       const server = runningOf(world, random);
       server.pause();

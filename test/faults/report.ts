@@ -9,6 +9,13 @@ interface Sample {
   readonly files: number;
 }
 
+/** Where the time of a round went. `last`: the door that was well last. */
+interface RoundTimes {
+  readonly faultsMs: number;
+  readonly last: string;
+  readonly checkMs: number;
+}
+
 interface KindFigures {
   count: number;
   violations: number;
@@ -30,6 +37,7 @@ export class Report {
   readonly #samples: Sample[] = [];
   #round: Round = [];
   #lastMs = 0;
+  #last: RoundTimes = { faultsMs: 0, last: '', checkMs: 0 };
   readonly #begun = performance.now();
 
   constructor(world: FaultWorld) {
@@ -46,8 +54,9 @@ export class Report {
   }
 
   get line(): string {
+    const { faultsMs, last, checkMs } = this.#last;
     const seconds = Math.round((performance.now() - this.#begun) / 1000);
-    return `${seconds} s, ${this.where}: well after ${Math.round(this.#lastMs)} ms, ${this.#world.load.steps} steps, ${this.violations.length} violations`;
+    return `${seconds} s, ${this.where}: well after ${Math.round(this.#lastMs)} ms (${last}), faults ${Math.round(faultsMs)} ms, check ${Math.round(checkMs)} ms, ${this.#world.load.steps} steps, ${this.violations.length} violations`;
   }
 
   begin(round: Round): void {
@@ -58,6 +67,10 @@ export class Report {
   recovered(ms: number): void {
     this.#lastMs = ms;
     for (const figures of this.#current()) figures.recoveriesMs.push(ms);
+  }
+
+  took(times: RoundTimes): void {
+    this.#last = times;
   }
 
   violated(): void {

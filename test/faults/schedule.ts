@@ -4,7 +4,7 @@ import { faults } from './catalog.ts';
 import { between, type Fault, type Random } from './fault.ts';
 
 /** How often one more fault begins before the others end. */
-const OVERLAPPING = 0.8;
+const OVERLAPPING = 0.88;
 
 /** A fault with the numbers that decide what it hits. */
 export interface Planned {

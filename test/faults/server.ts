@@ -4,6 +4,8 @@ import { freePort } from '../support/free-port.ts';
 import { send } from '../support/http.ts';
 
 const RECENT = 4000;
+/** A process ends within the time limit of statements. */
+const LONGEST_END_MS = 60_000;
 /** What a process says at its end where disk or database did not take its last entries any more; then it ends with 1. */
 const UNFINISHED = /The server could not end as it should: .*(ENOSPC|EFBIG|EMFILE|database)/;
 const UNCAUGHT = /uncaught|unhandled|"level":60|(Type|Range|Reference|Assertion)Error|out of memory/;
@@ -86,7 +88,13 @@ export class FaultedServer {
     this.#wanted = signal;
     running.process.kill(signal);
     if (this.#isPaused) this.resume();
+    const late = setTimeout(() => {
+      this.#wrong.push(`process ${this.at} did not end after ${signal}: ${running.said().slice(-RECENT)}`);
+      this.#wanted = 'SIGKILL';
+      running.process.kill('SIGKILL');
+    }, LONGEST_END_MS);
     await running.ended;
+    clearTimeout(late);
     this.#process = undefined;
   }
 

@@ -1,7 +1,7 @@
 import { BLACK_HOLE, type TcpProxy, type Treatment } from '../support/tcp-proxy.ts';
 import { commitMoments } from './commit-cutter.ts';
 import type { FaultedDatabase } from './database.ts';
-import { between, type Fault, pick, type Random, type World } from './fault.ts';
+import { between, type Fault, lasting, pick, type Random, type World } from './fault.ts';
 
 /** The database of the world, whose faults are never chosen without one. */
 export function databaseOf({ surroundings }: World): FaultedDatabase {
@@ -22,7 +22,7 @@ function treated(name: string, treatment: (random: Random) => Treatment, more: P
     name,
     part: 'network',
     stores: ['postgres'],
-    lastsMs: (random) => between(random, 200, 4000),
+    lastsMs: (random) => lasting(random, 200, 4000),
     ...more,
     async apply(world, random) {
       const proxies = proxiesOf(world, random);
@@ -73,7 +73,7 @@ export const wireFaults: readonly Fault[] = [
       part: 'network',
       stores: ['postgres'],
       weight: 2,
-      lastsMs: (random) => between(random, 500, 3000),
+      lastsMs: (random) => lasting(random, 500, 3000),
       async apply(world, random) {
         const { cutter, proxies } = databaseOf(world);
         cutter.begin(() => (random() < SHARE_OF_COMMITS ? moment : undefined));

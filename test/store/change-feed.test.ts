@@ -20,13 +20,16 @@ describe('the feed of changes', { skip: withoutPostgres }, () => {
   interface Watched {
     readonly feed: ChangeFeed;
     gaps: number;
+    servers: number;
     answers: number;
     nowMs: number;
   }
 
   /** A feed whose clock the test moves. `connect` gives it each of its connections. */
   function watch(connect: () => pg.Client, wanted: (watched: Watched) => void = () => {}): Watched {
-    const watched = { gaps: 0, answers: 0, nowMs: 0 } as { -readonly [Name in keyof Watched]: Watched[Name] };
+    const watched = { gaps: 0, servers: 0, answers: 0, nowMs: 0 } as {
+      -readonly [Name in keyof Watched]: Watched[Name];
+    };
     watched.feed = new ChangeFeed({
       connect,
       now: () => watched.nowMs,
@@ -37,6 +40,9 @@ describe('the feed of changes', { skip: withoutPostgres }, () => {
       onCommits: () => {},
       onGap: () => {
         watched.gaps += 1;
+      },
+      onOtherServer: () => {
+        watched.servers += 1;
       },
       onNotification: () => {},
       channels: [],
@@ -85,6 +91,27 @@ describe('the feed of changes', { skip: withoutPostgres }, () => {
     assert.equal(watched.gaps, 0);
     watched.feed.reconnect();
     await until(() => made.length > 1 && watched.gaps > 0);
+  });
+
+  it('says that another server answers, as after a failover', async () => {
+    const admin = client();
+    await admin.connect();
+    await admin.query(
+      `create schema elsewhere;
+       create function elsewhere.pg_postmaster_start_time() returns timestamptz language sql as $$ select '2001-01-01'::timestamptz $$`,
+    );
+    await admin.end();
+    let isElsewhere = false;
+    const watched = watch(() => client(isElsewhere ? '-c search_path=elsewhere,pg_catalog,public' : undefined));
+    await watched.feed.start();
+    watched.feed.reconnect();
+    const { answers } = watched;
+    await until(() => watched.answers > answers + 1);
+    assert.equal(watched.servers, 0);
+    isElsewhere = true;
+    watched.feed.reconnect();
+    await until(() => watched.servers === 1);
+    assert.equal(watched.gaps, 0);
   });
 });
 

@@ -30,6 +30,7 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'store/postgres-clocks.test.ts',
     'store/postgres-outages.test.ts',
     'store/postgres-shared.test.ts',
+    'store/postgres-silent-connections.test.ts',
     'store/postgres-statements.test.ts',
     'tools/analytics/engines.test.ts',
     'tools/flow-cluster.test.ts',

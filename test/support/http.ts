@@ -6,6 +6,8 @@ export interface WireRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** On a connection of its own, and never sent again: who asks must know whether the server may have heard it. */
+  readonly isOnce?: boolean;
 }
 
 export interface WireAnswer {
@@ -28,11 +30,16 @@ const ALWAYS = { Accept: '*/*', 'User-Agent': 'node' };
  * call by `fetch` takes three times the processor time, the server included.
  */
 export function send(url: string, options: WireRequest = {}): Promise<WireAnswer> {
-  const { method = 'GET', headers = {}, body, signal } = options;
+  const { method = 'GET', headers = {}, body, signal, isOnce = false } = options;
   return new Promise((resolve, reject) => {
     const asking = request(
       url,
-      { method, agent, headers: { ...ALWAYS, ...lengthOf(body), ...headers }, ...(signal && { signal }) },
+      {
+        method,
+        agent: !isOnce && agent,
+        headers: { ...ALWAYS, ...lengthOf(body), ...headers },
+        ...(signal && { signal }),
+      },
       (response) => {
         text(response).then((got) => {
           const received = new Headers();

@@ -269,6 +269,24 @@ describe('a webhook', () => {
     assert.equal(new Set(receiver.received.map(idOf)).size, 1);
   });
 
+  it('gets what happened, and what failed, while the clock was wrong, as soon as it is right', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    await world.webhook({ target: { url: receiver.url }, events });
+    world.clock.pass(90 * MINUTE);
+    await skill('one');
+    world.clock.pass(-90 * MINUTE);
+    await world.send();
+    assert.equal(receiver.received.length, 1);
+    receiver.answer = 503;
+    world.clock.pass(90 * MINUTE);
+    await skill('two');
+    await world.send();
+    receiver.answer = 200;
+    await world.pass(-90 * MINUTE);
+    assert.equal(receiver.received.length, 3);
+  });
+
   it('leaves out what is too much, and says since when', async () => {
     world = await WebhookWorld.open();
     const receiver = await startReceiver();

@@ -83,8 +83,8 @@ function wordsOf(cause: unknown): string {
 export const DAY_MS = 24 * 60 * 60 * 1000;
 export const FIRST_PAUSE_MS = 5000;
 export const LONGEST_PAUSE_MS = 15 * 60_000;
-/** A time further ahead was written before the clock was set back. */
-const FURTHEST_MS = 2 * 60 * 60_000;
+/** Clocks of processes are no further apart. */
+const MOST_APART_MS = 5000;
 /** Nothing is given up after fewer attempts, however far the clock jumps. */
 export const FEWEST_ATTEMPTS = 10;
 
@@ -94,18 +94,26 @@ function pauseMs(failures: number): number {
   return pause * (0.9 + Math.random() * 0.2);
 }
 
-function hasCome(at: string | undefined, now: Date): boolean {
-  const ahead = at === undefined ? 0 : Date.parse(at) - now.getTime();
-  return ahead <= 0 || ahead > FURTHEST_MS;
+/** Whether it is time, or the wait began in the future: the clock was wrong then, or is now. */
+function hasCome(at: string | undefined, since: string | undefined, now: Date): boolean {
+  if (at === undefined || Date.parse(at) <= now.getTime()) return true;
+  return Date.parse(since ?? at) > now.getTime() + MOST_APART_MS;
 }
 
-export function isDue({ nextAt }: Pick<WebhookDeliveryRecord, 'nextAt'>, now: Date): boolean {
-  return hasCome(nextAt, now);
+/** What was not tried yet is due, whatever the clock said when it happened. */
+export function isDue(
+  { attempts, nextAt, updatedAt }: Pick<WebhookDeliveryRecord, 'attempts' | 'nextAt' | 'updatedAt'>,
+  now: Date,
+): boolean {
+  return attempts === 0 || hasCome(nextAt, updatedAt, now);
 }
 
 /** Whether nothing is tried for now, because the receiver as a whole does not work. */
-export function isPaused({ restsUntil }: Pick<WebhookRecord, 'restsUntil'>, now: Date): boolean {
-  return !hasCome(restsUntil, now);
+export function isPaused(
+  { restsSince, restsUntil }: Pick<WebhookRecord, 'restsSince' | 'restsUntil'>,
+  now: Date,
+): boolean {
+  return !hasCome(restsUntil, restsSince, now);
 }
 
 /** The delivery after an attempt. It is given up when attempts failed for a day. */
@@ -133,8 +141,10 @@ export function afterFailure(webhook: WebhookRecord, { error, isAway, isGone, af
   const failures = (webhook.failures ?? 0) + 1;
   const failingSince = webhook.failingSince ?? now.toISOString();
   const rest = Math.max(pauseMs(failures), afterMs);
-  const restsUntil = isAway ? new Date(now.getTime() + rest).toISOString() : null;
-  const kept: Change<WebhookRecord> = { failures, failingSince, restsUntil, lastError: error };
+  const rests = isAway
+    ? { restsSince: now.toISOString(), restsUntil: new Date(now.getTime() + rest).toISOString() }
+    : { restsSince: null, restsUntil: null };
+  const kept: Change<WebhookRecord> = { failures, failingSince, ...rests, lastError: error };
   const stopped = isGone
     ? error
     : hasFailedForADay(failingSince, failures, now)

@@ -12,7 +12,7 @@ import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Dependency } from '../core/registry/context.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
 import { type AlertSource, alertDelivery, lookForAlerts } from './alerts.ts';
-import type { Attempt } from './attempt.ts';
+import { type Attempt, isDue } from './attempt.ts';
 import { deliveryRefusal } from './delivery-refusal.ts';
 import type { SendMail } from './mails.ts';
 import { deleteOldDeliveries, Outbox, trimWaiting } from './outbox.ts';
@@ -153,10 +153,10 @@ export class WebhookEngine implements Webhooks, Dependency {
 
   #committed({ changes, origin }: Commit): void {
     if (origin === ELSEWHERE) return;
-    const now = this.#options.now().toISOString();
+    const now = this.#options.now();
     for (const { collection, kind, record } of changes) {
       if (collection !== 'webhookDeliveries' || kind === 'deleted' || record.status !== 'waiting') continue;
-      if ((record.nextAt ?? '') <= now) this.#wanted.add(record.webhookId);
+      if (isDue(record, now)) this.#wanted.add(record.webhookId);
     }
     if (this.#wanted.size > 0) this.#timer ??= setTimeout(() => this.#wake(), GATHER_MS).unref();
   }

@@ -105,7 +105,7 @@ export class WebhookSender {
       const room = (isProbe ? 1 : AT_ONCE) - active.size;
       // Those that end while it looks are left out too: it may have read their events as they were before.
       const without = new Set(active.keys());
-      const lanes = room > 0 ? await dueLanes(store, webhookId, { now: now(), enough: room, without }) : [];
+      const lanes = room > 0 ? await this.#due(webhookId, { now: now(), enough: room, without }) : [];
       for (const [record, lane] of lanes) {
         const sent = this.#sendLane(isProbe ? lane.slice(0, 1) : lane)
           .catch(this.#deps.onFailure)
@@ -118,6 +118,14 @@ export class WebhookSender {
       if (active.size > 0) await bell.wait();
     } while (active.size > 0 || bell.rang);
     await Promise.all(active.values());
+  }
+
+  /** Without a cluster, memory shows changes before they are on the disk; a transaction waits for those that it read. */
+  #due(webhookId: string, input: Parameters<typeof dueLanes>[2]): ReturnType<typeof dueLanes> {
+    const { store } = this.#deps;
+    return store.cluster
+      ? dueLanes(store, webhookId, input)
+      : store.transaction((tx) => dueLanes(tx, webhookId, input));
   }
 
   /** A later event of a record waits for the end of the one before. */
@@ -196,7 +204,13 @@ export class WebhookSender {
   }
 }
 
-const WELL: Change<WebhookRecord> = { failures: null, failingSince: null, restsUntil: null, lastError: null };
+const WELL: Change<WebhookRecord> = {
+  failures: null,
+  failingSince: null,
+  restsSince: null,
+  restsUntil: null,
+  lastError: null,
+};
 /** How exactly the time of the last delivery is kept. */
 const SENT_MS = 60_000;
 

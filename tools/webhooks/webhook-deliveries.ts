@@ -123,7 +123,8 @@ const retryDelivery = defineTool({
     if (delivery.event.type === OWN_EVENTS.test) {
       throw fail('conflict', 'A test is not sent again; test_webhook sends another.');
     }
-    if (restsUntil !== undefined) await store.webhooks.touch(delivery.webhookId, { restsUntil: null });
+    if (restsUntil !== undefined)
+      await store.webhooks.touch(delivery.webhookId, { restsSince: null, restsUntil: null });
     const nextAt = server.now().toISOString();
     const again = { status: 'waiting', attempts: 0, nextAt, deliveredAt: null, firstAttemptAt: null } as const;
     return showDelivery(await store.webhookDeliveries.update(id, again));

@@ -189,7 +189,7 @@ const rotateSecret = defineTool({
 export const webhookTools = [listWebhooks, getWebhook, createWebhook, updateWebhook, rotateSecret];
 
 export function showWebhook(record: WebhookRecord, now: Date): Webhook {
-  const { secret, former, failures: _, restsUntil: __, ...shown } = record;
+  const { secret, former, failures: _, restsSince: __, restsUntil: ___, ...shown } = record;
   const inGrace = former && Date.parse(former.until) > now.getTime();
   return {
     ...shown,
@@ -219,7 +219,14 @@ export async function findWebhook(
   return record;
 }
 
-const FRESH = { failures: null, failingSince: null, restsUntil: null, lastError: null, stopped: null } as const;
+const FRESH = {
+  failures: null,
+  failingSince: null,
+  restsSince: null,
+  restsUntil: null,
+  lastError: null,
+  stopped: null,
+} as const;
 const OWNERS: readonly string[] = ['session', 'api-key'];
 
 /** A webhook acts for its creator, so only people and their keys create it. @throws ToolError (forbidden) */

@@ -3,6 +3,8 @@ import type { Session } from '../session.ts';
 
 /** `pg_advisory_lock` of the one process that makes a partition. */
 const PARTITION_LOCK = 7_307_002;
+/** Others wait for it. */
+const LONGEST_MAKE_MS = 30_000;
 const LOCK_TIMEOUT = "set local lock_timeout = '5s'";
 
 /** The partitions of the audit log, one per month (`2026-01`). The first process that needs one creates it. */
@@ -20,9 +22,10 @@ export class AuditPartitions {
     const missing = [...wanted].filter((month) => !this.#known.has(month));
     if (missing.length === 0) return;
     // A connection beside the pool: the caller may hold the pool's last one.
-    await this.#database.patiently(async (session) => {
-      for (const month of missing) await make(session, month);
-    });
+    const make = async (session: Session) => {
+      for (const month of missing) await makePartition(session, month);
+    };
+    await this.#database.patiently(make, AbortSignal.timeout(LONGEST_MAKE_MS));
     for (const month of missing) this.#known.add(month);
   }
 
@@ -65,7 +68,7 @@ export class AuditPartitions {
   }
 }
 
-async function make(session: Session, month: string): Promise<void> {
+async function makePartition(session: Session, month: string): Promise<void> {
   const name = `audit_entries_${month.replace('-', '_')}`;
   await session.query({ text: `begin; ${LOCK_TIMEOUT}; select pg_advisory_xact_lock(${PARTITION_LOCK})` });
   const [found] = await session.query<{ there: boolean }>({

@@ -59,6 +59,7 @@ export class Changes {
       wanted: () => this.#wanted(),
       onCommits: (commits) => this.#heard(commits),
       onGap: () => this.#missed(),
+      onOtherServer: () => this.#forgetAll(),
       onNotification: options.onNotification ?? (() => {}),
       channels: options.channels ?? [],
       onLost: onFailure,
@@ -126,8 +127,12 @@ export class Changes {
     if (changes.length > 0) this.listeners.tell({ changes, origin: ELSEWHERE });
   }
 
-  #missed(): void {
+  #forgetAll(): void {
     for (const known of this.#known.values()) known.forgetAll();
+  }
+
+  #missed(): void {
+    this.#forgetAll();
     for (const listener of this.#gapListeners) listener();
   }
 

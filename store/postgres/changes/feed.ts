@@ -34,6 +34,8 @@ export interface FeedOptions {
   wanted(): readonly string[] | undefined;
   onCommits(commits: readonly NotedCommit[]): void;
   onGap(): void;
+  /** Another server answers, or the same after a restart. It may have given the numbers of lost transactions again, whose changes count as heard. */
+  onOtherServer(): void;
   onNotification(channel: string, payload: string): void;
   /** Further channels to listen to. */
   readonly channels: readonly string[];
@@ -45,6 +47,7 @@ export interface FeedOptions {
 interface BeatRow {
   readonly snapshot: string;
   readonly at_ms: number;
+  readonly server: string;
   readonly behind: boolean | null;
   readonly read_only: boolean;
   readonly process: string | null;
@@ -59,6 +62,7 @@ export class ChangeFeed {
   readonly #options: FeedOptions;
   #snapshot: string | undefined;
   #databaseMs = 0;
+  #server: string | undefined;
   #heardAt = Number.NEGATIVE_INFINITY;
   #client: Client | undefined;
   #closed = false;
@@ -159,6 +163,8 @@ export class ChangeFeed {
     const isGap =
       this.#snapshot !== undefined &&
       (first.behind === true || rows.length > MOST_ROWS || first.at_ms - this.#databaseMs > LONGEST_GAP_MS);
+    if (this.#server !== undefined && this.#server !== first.server) this.#options.onOtherServer();
+    this.#server = first.server;
     this.#snapshot = first.snapshot;
     this.#databaseMs = first.at_ms;
     if (isGap) this.#options.onGap();
@@ -186,10 +192,11 @@ export class ChangeFeed {
 
 /** `$1`: the snapshot of the last answer; `behind`: the database is one of an earlier time. `$2`: the wanted collections. */
 const BEAT = `
-  select beat.snapshot::text, beat.at_ms, beat.behind, beat.read_only, noted.process, noted.records
+  select beat.snapshot::text, beat.at_ms, beat.server, beat.behind, beat.read_only, noted.process, noted.records
   from (
     select pg_current_snapshot() as snapshot,
       (extract(epoch from clock_timestamp()) * 1000)::float8 as at_ms,
+      pg_postmaster_start_time()::text as server,
       pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax($1::pg_snapshot) as behind,
       current_setting('transaction_read_only')::boolean as read_only
   ) as beat

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { AuditEntry } from '../../../resources/audit-entry.ts';
+import { StoreUnavailable } from '../../../store/errors.ts';
 import type { Readers, Store, Transaction } from '../../../store/port.ts';
 import { refusalFor } from '../access/app-principal.ts';
 import type { CheckCredential } from '../access/credential-status.ts';
@@ -210,8 +212,18 @@ export class Registry {
         ? { ...succeeded(tool, await this.#shownTo(asked.principal, tool, kept.output)), replayed: true }
         : { ok: false, error: { ...kept.error, requestId: asked.requestId }, replayed: true };
     const came = answer.ok ? { output: answer.output } : { code: answer.error.code };
-    this.#store.audit.append(callEntry(call, came, this.server.catalog));
+    await this.#enterSurely(callEntry(call, came, this.server.catalog));
     return answer;
+  }
+
+  /** A caller who hears that a change was made finds the call in the audit log. Where the store takes no writes, the entry waits as those of reads do. */
+  async #enterSurely(entry: AuditEntry): Promise<void> {
+    try {
+      await this.#store.transaction(async (tx) => tx.audit.append(entry));
+    } catch (thrown) {
+      if (!(thrown instanceof StoreUnavailable)) throw thrown;
+      this.#store.audit.append(entry);
+    }
   }
 
   async #shownTo(principal: Principal, tool: Tool, output: object, store: Readers = this.#store): Promise<object> {

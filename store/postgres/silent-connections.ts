@@ -1,0 +1,109 @@
+import type { Socket } from 'node:net';
+import type pg from 'pg';
+
+/** How long a statement may be under way before the server is asked about it. A large one may take its time to get there. */
+const LATE_MS = 1500;
+const BYTES_PER_MS = 100;
+const LOOK_MS = 500;
+
+/** A server process without work: the statement never came there, or its answer never came here. */
+const WITHOUT_WORK = /^idle/;
+
+interface Waiting {
+  readonly since: number;
+  /** Bytes of the connection before the statement. */
+  readonly sent: number;
+  /** How many bytes had come when the server was asked last and had no work for it. */
+  suspectedAt: number | undefined;
+}
+
+/** What the server says of its processes by their numbers; undefined where it does not answer. It ends those of `lost` that hold a transaction. */
+export type AskServer = (
+  pids: readonly number[],
+  lost: readonly number[],
+) => Promise<ReadonlyMap<number, string> | undefined>;
+
+/** What `pg` knows of a connection, which its types do not tell. */
+type Inside = { readonly processID?: number; readonly connection: { readonly stream: Socket } };
+
+/**
+ * Ends connections that went silent while a statement is under way: the server, asked on a new connection, twice has no work for them. A
+ * statement that only takes long is waited for. Else each would keep its place in the pool, and its locks, until the time limit of statements.
+ */
+export class SilentConnections {
+  readonly #ask: AskServer;
+  readonly #waiting = new Map<pg.ClientBase, Waiting>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(ask: AskServer) {
+    this.#ask = ask;
+  }
+
+  /** Runs the statement, and watches the connection meanwhile. */
+  async watch<Result>(client: pg.ClientBase, statement: () => Promise<Result>): Promise<Result> {
+    if (!direct.has(client)) return statement();
+    const waiting = { since: performance.now(), sent: streamOf(client).bytesWritten, suspectedAt: undefined };
+    this.#waiting.set(client, waiting);
+    this.#timer ??= setTimeout(() => void this.#look(), LATE_MS).unref();
+    try {
+      return await statement();
+    } finally {
+      if (this.#waiting.get(client) === waiting) this.#waiting.delete(client);
+    }
+  }
+
+  async #look(): Promise<void> {
+    const late = [...this.#waiting].filter(([client, waiting]) => isLate(client, waiting));
+    if (late.length > 0) await this.#judge(late);
+    this.#timer = this.#waiting.size > 0 ? setTimeout(() => void this.#look(), LOOK_MS).unref() : undefined;
+  }
+
+  async #judge(late: readonly (readonly [pg.ClientBase, Waiting])[]): Promise<void> {
+    const suspects = late.filter(([client, waiting]) => isSuspect(client, waiting)).map(([client]) => numberOf(client));
+    const states = await this.#ask(
+      late.map(([client]) => numberOf(client)),
+      suspects,
+    );
+    if (!states) return;
+    for (const [client, waiting] of late) {
+      if (this.#waiting.get(client) !== waiting) continue; // it was answered meanwhile
+      const isLost = WITHOUT_WORK.test(states.get(numberOf(client)) ?? 'idle');
+      if (isLost && isSuspect(client, waiting)) streamOf(client).destroy();
+      waiting.suspectedAt = isLost ? streamOf(client).bytesRead : undefined;
+    }
+  }
+}
+
+/** Connections whose other end is the process of the server that they name: not those to a pooler. */
+const direct = new WeakSet<pg.ClientBase>();
+
+/** `pid`: that of the server process by its own word. */
+export function noteServerProcess(client: pg.ClientBase, pid: number): void {
+  if (pid === numberOf(client)) direct.add(client);
+}
+
+function isLate(client: pg.ClientBase, { since, sent }: Waiting): boolean {
+  return performance.now() - since >= LATE_MS + (streamOf(client).bytesWritten - sent) / BYTES_PER_MS;
+}
+
+/** Nothing of its answer has come since. */
+function isSuspect(client: pg.ClientBase, { suspectedAt }: Waiting): boolean {
+  return suspectedAt === streamOf(client).bytesRead;
+}
+
+function streamOf(client: pg.ClientBase): Socket {
+  return insideOf(client).connection.stream;
+}
+
+function numberOf(client: pg.ClientBase): number {
+  return insideOf(client).processID ?? 0;
+}
+
+function insideOf(client: pg.ClientBase): Inside {
+  return client as unknown as Inside;
+}
+
+/** `$1`: the asked, `$2`: those whose transaction ends, as nobody will end it. Processes of other roles have no state here. */
+export const SERVER_PROCESSES = `select pid, coalesce(state, '') as state,
+    pid = any ($2::int[]) and state like 'idle in transaction%' and pg_terminate_backend(pid) as ended
+  from pg_stat_activity where pid = any ($1::int[])`;
