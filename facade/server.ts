@@ -11,6 +11,7 @@ import { WebhookReceiver } from '../tools/flows/inbound/receiver.ts';
 import { FlowEngine } from '../tools/flows/run/engine.ts';
 import type { Upstreams } from '../tools/integrations/upstream/upstreams.ts';
 import { startRetention } from '../tools/retention.ts';
+import { AbandonedRuns } from '../tools/runs/abandoned-runs.ts';
 import { startSettling } from '../tools/runs/run-records.ts';
 import { prepareSettings } from '../tools/settings/defaults.ts';
 import { Issuer } from '../tools/sign-in/issuer.ts';
@@ -147,6 +148,7 @@ async function openDoors(
   live.onChange(() => mcp.toolsChanged());
   const doors = createDoors(base, people, { registry, mcp, connections, dashboard, accounts: upstreams.accounts });
   const upkeep = startUpkeep(base, groups);
+  const abandoned = facts.agentRuns && new AbandonedRuns(store, facts.agentRuns).start(onFailure);
   opening.step('continuing runs of flows');
   await flows.start(registry);
   opening.signal.throwIfAborted();
@@ -159,7 +161,7 @@ async function openDoors(
     signIn: people.signIn,
     prepareDashboard: () => dashboard.prepare(),
     onUncaught: base.onUncaught,
-    ...endingOf(readiness, [http, mcp, flows], [...used, refused, ...upkeep, backups, watch]),
+    ...endingOf(readiness, [http, mcp, flows], [...used, refused, abandoned, ...upkeep, backups, watch]),
   };
 }
 

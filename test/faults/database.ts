@@ -9,6 +9,8 @@ import { until } from '../support/until.ts';
 import { CommitCutter } from './commit-cutter.ts';
 
 const DISK_MB = 400;
+/** Of the operator: whatever takes longer has failed. */
+const LIMITS = { connectionTimeoutMillis: 30_000, query_timeout: 60_000 };
 /** So small that the log takes little of the disk, and so few connections that they can all be taken. */
 const SETTINGS = ['max_wal_size=64MB', 'min_wal_size=32MB', 'max_connections=90', 'wal_retrieve_retry_interval=100ms'];
 
@@ -62,7 +64,8 @@ export class FaultedDatabase {
 
   /** Runs statements as its operator does, whatever it is set to. */
   async administer(...statements: string[]): Promise<Record<string, unknown>[]> {
-    const client = new pg.Client({ connectionString: this.url, options: '-c default_transaction_read_only=off' });
+    const options = '-c default_transaction_read_only=off';
+    const client = new pg.Client({ connectionString: this.url, options, ...LIMITS });
     client.on('error', () => {});
     await client.connect();
     try {

@@ -155,7 +155,10 @@ export async function startReplica(
   if (user) chownSync(folder, user.uid, user.gid);
   const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'test'];
   const args = ['-D', join(folder, 'data'), ...from, '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
-  execFileSync(join(programs, 'pg_basebackup'), args, { ...user, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  execFileSync(join(programs, 'pg_basebackup'), args, {
+    ...{ ...user, cwd: folder, timeout: 120_000 },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   return startPostgres({ durable: true, folder, settings });
 }
 
@@ -166,16 +169,21 @@ export function notRoot(): { readonly uid: number; readonly gid: number } | unde
   return { uid: idOf('-u'), gid: idOf('-g') };
 }
 
+const LONGEST_END_MS = 30_000;
+
 /** By default at once: nothing of it is needed. */
 async function ended(server: ChildProcess, signal: NodeJS.Signals = 'SIGQUIT'): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   const exit = new Promise((resolve) => server.once('exit', resolve));
   server.kill(signal);
+  // It may wait for a disk or a standby that is gone.
+  const late = setTimeout(() => server.kill('SIGKILL'), LONGEST_END_MS);
   await exit;
+  clearTimeout(late);
 }
 
 async function answers(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
   client.on('error', () => {});
   try {
     await client.connect();

@@ -215,7 +215,7 @@ class Chat {
     };
     // The thread may be deleted, or the caller may have lost access. The run then ends without a message.
     const kept = unfinished.trim() === '' ? this.#context.write(end) : this.#context.write(keep);
-    // Where not even that can be stored, the repeat of the call ends the run.
+    // Where not even that can be stored, the repeat of the call ends the run, or who looks for abandoned ones.
     await kept.catch(() => this.#context.write(end)).catch(() => {});
     const detail = { ...error.detail, runId: run.id, threadId };
     if (error.code !== 'unavailable') return error.with(detail);

@@ -91,8 +91,7 @@ export function failed(thrown: unknown, trace: RunTrace, now: Date) {
   return { error, change, unfinished: ended?.unfinished ?? '' };
 }
 
-export function lostRun(now: Date) {
-  const message = 'The server ended before the run did.';
+export function lostRun(now: Date, message = 'The server ended before the run did.') {
   const error = { code: 'internal' as const, message };
   return { status: 'failed' as const, error, cutOff: true, finishedAt: now.toISOString() };
 }
@@ -130,9 +129,11 @@ async function settleRuns(store: Store): Promise<void> {
 }
 
 /** What tools need to know of the runs of agents that are under way. */
-interface AgentRuns {
+export interface AgentRuns {
   /** Calls `end` when somebody wants the run to end, until the returned function is called. */
   watch(runId: string, end: () => void): () => void;
+  /** Whether this process runs it. */
+  isUnderWay(runId: string): boolean;
 }
 
 declare module '../core/registry/context.ts' {
@@ -160,5 +161,9 @@ export class RunningRuns implements AgentRuns {
   watch(runId: string, end: () => void): () => void {
     this.#ends.set(runId, end);
     return () => this.#ends.delete(runId);
+  }
+
+  isUnderWay(runId: string): boolean {
+    return this.#ends.has(runId);
   }
 }
