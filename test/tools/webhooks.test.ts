@@ -287,6 +287,37 @@ describe('a webhook', () => {
     assert.equal(receiver.received.length, 3);
   });
 
+  it('gets the events of a record in order, also of more than are looked at together and by clocks that differ', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    receiver.answer = 503;
+    const { id: webhookId } = await world.webhook({ target: { url: receiver.url }, events });
+    const { id } = await skill('first');
+    await world.send();
+    const came = receiver.received.length;
+    const { records } = await world.store.webhookDeliveries.find({ limit: 1 });
+    const known = records[0] ?? assert.fail('nothing waits');
+    const { id: _, createdAt, updatedAt: __, revision: ___, event, ...same } = known;
+    const begun = Date.parse(createdAt);
+    const add = (event: object, afterMs: number) => ({
+      ...{ ...same, event: { ...known.event, ...event }, createdAt: new Date(begun + afterMs).toISOString() },
+    });
+    await world.store.transaction(async (tx) => {
+      await tx.webhookDeliveries.insert(add({ revision: 3 }, 1));
+      for (let at = 0; at < 400; at += 1)
+        await tx.webhookDeliveries.insert(add({ id: `${id.slice(0, -3)}${String(at).padStart(3, '0')}` }, 2 + at));
+      await tx.webhookDeliveries.insert(add({ revision: 2 }, 1000));
+    });
+    receiver.answer = 204;
+    world.clock.pass(MINUTE);
+    await world.sent(webhookId);
+    const own = receiver.received.slice(came).filter(({ event: { data } }) => data.id === id);
+    assert.deepEqual(
+      own.map(({ event: { data } }) => data.revision),
+      [event.revision, 2, 3],
+    );
+  });
+
   it('leaves out what is too much, and says since when', async () => {
     world = await WebhookWorld.open();
     const receiver = await startReceiver();

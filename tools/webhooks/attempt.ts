@@ -83,8 +83,8 @@ function wordsOf(cause: unknown): string {
 export const DAY_MS = 24 * 60 * 60 * 1000;
 export const FIRST_PAUSE_MS = 5000;
 export const LONGEST_PAUSE_MS = 15 * 60_000;
-/** Clocks of processes are no further apart. */
-const MOST_APART_MS = 5000;
+/** Clocks of processes are no further apart, or they are wrong. */
+export const MOST_APART_MS = 5000;
 /** Nothing is given up after fewer attempts, however far the clock jumps. */
 export const FEWEST_ATTEMPTS = 10;
 

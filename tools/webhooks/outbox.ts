@@ -5,7 +5,7 @@ import { EnabledRecords } from '../core/registry/enabled-records.ts';
 import { allOf } from '../core/registry/paging.ts';
 import { eventOf, type RecordEvent } from '../flows/event-types.ts';
 import { alertDelivery, alertOf } from './alerts.ts';
-import { isDue } from './attempt.ts';
+import { isDue, MOST_APART_MS } from './attempt.ts';
 import { OWN_EVENTS } from './delivery-refusal.ts';
 
 interface OutboxDeps {
@@ -145,11 +145,19 @@ export async function dueLanes(
       const { id } = delivery.event;
       if (!without.has(id)) lanes.set(id, [...(lanes.get(id) ?? []), delivery]);
     }
-    const sorted = [...lanes].map(([record, lane]) => [record, lane.toSorted(compare)] as const);
-    due = sorted.filter(([, [first]]) => first && isDue(first, now));
     after = page.next ?? undefined;
+    const seenTo = after ? instantOf(after.createdAt) : Number.POSITIVE_INFINITY;
+    const sorted = [...lanes].map(([record, lane]) => [record, wholeUntil(seenTo, lane)] as const);
+    due = sorted.filter(([, [first]]) => first && isDue(first, now));
   } while (after && due.length < enough);
   return due.toSorted(([, [one]], [, [other]]) => instantOf(one?.nextAt) - instantOf(other?.nextAt)).slice(0, enough);
+}
+
+/** The events in order, as far as none before them can stand on a page that was not seen: clocks of processes differ. */
+function wholeUntil(seenTo: number, lane: Lane): Lane {
+  const sorted = lane.toSorted(compare);
+  const end = sorted.findIndex(({ createdAt }) => Date.parse(createdAt) + MOST_APART_MS > seenTo);
+  return end < 0 ? sorted : sorted.slice(0, end);
 }
 
 function instantOf(at: string | undefined): number {
