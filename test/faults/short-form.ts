@@ -6,9 +6,6 @@ import { runFaults } from './run.ts';
 
 const { FAULTS = '5', FAULTS_SEED = '1' } = process.env;
 
-/** Those by hand alone: without descriptors an import is still answered with 500, and what a wrong clock dated is missing where the last check looks. */
-const KINDS = /^(?!file descriptors|clock)/;
-
 /** Declares the test of so many processes on the store under load, which faults befall. */
 export function testFaults(store: StoreKind, processes: number): void {
   const skip = store === 'postgres' && withoutPostgres;
@@ -24,7 +21,6 @@ export function testFaults(store: StoreKind, processes: number): void {
       faults: Number(FAULTS),
       seed: Number(FAULTS_SEED),
       isLong: false,
-      only: KINDS,
       say,
     });
     for (const row of report.table.split('\n')) test.diagnostic(row);
