@@ -23,6 +23,13 @@ export interface Caller {
   answered: number;
 }
 
+export interface Acknowledged {
+  readonly requestId: string;
+  readonly tool: string;
+  /** Of a call with a key: the answer may be that of an earlier request, whose own entry tells of the record. */
+  readonly recordId: string | undefined;
+}
+
 export interface CapsuleCaller extends Caller {
   readonly capsuleId: string;
 }
@@ -48,7 +55,7 @@ export class Client {
   /** Since when nothing is wrong with the processes, by `performance.now()`. */
   readonly #calmSince: () => number;
   /** Acknowledged writes whose audit entry was not looked for yet. */
-  readonly acknowledged: { readonly requestId: string; readonly tool: string }[] = [];
+  readonly acknowledged: Acknowledged[] = [];
   capsule: CapsuleCaller | undefined;
   /** Nobody asks again from then on. */
   isClosed = false;
@@ -77,7 +84,10 @@ export class Client {
     const outcome = outcomeOf(answer, door);
     if (outcome.is === 'done') as.answered += 1;
     if (outcome.is === 'done' && !/^(list|get|search)_/.test(tool))
-      this.acknowledged.push({ requestId: outcome.requestId, tool });
+      this.acknowledged.push({
+        ...{ requestId: outcome.requestId, tool },
+        recordId: idempotencyKey === undefined ? undefined : outcome.output.id,
+      });
     const isInternal = outcome.is !== 'done' && (outcome.code === 'internal' || outcome.code === 'no answer');
     if (isInternal) this.#violations.found(`${tool} at ${door} of process ${server.at}: ${outcome.message}`);
     return outcome;
