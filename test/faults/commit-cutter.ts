@@ -1,5 +1,5 @@
 import { WireMessages } from '../support/postgres-wire.ts';
-import type { ProxiedConnection, Watch } from '../support/tcp-proxy.ts';
+import { type ProxiedConnection, resetSocket, type Watch } from '../support/tcp-proxy.ts';
 
 /** When a connection is cut: the server never gets COMMIT, gets it, has answered it, or has answered it and neither side hears of the cut. */
 export type CommitMoment = 'before' | 'on its way' | 'after' | 'unanswered';
@@ -63,7 +63,7 @@ export class CommitCutter {
   #sendOff(connection: ProxiedConnection, last: Buffer): Buffer {
     this.cut['on its way'] += 1;
     connection.server.end(last);
-    connection.client.resetAndDestroy();
+    resetSocket(connection.client);
     return Buffer.alloc(0);
   }
 }

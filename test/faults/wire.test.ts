@@ -45,6 +45,17 @@ describe('a proxy on the wire', () => {
     await until(() => proxy.connections.length === 0);
   });
 
+  it('resets a connection whose end is on its way', async () => {
+    const { proxy } = await startEcho();
+    const { socket } = await client(proxy);
+    socket.write('a');
+    await once(socket, 'data');
+    const [connection] = proxy.connections;
+    connection?.server.end();
+    connection?.reset();
+    await until(() => proxy.connections.length === 0);
+  });
+
   it('delays, in order', async () => {
     const { proxy } = await startEcho();
     const delays = [30, 1, 15, 2];

@@ -31,6 +31,15 @@ export interface ProxyCounts {
 
 const both: readonly Direction[] = ['up', 'down'];
 
+/**
+ * Ends the connection with a reset. Where a direction is just being ended, the library below Node.js refuses that, and Node.js would keep the
+ * socket open for ever: the process would not end, and turn in circles if it must.
+ */
+export function resetSocket(socket: Socket): void {
+  if (socket.connecting || socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
 /** One connection, with the bytes that are on their way in each direction. */
 export class ProxiedConnection {
   readonly client: Socket;
@@ -89,10 +98,7 @@ export class ProxiedConnection {
   /** Ends it for both with a reset, as where a machine on the way has forgotten it. */
   reset(): void {
     if (!this.client.destroyed) this.#proxy.counts.reset += 1;
-    for (const socket of [this.client, this.server]) {
-      if (socket.connecting) socket.destroy();
-      else socket.resetAndDestroy();
-    }
+    for (const socket of [this.client, this.server]) resetSocket(socket);
   }
 
   get #treatment(): Treatment {
@@ -250,7 +256,7 @@ export class TcpProxy {
     client.on('error', () => {});
     if (this.#treatment.kind === 'refuse') {
       this.counts.refused += 1;
-      client.resetAndDestroy();
+      resetSocket(client);
       return;
     }
     const server = connect({ ...this.#target, allowHalfOpen: true });
