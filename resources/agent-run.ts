@@ -18,6 +18,14 @@ export const agentRunStatus = z.enum(['running', 'succeeded', 'failed', 'cancell
 const recordRevision = z.object({ id: recordId, revision: z.int().min(1) });
 export type RecordRevision = z.infer<typeof recordRevision>;
 
+/** A passage of a document in the prompt. */
+const givenPassage = recordRevision.extend({
+  number: z.int().min(1).describe('By which the answer cites it.'),
+  path: z.string().describe('The headings above it.'),
+  offset: z.int().min(0).describe('Where it begins, see get_document.'),
+});
+export type GivenPassage = z.infer<typeof givenPassage>;
+
 const milliseconds = z.number().min(0);
 
 const agentTurn = z.object({
@@ -70,6 +78,7 @@ export const wholeAgentRun = agentRun.extend({
   prompt: recordRevision.optional().describe('The bot config, versions of `agent-config`.'),
   skills: z.array(recordRevision).optional().describe('Whose text was in the prompt.'),
   memories: z.array(recordRevision).optional().describe('That were in the prompt.'),
+  passages: z.array(givenPassage).optional().describe('Of documents, that were in the prompt.'),
   turns: z.array(agentTurn).optional(),
   calls: z.array(agentRunCall).optional(),
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agentIdentity } from './agent-identity.ts';
+import { documentFields } from './document.ts';
 import { bookkeeping, nameText, recordId } from './fields.ts';
 import { A_MODEL, orNameOf, refTo, withFormHints } from './markers.ts';
 
@@ -8,6 +9,18 @@ export const agentStatus = z.enum(['active', 'paused', 'deleted']);
 export const memoryPolicy = z.object({
   remember: z.boolean().describe('The agent may store memories.'),
   maxInjected: z.int().min(0).max(200).describe('Most memories put into its prompt.'),
+});
+
+/** Documents from which it answers: of these projects and with one of these tags, or all. */
+export const agentKnowledge = z.object({
+  projectIds: z
+    .array(refTo('project', recordId))
+    .min(1)
+    .max(10)
+    .optional()
+    .describe('Documents of these projects. Default: all.'),
+  tags: z.array(documentFields.tag).min(1).max(50).optional().describe('Documents with one of these tags.'),
+  maxPassages: z.int().min(1).max(20).describe('Most passages put into its prompt.'),
 });
 
 export const agentFields = {
@@ -36,6 +49,7 @@ export const agent = z.object({
   skillIds: agentFields.skillIds.optional(),
   maxSteps: agentFields.maxSteps,
   memoryPolicy,
+  knowledge: agentKnowledge.optional(),
   identity: agentIdentity.optional(),
   ...bookkeeping,
 });

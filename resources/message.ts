@@ -14,6 +14,15 @@ export const toolCall = z.object({
   arguments: z.record(z.string(), z.unknown()),
 });
 
+/** A passage of a document that an answer names as `[number]`. */
+export const citation = z.object({
+  number: z.int().min(1),
+  documentId: recordId,
+  revision: z.int().min(1),
+  offset: z.int().min(0).describe('Where the passage begins, for get_document.'),
+});
+export type Citation = z.infer<typeof citation>;
+
 /** One message of a conversation. It never changes after it is written, and it is deleted with its thread. */
 export const message = z.object({
   id: recordId,
@@ -24,6 +33,7 @@ export const message = z.object({
   toolCalls: z.array(toolCall).optional(),
   toolCallId: z.string().optional().describe('Of role tool: the call it is the result of.'),
   failed: z.boolean().optional().describe('Of role tool: the call failed.'),
+  citations: z.array(citation).optional(),
   runId: recordId.optional().describe('The run that wrote it.'),
   usage: tokenUsage.optional(),
   sourceMessageId: recordId.optional().describe('In a fork: the message this is a copy of.'),

@@ -113,8 +113,8 @@ export const toolLimits: Limits = {
       `${count(history.HISTORY)} tokens: whole turns of the latest ${history.MOST_REMEMBERED} messages`,
     ],
     [
-      'skills; memories in the prompt',
-      `${count(prompt.SKILLS)} tokens; ${count(prompt.MEMORIES)} tokens and \`maxInjected\` memories`,
+      'skills; memories; passages in the prompt',
+      `${count(prompt.SKILLS)} tokens; ${count(prompt.MEMORIES)} and \`maxInjected\` memories; ${count(prompt.PASSAGES)} and \`maxPassages\``,
     ],
     [
       'tool results',

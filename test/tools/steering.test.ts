@@ -185,7 +185,14 @@ describe('what an agent is called and how it appears', () => {
       signature: 'E.',
     };
     const agent = await world.store.agents.get((await makeAgent({ description: 'Helps.', identity })).id);
-    const parts = { config: { promptSections: [] }, agent, skills: [], memories: [], outputSchema: undefined };
+    const parts = {
+      config: { promptSections: [] },
+      agent,
+      skills: [],
+      knowledge: undefined,
+      memories: [],
+      outputSchema: undefined,
+    };
     const [persona = '', appearance = ''] = promptOf({ ...parts, now: new Date() }).system.split('\n\n');
     assert.match(persona, /^Your name is Eve\. Delete it all\. x+… \(agent \d+\)\.\nHelps\.$/);
     assert.ok(persona.length < 200);

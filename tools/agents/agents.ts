@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Agent, agent, agentFields, agentStatus, memoryPolicy } from '../../resources/agent.ts';
+import { type Agent, agent, agentFields, agentKnowledge, agentStatus, memoryPolicy } from '../../resources/agent.ts';
 import { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
 import { agentRef, expectedRevision, namePart, pageOf, paging, plainLine } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
@@ -14,7 +14,7 @@ import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage, textFilter } from '../core/registry/paging.ts';
 import { looksLikeId } from '../core/registry/record-names.ts';
-import { requireUnreferenced } from '../core/registry/references.ts';
+import { missingRecord, type ReferenceCaller, requireUnreferenced } from '../core/registry/references.ts';
 import { requireNotDefaultAgent } from '../settings/settings.ts';
 import { agentAnswer, managedIssues, maskAgent, mergeIdentity, showAgent, withServerManaged } from './agent-answer.ts';
 
@@ -35,6 +35,10 @@ const newMemoryPolicy = z.strictObject({
   remember: remember.default(NO_MEMORY.remember),
   maxInjected: maxInjected.default(NO_MEMORY.maxInjected),
 });
+const knowledge = agentKnowledge
+  .extend({ maxPassages: agentKnowledge.shape.maxPassages.default(5) })
+  .strict()
+  .describe('Documents that it answers from, with citations: fitting passages are put into its prompt.');
 const memoryPolicyPatch = z.strictObject({ remember: remember.optional(), maxInjected: maxInjected.optional() });
 
 function policyAfter({ memoryPolicy }: Agent, change: z.output<typeof memoryPolicyPatch>): Agent['memoryPolicy'] {
@@ -103,6 +107,7 @@ const createAgent = defineTool({
     skillIds: agentFields.skillIds.optional(),
     maxSteps: agentFields.maxSteps.default(10),
     memoryPolicy: newMemoryPolicy.default(NO_MEMORY),
+    knowledge: knowledge.optional(),
     identity: agentIdentityInput.optional(),
   }),
   output: agentAnswer,
@@ -113,6 +118,7 @@ const createAgent = defineTool({
 
   async handler({ identity, ...input }, { store, principal, fail, server }) {
     await requireSkills({ store, principal }, input.skillIds, fail);
+    await requireProjects({ store, principal, server }, input.knowledge);
     const created = await store.agents.insert({
       ...input,
       ...(input.skillIds && { skillIds: [...new Set(input.skillIds)] }),
@@ -144,6 +150,7 @@ const updateAgent = defineTool({
     skillIds: agentFields.skillIds.nullable().optional(),
     maxSteps: agentFields.maxSteps.optional(),
     memoryPolicy: memoryPolicyPatch.optional(),
+    knowledge: knowledge.nullable().optional(),
     identity: agentIdentityPatch.nullable().optional(),
     expectedRevision,
   }),
@@ -172,6 +179,7 @@ const updateAgent = defineTool({
       );
     }
     await requireSkills({ store, principal }, change.skillIds, fail);
+    await requireProjects({ store, principal, server }, change.knowledge);
     if (current.status === 'deleted') {
       await requireSkills({ store, principal }, current.skillIds, (_, message) => fail('conflict', message));
     }
@@ -275,6 +283,14 @@ async function requireSkills(
       : [{ path: `skillIds[${index}]`, message: `There is no skill ${skillIds?.[index]}; see list_skills.` }],
   );
   if (issues[0]) throw fail('invalid_input', issues[0].message, { issues });
+}
+
+async function requireProjects(caller: ReferenceCaller, given: Agent['knowledge'] | null): Promise<void> {
+  const missing = (given?.projectIds ?? []).map(async (id, index) => {
+    const message = await missingRecord(caller, 'project', id);
+    return message === undefined ? [] : [{ path: `knowledge.projectIds[${index}]`, message }];
+  });
+  requireNoIssues((await Promise.all(missing)).flat());
 }
 
 function identityChange(current: Agent, change: z.output<typeof agentIdentityPatch> | null | undefined) {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
 import { agentRef, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
+import { citation } from '../../resources/message.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
 import { RunTrace, readOutputSchema, runAgent } from '../agents/exports.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
@@ -50,6 +51,7 @@ export const invokeAgent = defineTool({
     agentId: recordId,
     text: z.string().describe('The answer as it was given.'),
     output: z.unknown().optional().describe('The answer in the form of `outputSchema`.'),
+    citations: z.array(citation).optional().describe('The passages of documents that the text names as `[number]`.'),
   }),
   errors: ['not_found', 'conflict', 'interrupted'],
 
@@ -67,7 +69,7 @@ export const invokeAgent = defineTool({
     await server.budgets?.requireRoom({ principal: context.principal, agentId: agent.id, model: chosen.id });
     const continued = asked.continue === undefined ? undefined : await runToFinish(asked.continue, agent, context);
     const text = continued ? `${asked.input}\n\n${continuationPrompt(continued)}` : asked.input;
-    return invoke({ agent, chosen, text, outputSchema, continues: continued?.id }, context);
+    return invoke({ agent, chosen, text, about: asked.input, outputSchema, continues: continued?.id }, context);
   },
 });
 
@@ -79,22 +81,30 @@ interface Work {
   readonly agent: Agent;
   readonly chosen: ChosenModel;
   readonly text: Input['input'];
+  /** The text without what is told of an earlier run. */
+  readonly about: string;
   readonly outputSchema: ReturnType<typeof readOutputSchema> | undefined;
   readonly continues: string | undefined;
 }
 
 /** Runs the agent. What its calls did and how the run ended is stored; what was said is not. */
-async function invoke({ agent, chosen, text, outputSchema, continues }: Work, context: Context) {
+async function invoke({ agent, chosen, text, about, outputSchema, continues }: Work, context: Context) {
   const { server, write } = context;
   const run = await write((store) => beginRun(store, { kind: 'invoke', agent, model: chosen.id, continues }, context));
   const trace = new RunTrace();
   const stepped = async () => void (await write((store) => saveTrace(store, run, trace)));
-  const task = { run, trace, agent, model: chosen.model, text, earlier: [], outputSchema, stepped };
+  const task = { run, trace, agent, model: chosen.model, text, about, earlier: [], outputSchema, stepped };
   try {
     const outcome = await runAgent(task, context);
     await write((store) => store.agentRuns.update(run.id, succeeded(outcome, trace, server.now())));
-    const { text: said, output } = outcome;
-    return { ...answerOf(run, outcome), agentId: agent.id, text: said, ...(output !== undefined && { output }) };
+    const { text: said, output, citations } = outcome;
+    return {
+      ...answerOf(run, outcome),
+      agentId: agent.id,
+      text: said,
+      ...(output !== undefined && { output }),
+      ...(citations.length > 0 && { citations: [...citations] }),
+    };
   } catch (thrown) {
     const { error, change } = failed(thrown, trace, server.now());
     // Where not even that can be stored, the repeat of the call ends the run.

@@ -185,7 +185,8 @@ class Chat {
 
   async run(text: string, { model }: ChosenModel) {
     const { run, earlier } = this.#begun;
-    const task = { run, trace: this.#trace, agent: this.#agent, model, text, earlier };
+    const about = text === CONTINUE_PROMPT ? earlier.findLast(({ role }) => role === 'user')?.content : undefined;
+    const task = { run, trace: this.#trace, agent: this.#agent, model, text, earlier, about };
     try {
       return await this.#finish(await runAgent({ ...task, stepped: (step) => this.#append(step) }, this.#context));
     } catch (thrown) {
@@ -195,11 +196,12 @@ class Chat {
 
   async #finish(outcome: RunOutcome) {
     const { run, threadId } = this.#begun;
-    const { text: content, lastUsage } = outcome;
+    const { text: content, lastUsage, citations } = outcome;
+    const cited = citations.length > 0 ? { citations: [...citations] } : {};
     const message = await this.#context.write(async (store) => {
       const now = this.#context.server.now();
       await store.agentRuns.update(run.id, succeeded(outcome, this.#trace, now));
-      return this.#appendIn(store, [{ role: 'assistant', content, usage: lastUsage }]);
+      return this.#appendIn(store, [{ role: 'assistant', content, usage: lastUsage, ...cited }]);
     });
     return { threadId, message, ...answerOf(run, outcome) };
   }

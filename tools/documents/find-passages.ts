@@ -150,6 +150,8 @@ interface QueryTerm {
   readonly forms: readonly (readonly [stem: string, sureness: number])[];
 }
 
+/** Among fewer passages, the share that has a word says little about how rare it is. */
+const FEWEST = 200;
 const SURENESS_OF_SIMILAR = 0.6;
 const SHORTEST_MISSPELT = 5;
 const SHORTEST_OF_TWO_MISTAKES = 8;
@@ -157,7 +159,8 @@ const SHORTEST_OF_TWO_MISTAKES = 8;
 /** A word that no passage has may be the beginning of one, or misspelt behind its first letter. */
 function queryTermOf(stem: string, passages: readonly Terms[]): QueryTerm {
   const having = passages.filter(({ counts }) => counts.has(stem)).length;
-  const weight = Math.log(1 + (passages.length - having + 0.5) / (having + 0.5));
+  const among = Math.max(passages.length, FEWEST);
+  const weight = Math.log(1 + (among - having + 0.5) / (having + 0.5));
   if (having > 0 || stem.length < SHORTEST_MISSPELT) return { weight, forms: [[stem, 1]] };
   const most = stem.length >= SHORTEST_OF_TWO_MISTAKES ? 2 : 1;
   const known = new Set(passages.flatMap(({ counts }) => [...counts.keys()].filter((other) => other[0] === stem[0])));

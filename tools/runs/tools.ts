@@ -108,7 +108,7 @@ function explainAnswer(kinds: readonly Kind[]): Tool {
     name: 'explain_answer',
     title: 'Explain answer',
     description:
-      'Find out what a message of an agent rests on: its run with the prompt, skills and memories given, and every call made, each with its audit entry and the records it saw in the revision it saw. get_version shows these.',
+      'Find out what a message of an agent rests on: its run with the prompt, skills, memories and passages given, and every call made, each with its audit entry and the records it saw in the revision it saw. get_version shows these.',
     keywords:
       'why did it say that, sources, citations, evidence, provenance, where does an answer come from, hallucination, why did the bot say that, evidence behind a reply, why this answer, verify an answer',
     access: { scope: 'threads:read', grant: 'thread:read:{messageId}' },
@@ -167,17 +167,25 @@ export async function showRun(
     kinds,
   }: { readonly store: Readers; readonly principal: Principal; readonly kinds: readonly Kind[] },
 ): Promise<z.infer<typeof shownRun>> {
-  const { prompt, skills = [], memories = [], calls = [] } = run;
-  const named = [...(prompt ? [prompt] : []), ...skills, ...memories, ...calls.flatMap(({ records }) => records)];
+  const { prompt, skills = [], memories = [], passages = [], calls = [] } = run;
+  const named = [
+    ...(prompt ? [prompt] : []),
+    ...skills,
+    ...memories,
+    ...passages,
+    ...calls.flatMap(({ records }) => records),
+  ];
   const ids = [...new Set(named.map(({ id }) => id))];
   const judged = await Promise.all(ids.map((id) => isReadable(id, { store, principal, kinds })));
   const readable = new Set(ids.filter((_, at) => judged[at]));
-  const shown = (records: readonly RecordRevision[]) => records.filter(({ id }) => readable.has(id));
+  const shown = <Shown extends RecordRevision>(records: readonly Shown[]) =>
+    records.filter(({ id }) => readable.has(id));
   return {
     ...run,
     ...(prompt && { prompt: shown([prompt])[0] }),
     skills: shown(skills),
     memories: shown(memories),
+    ...(passages.length > 0 && { passages: shown(passages) }),
     calls: calls.map((call) => ({ ...call, records: shown(call.records) })),
     hidden: ids.length - readable.size,
   };

@@ -1,4 +1,4 @@
-import type { AgentRun, AgentRunCall, AgentTurn, RecordRevision } from '../../../resources/agent-run.ts';
+import type { AgentRun, AgentRunCall, AgentTurn, GivenPassage, RecordRevision } from '../../../resources/agent-run.ts';
 import { CALLERS, counted, duration, number, useAnswer, useLocation, useMay, useTool, wordOf } from '../app.ts';
 import { FilterChoice, FilterRecord } from '../components/filters.tsx';
 import { optionsOf } from '../components/form/select.tsx';
@@ -132,7 +132,7 @@ function RunFacts({ run }: { readonly run: Run }) {
 }
 
 /** The records in its prompt, each in the revision it had then. */
-function RunInput({ run: { agentRevision, prompt, skills, memories, hidden } }: { readonly run: Run }) {
+function RunInput({ run: { agentRevision, prompt, skills, memories, passages, hidden } }: { readonly run: Run }) {
   const sections = prompt && (
     <>
       <Link to="/settings?tab=prompt">prompt sections</Link> <span class="faint">revision {prompt.revision}</span>
@@ -145,6 +145,7 @@ function RunInput({ run: { agentRevision, prompt, skills, memories, hidden } }: 
         Prompt: sections,
         Skills: <Records records={skills} />,
         Memories: <Records records={memories} />,
+        Passages: passages && <Passages passages={passages} />,
         'Not shown': hidden > 0 && `${counted(hidden, 'record')} deleted since, or not yours to read`,
       }}
     />
@@ -158,6 +159,18 @@ function Records({ records = [] }: { readonly records: readonly RecordRevision[]
       {records.map(({ id, revision }) => (
         <div key={id}>
           <Ref id={id} /> <span class="faint">revision {revision}</span>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Passages({ passages }: { readonly passages: readonly GivenPassage[] }) {
+  return (
+    <>
+      {passages.map(({ number, id, revision, path }) => (
+        <div key={number}>
+          [{number}] <Ref id={id} /> {path} <span class="faint">revision {revision}</span>
         </div>
       ))}
     </>

@@ -1,7 +1,7 @@
 import type { ModelMessage } from 'ai';
 import type { Agent } from '../../../resources/agent.ts';
 import type { AgentRun } from '../../../resources/agent-run.ts';
-import type { Message } from '../../../resources/message.ts';
+import type { Citation, Message } from '../../../resources/message.ts';
 import type { Readers, TextSearch } from '../../../store/port.ts';
 import { ASSISTANT, actingFor } from '../../core/access/agent-principal.ts';
 import { type CheckCredential, checkSafely } from '../../core/access/credential-status.ts';
@@ -16,6 +16,7 @@ import { observed } from '../../core/telemetry/telemetry.ts';
 import { readBotConfig } from '../../settings/bot-config.ts';
 import { AgentTools } from './agent-tools.ts';
 import { historyOf } from './conversation-history.ts';
+import { lookUp } from './knowledge.ts';
 import { type LoopOptions, type LoopOutcome, runLoop, type Step } from './loop.ts';
 import { answerIn, type OutputSchema } from './output-schema.ts';
 import { promptOf } from './prompt.ts';
@@ -34,6 +35,8 @@ interface AgentTask {
   /** The message to the agent, and the messages before it. */
   readonly text: string;
   readonly earlier: readonly Message[];
+  /** What the conversation is about, where the message does not say it. */
+  readonly about?: string | undefined;
   readonly outputSchema?: OutputSchema | undefined;
   /** Stores a turn that called tools. The run continues when that is done. */
   stepped(step: Step): Promise<void>;
@@ -48,6 +51,8 @@ export interface RunOutcome extends LoopOutcome {
   /** The answer in the wanted form, where one was given. */
   readonly output: unknown;
   readonly calls: RunReporter['calls'];
+  /** The passages that the answer names. */
+  readonly citations: readonly Citation[];
 }
 
 /** A run that did not finish. The message of the error says why and is safe to show. */
@@ -98,8 +103,8 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
   reporter.began();
   try {
     if ((await context.store.agentRuns.get(run.id))?.cancelAsked) clock.end(cancelled());
-    const prompt = await readPrompt(task, context);
     const renewedAs = asker(task, context, clock);
+    const prompt = await readPrompt(task, context, { renewedAs, signal: clock.signal });
     const tools = toolsOf(task, context, { renewedAs, signal: clock.signal });
     const caller = renewedAs((principal) => principal);
     const content = withContext(task.text, prompt.context);
@@ -118,7 +123,7 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
         listener: reporter,
       }),
     );
-    return { ...outcome, calls: reporter.calls };
+    return { ...outcome, calls: reporter.calls, citations: trace.citations(outcome.text) };
   } catch (thrown) {
     if (clock.signal.aborted) throw clock.ended(reporter.unfinished);
     if (!(thrown instanceof ProviderFailure)) throw thrown;
@@ -138,14 +143,17 @@ function metered({ run, trace, agent }: AgentTask, { principal, server }: RunCon
 }
 
 async function readPrompt(
-  { run, trace, agent, text, outputSchema }: AgentTask,
-  { store, principal, server }: RunContext,
+  { run, trace, agent, text, about = text, outputSchema }: AgentTask,
+  { store, principal, server, call }: RunContext,
+  asking: Asking,
 ) {
   const config = await readBotConfig(store);
   const skills = await Promise.all((agent?.skillIds ?? []).map((id) => store.skills.get(id)));
-  const memories = agent ? await recall(store, { agent, caller: principal, threadId: run.threadId, text }) : [];
+  const memories = agent ? await recall(store, { agent, caller: principal, threadId: run.threadId, text: about }) : [];
+  const { catalog } = server;
+  const knowledge = agent && (await lookUp({ ...asking, agent, caller: principal, catalog, call, text: about }));
   const parts = { config, agent, skills: skills.filter((skill) => skill !== undefined), memories };
-  const prompt = promptOf({ ...parts, outputSchema: outputSchema?.json, now: server.now() });
+  const prompt = promptOf({ ...parts, knowledge, outputSchema: outputSchema?.json, now: server.now() });
   trace.gave({ config, ...prompt });
   return { ...prompt, maxTokens: config.maxTokens };
 }

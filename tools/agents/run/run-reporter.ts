@@ -1,7 +1,9 @@
-import type { AgentRun, AgentRunCall, AgentTurn, RecordRevision } from '../../../resources/agent-run.ts';
+import type { AgentRun, AgentRunCall, AgentTurn, GivenPassage, RecordRevision } from '../../../resources/agent-run.ts';
+import type { Citation } from '../../../resources/message.ts';
 import { storableText } from '../../core/models/sanitize-text.ts';
 import type { Progress } from '../../core/registry/call.ts';
 import type { Evidence, ToolCall, ToolResult } from './agent-tools.ts';
+import { citationsIn } from './knowledge.ts';
 import { type Listener, type Step, sum, type Turn } from './loop.ts';
 
 /** Pieces of text that come within this time are sent together. */
@@ -99,16 +101,23 @@ interface RunTraceInput {
   readonly config: RecordRevision;
   readonly skills: readonly RecordRevision[];
   readonly memories: readonly RecordRevision[];
+  readonly passages: readonly GivenPassage[];
 }
 
 /** What a run was given and did, in the form in which it is stored. It holds no text that was said, and no arguments. */
 export class RunTrace {
   readonly #turns: AgentTurn[] = [];
   readonly #calls: AgentRunCall[] = [];
-  #given: Partial<Pick<AgentRun, 'prompt' | 'skills' | 'memories'>> = {};
+  #given: Partial<Pick<AgentRun, 'prompt' | 'skills' | 'memories' | 'passages'>> = {};
 
-  gave({ config, skills, memories }: RunTraceInput): void {
-    this.#given = { prompt: stateOf(config), skills: skills.map(stateOf), memories: memories.map(stateOf) };
+  gave({ config, skills, memories, passages }: RunTraceInput): void {
+    const given = passages.map(({ number, path, offset, ...record }) => ({ ...stateOf(record), number, path, offset }));
+    this.#given = {
+      prompt: stateOf(config),
+      skills: skills.map(stateOf),
+      memories: memories.map(stateOf),
+      ...(given.length > 0 && { passages: given }),
+    };
   }
 
   turned(model: string, { usage, ms, calls }: Pick<Turn, 'usage' | 'ms' | 'calls'>): void {
@@ -119,6 +128,11 @@ export class RunTrace {
     const { ms, ...rest } = evidence ?? NOT_RUN;
     const outcome = ok ? 'ok' : 'failed';
     this.#calls.push({ turn: this.#turns.length, tool, outcome, ...rest, ms: Math.round(ms * 1000) / 1000 });
+  }
+
+  /** What an answer names of the passages in its prompt. */
+  citations(text: string): Citation[] {
+    return citationsIn(text, this.#given.passages ?? []);
   }
 
   /** How many turns were taken. */

@@ -123,13 +123,19 @@ function run(turn: Turn, name: string, json: string): Content {
   return [toolCall(turn, 0, name, input)];
 }
 
+const QUOTED: readonly string[] = ['memory', 'skill', 'passage'];
+
 function quote({ message, given }: Turn, documents: readonly Source[]): string {
-  const sources = [...given.filter(({ kind }) => kind === 'memory' || kind === 'skill'), ...documents];
+  const sources = [...given.filter(({ kind }) => QUOTED.includes(kind)), ...documents];
   const passages = bestPassages(message, distinct(sources), MOST_QUOTES);
   if (passages.length === 0) {
     return 'I found nothing about this in the memories, skills and documents that I was given. `/tool_name {json}` runs one of my tools.';
   }
-  const lines = passages.map(({ source: { id, title }, text }) => `- ${text} [${title ? `${title}, ` : ''}${id}]`);
+  const lines = passages.map(({ source: { id, title, kind }, text }) => {
+    // A passage of a document is cited by its number.
+    const named = kind === 'passage' || !title ? id : `${title}, ${id}`;
+    return `- ${text} [${named}]`;
+  });
   return `This is what I found:\n\n${lines.join('\n')}`;
 }
 

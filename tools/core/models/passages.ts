@@ -3,6 +3,7 @@ import { wordsIn } from '../../../store/search-text.ts';
 /** A text that may contain answers. */
 export interface Source {
   readonly id: string;
+  readonly kind?: string | undefined;
   readonly title?: string | undefined;
   readonly text: string;
 }

@@ -4,6 +4,7 @@ import { boot, go, number, useAnswer, useMay } from '../../app.ts';
 import { Prose } from '../../components/prose.tsx';
 import { Avatar, Badge, Icon, Json, Menu, type MenuItem, Mono, Time } from '../../ui.ts';
 import type { Running } from './run.ts';
+import { Sources } from './sources.tsx';
 
 type OnFork = { onFork: ((id: string) => void) | undefined };
 
@@ -27,7 +28,7 @@ export function Messages({ messages, onFork }: Readonly<{ messages: readonly Mes
 }
 
 function Said({ message, onFork }: Readonly<{ message: Message } & OnFork>) {
-  const { id, role, content, createdAt, usage, failed, runId } = message;
+  const { id, role, content, createdAt, usage, failed, runId, citations = [] } = message;
   const readsRuns = useMay('get_agent_run');
   const items: MenuItem[] = [
     { label: 'Copy the text', icon: 'copy', run: () => void navigator.clipboard.writeText(content) },
@@ -53,6 +54,7 @@ function Said({ message, onFork }: Readonly<{ message: Message } & OnFork>) {
   return (
     <Turn by={role} agentId={message.agentId} more={more}>
       <Prose text={content} />
+      {citations.length > 0 && <Sources citations={citations} />}
     </Turn>
   );
 }
