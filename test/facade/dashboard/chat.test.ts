@@ -62,6 +62,27 @@ describe('the chat of the dashboard', { skip: withoutBrowser }, () => {
     });
   });
 
+  it('shows the source of a citation beside the answer, and the run its passages', async () => {
+    await call('create_document', { title: 'Leave', content: '# Holidays\n\nEverybody has 30 days of holidays.' });
+    await call('create_agent', {
+      ...{ name: 'kim', displayName: 'Kim', modelPreference: 'offline/rehearsal' },
+      knowledge: { maxPassages: 3 },
+    });
+    await visit('/chat/new', async (page) => {
+      await page.getByText('Kim', { exact: true }).click();
+      await page.getByRole('textbox', { name: 'Message' }).fill('How many days of holidays do I have?');
+      await page.keyboard.press('Enter');
+      const sources = page.getByRole('list', { name: 'Sources' });
+      await sources.getByText('[1]').click();
+      await sources.getByText('Everybody has 30 days of holidays.').waitFor();
+      if (process.env.PICTURE) await page.screenshot({ path: process.env.PICTURE, fullPage: true });
+      assert.deepEqual(await findingsOf(page), []);
+      await page.getByRole('button', { name: 'More of this message' }).last().click();
+      await page.getByRole('button', { name: 'What it rests on' }).click();
+      await page.getByText('Holidays', { exact: false }).first().waitFor();
+    });
+  });
+
   it('forks a thread at a message, and shares one', async () => {
     const { id } = await call('create_thread', {
       title: 'Plans',

@@ -1,7 +1,7 @@
 import type { JsonSchema } from './json-schema.ts';
 
 /** Longer lists of members are cut: they are for a model that chooses a tool. */
-const MOST_NAMES = 8;
+const MOST_NAMES = 6;
 
 /**
  * An output schema as lists show it: the members of an answer with their types, and of objects in it the names of their members. Every value that

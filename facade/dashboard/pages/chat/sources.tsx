@@ -3,7 +3,8 @@ import type { Document } from '../../../../resources/document.ts';
 import type { Citation } from '../../../../resources/message.ts';
 import { useAnswer, useMay } from '../../app.ts';
 import { Prose } from '../../components/prose.tsx';
-import { ErrorBox, Ref, Skeleton } from '../../ui.ts';
+import { useRecordName } from '../../components/value.tsx';
+import { ErrorBox, Link, Skeleton } from '../../ui.ts';
 
 /** How much of the document is shown, and how much of that before the passage, in characters. */
 const SHOWN = 1200;
@@ -25,10 +26,11 @@ export function Sources({ citations }: { readonly citations: readonly Citation[]
 function Source({ citation: { number, documentId, offset } }: { readonly citation: Citation }) {
   const [isOpen, setOpen] = useState(false);
   const mayRead = useMay('get_document');
+  const name = useRecordName(documentId) ?? documentId;
   return (
     <details class="called" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
-        [{number}] <Ref id={documentId} />
+        [{number}] {name}
       </summary>
       <div class="called-body">
         {isOpen && (mayRead ? <Passage id={documentId} offset={offset} /> : <p>You may not read documents.</p>)}
@@ -41,5 +43,13 @@ function Passage({ id, offset }: { readonly id: string; readonly offset: number 
   const input = { id, offset: Math.max(0, offset - BEFORE), limit: SHOWN };
   const { data, error } = useAnswer<Document>('get_document', input);
   if (error) return <ErrorBox error={error} />;
-  return data ? <Prose text={data.content} /> : <Skeleton lines={3} />;
+  if (!data) return <Skeleton lines={3} />;
+  return (
+    <>
+      <Prose text={data.content} />
+      <p>
+        <Link to={`/documents/${encodeURIComponent(id)}`}>Open the document</Link>
+      </p>
+    </>
+  );
 }
