@@ -10,7 +10,7 @@ interface State {
 }
 
 interface Known {
-  /** Found in lists by this alone. */
+  /** Known in lists by this alone. */
   readonly mark: string;
   id: string | undefined;
   /** More than one where the answer of the last change was cut. Undefined: it was never made. */
@@ -21,9 +21,12 @@ interface Known {
 interface RecordType {
   readonly type: string;
   readonly doors: readonly DoorName[];
-  fields(mark: string, text: string): object;
+  fields(mark: string, text: string, maker: string): object;
   change(text: string): object;
-  find(mark: string): object;
+  /** Finds all of the maker, and perhaps others. */
+  find(maker: string): object;
+  // biome-ignore lint/suspicious/noExplicitAny: a record as it came
+  markOf(record: any): string;
   // biome-ignore lint/suspicious/noExplicitAny: a record as it came
   textOf(record: any): string;
 }
@@ -33,20 +36,23 @@ export const skills: RecordType = {
   doors: ['REST', 'MCP 2025', 'MCP 2026', 'capsule'],
   fields: (name, instructions) => ({ name, instructions }),
   change: (instructions) => ({ instructions }),
-  find: (name) => ({ name }),
+  find: () => ({}),
+  markOf: ({ name }) => name,
   textOf: ({ instructions }) => instructions,
 };
 
 export const documents: RecordType = {
   type: 'document',
   doors: ['MCP 2025', 'MCP 2026', 'capsule'],
-  fields: (tag, content) => ({ title: tag, content, tags: [tag] }),
+  fields: (title, content, maker) => ({ title, content, tags: [maker] }),
   change: (content) => ({ content }),
   find: (tag) => ({ tag }),
+  markOf: ({ title }) => title,
   textOf: ({ content }) => content,
 };
 
 const MOST_CURRENT = 30;
+const PAGE = 100;
 /** So many are compared at a time. */
 const AT_ONCE = 4;
 /** Of those about which all is known, the last check looks at so many once more. */
@@ -94,8 +100,10 @@ export class Records implements Work {
     this.#touched = new Set();
     const again = isLast ? this.#all.filter((known) => !touched.includes(known)).slice(-MOST_CHECKED_AGAIN) : [];
     const left = [...touched, ...again];
+    const listed = await this.#listed();
+    if (!listed) return;
     const comparer = async () => {
-      for (let known = left.pop(); known; known = left.pop()) await this.#compare(known);
+      for (let known = left.pop(); known; known = left.pop()) await this.#compare(known, listed.get(known.mark) ?? []);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, comparer));
   }
@@ -105,7 +113,7 @@ export class Records implements Work {
     this.#made += 1;
     const mark = `${this.name}-${this.#made}`;
     const known: Known = { mark, id: undefined, states: [undefined] };
-    const input = type.fields(mark, 'first');
+    const input = type.fields(mark, 'first', this.name);
     const key = random() < 0.5 ? `create ${mark}` : undefined;
     const door = pick(random, type.doors);
     const tool = `create_${type.type}`;
@@ -189,13 +197,28 @@ export class Records implements Work {
     this.#deps.violations.expect(isRight, () => `a call about ${known.mark} was refused: ${outcome.message}`);
   }
 
-  async #compare(known: Known): Promise<void> {
+  /** The ids of the records in lists, by their marks. */
+  async #listed(): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
     const { type, client, caller, violations } = this.#deps;
-    const list = await client.call(caller, `list_${type.type}s`, { ...type.find(known.mark), limit: 5 });
-    if (list.is !== 'done') return violations.found(`${known.mark} was not listed: ${list.message}`);
-    const found = list.output.data;
+    const ids = new Map<string, string[]>();
+    for (let cursor: unknown; cursor !== null; ) {
+      const input = { ...type.find(this.name), limit: PAGE, ...(cursor !== undefined && { cursor }) };
+      const list = await client.call(caller, `list_${type.type}s`, input);
+      if (list.is !== 'done') {
+        violations.found(`${this.name} were not listed: ${list.message}`);
+        return undefined;
+      }
+      for (const record of list.output.data)
+        ids.set(type.markOf(record), [...(ids.get(type.markOf(record)) ?? []), record.id]);
+      cursor = list.output.nextCursor;
+    }
+    return ids;
+  }
+
+  async #compare(known: Known, found: readonly string[]): Promise<void> {
+    const { type, client, caller, violations } = this.#deps;
     violations.expect(found.length <= 1, () => `${known.mark} is there ${found.length} times`);
-    known.id ??= found[0]?.id;
+    known.id ??= found[0];
     if (known.id === undefined) return this.#compareRecord(known, undefined);
     const record = await client.call(caller, `get_${type.type}`, { id: known.id });
     if (record.is !== 'done' && record.code !== 'not_found')

@@ -120,7 +120,10 @@ async function answersWell(world: FaultWorld, server: FaultedServer, deadline: n
       const isRight = answer?.status === right;
       const at = performance.now();
       if (!isRight || at - asked > LONG_ANSWER_MS)
-        last = { at, what: `${name} of process ${server.at}, ${answer?.status}, ${Math.round(at - asked)} ms` };
+        last = {
+          at,
+          what: `${name} of process ${server.at}, ${answer?.status}, ${Math.round(at - asked)} ms${server.startStep}`,
+        };
       if (isRight) break;
       if (performance.now() > deadline)
         throw new Error(

@@ -68,6 +68,14 @@ export class FaultedServer {
     return this.#process?.said() ?? '';
   }
 
+  /** What a start that takes long says that it does. */
+  get startStep(): string {
+    const step = this.said()
+      .match(/^Starting for .*$/gm)
+      ?.at(-1);
+    return step ? `, "${step}"` : '';
+  }
+
   /** Starts the process where it does not run, and does not wait until it answers. */
   async start(): Promise<void> {
     if (this.#process) return;
