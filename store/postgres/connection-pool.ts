@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { asStoreError, isConnectionLost } from './failures.ts';
 import type { ClientSession, Statement } from './session.ts';
-import { noteServerProcess, type SilentConnections } from './silent-connections.ts';
+import { noteServerProcess, SERVER_PROCESS, type SilentConnections } from './silent-connections.ts';
 
 const IDLE_MS = 30_000;
 /** A connection that was idle for longer is asked for an answer before it is used: a proxy may have forgotten it without a word. */
@@ -80,8 +80,8 @@ export const QUESTION: pg.QueryConfig & { readonly query_timeout: number } = {
 export async function prepareConnection(client: pg.ClientBase, limitMs: number): Promise<void> {
   const limits = `set statement_timeout = ${limitMs}; set idle_in_transaction_session_timeout = ${limitMs}`;
   // A text of several statements has one result for each, which its types do not know.
-  const results = (await client.query(`${limits}; select pg_backend_pid() as pid`)) as unknown as pg.QueryResult[];
-  noteServerProcess(client, results.at(-1)?.rows[0]?.pid);
+  const results = (await client.query(`${limits}; ${SERVER_PROCESS}`)) as unknown as pg.QueryResult[];
+  noteServerProcess(client, results.at(-1)?.rows[0]);
   // Each by itself: the server may be on a system that cannot.
   for (const setting of ['jit = off', "client_connection_check_interval = '2s'"])
     await client.query({ ...QUESTION, text: `set ${setting}` }).catch(() => {});

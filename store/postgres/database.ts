@@ -19,7 +19,7 @@ import {
   withRetries,
 } from './failures.ts';
 import type { ClientSession, Session, Statement } from './session.ts';
-import { type AskServer, SERVER_PROCESSES, SilentConnections } from './silent-connections.ts';
+import { type AskServer, SERVER_PROCESSES, type ServerProcess, SilentConnections } from './silent-connections.ts';
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:port/database` with the options of libpq that `pg` knows. */
@@ -168,12 +168,12 @@ export class Database implements Session {
   }
 
   async #askOf(values: Parameters<AskServer>): ReturnType<AskServer> {
-    const answer = await this.#answerAnew<{ pid: number; state: string }>({
+    const answer = await this.#answerAnew<ServerProcess>({
       ...QUESTION,
       text: SERVER_PROCESSES,
       values,
     });
-    return answer && new Map(answer.rows.map(({ pid, state }) => [pid, state]));
+    return answer && new Map(answer.rows.map((each) => [each.pid, each]));
   }
 
   /** By a new connection. Undefined where it does not answer. */

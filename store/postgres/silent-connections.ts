@@ -17,11 +17,18 @@ interface Waiting {
   suspectedAt: number | undefined;
 }
 
-/** What the server says of its processes by their numbers; undefined where it does not answer. It ends those of `lost` that hold a transaction. */
+export interface ServerProcess {
+  readonly pid: number;
+  readonly state: string;
+  /** Since when the server runs: after a failover, another one has other processes by the same numbers. */
+  readonly server: string;
+}
+
+/** What the server says of its processes by their numbers; undefined where it does not answer. It ends those that hold a transaction if it should. */
 export type AskServer = (
   pids: readonly number[],
-  lost: readonly number[],
-) => Promise<ReadonlyMap<number, string> | undefined>;
+  ends: boolean,
+) => Promise<ReadonlyMap<number, ServerProcess> | undefined>;
 
 /** What `pg` knows of a connection, which its types do not tell. */
 type Inside = { readonly processID?: number; readonly connection: { readonly stream: Socket } };
@@ -41,7 +48,7 @@ export class SilentConnections {
 
   /** Runs the statement, and watches the connection meanwhile. */
   async watch<Result>(client: pg.ClientBase, statement: () => Promise<Result>): Promise<Result> {
-    if (!direct.has(client)) return statement();
+    if (!serverOf.has(client)) return statement();
     const waiting = { since: performance.now(), sent: streamOf(client).bytesWritten, suspectedAt: undefined };
     this.#waiting.set(client, waiting);
     this.#timer ??= setTimeout(() => void this.#look(), LATE_MS).unref();
@@ -59,28 +66,38 @@ export class SilentConnections {
   }
 
   async #judge(late: readonly (readonly [pg.ClientBase, Waiting])[]): Promise<void> {
-    const suspects = late.filter(([client, waiting]) => isSuspect(client, waiting)).map(([client]) => numberOf(client));
+    const asked = performance.now();
     const states = await this.#ask(
       late.map(([client]) => numberOf(client)),
-      suspects,
+      false,
     );
-    if (!states) return;
+    // A machine that is overloaded may keep one process of the server waiting and not another.
+    if (!states || performance.now() - asked > LOOK_MS) return;
+    const lost: number[] = [];
     for (const [client, waiting] of late) {
       if (this.#waiting.get(client) !== waiting) continue; // it was answered meanwhile
-      const isLost = WITHOUT_WORK.test(states.get(numberOf(client)) ?? 'idle');
-      if (isLost && isSuspect(client, waiting)) streamOf(client).destroy();
-      waiting.suspectedAt = isLost ? streamOf(client).bytesRead : undefined;
+      const found = states.get(numberOf(client));
+      const isThere = found !== undefined && found.server === serverOf.get(client);
+      const isWithoutWork = !isThere || WITHOUT_WORK.test(found.state);
+      if (isWithoutWork && isSuspect(client, waiting)) {
+        streamOf(client).destroy();
+        if (isThere) lost.push(found.pid);
+      }
+      waiting.suspectedAt = isWithoutWork ? streamOf(client).bytesRead : undefined;
     }
+    if (lost.length > 0) await this.#ask(lost, true);
   }
 }
 
 /** Connections whose other end is the process of the server that they name: not those to a pooler. */
-const direct = new WeakSet<pg.ClientBase>();
+const serverOf = new WeakMap<pg.ClientBase, string>();
 
-/** `pid`: that of the server process by its own word. */
-export function noteServerProcess(client: pg.ClientBase, pid: number): void {
-  if (pid === numberOf(client)) direct.add(client);
+/** By its own word. */
+export function noteServerProcess(client: pg.ClientBase, { pid, server }: Pick<ServerProcess, 'pid' | 'server'>): void {
+  if (pid === numberOf(client)) serverOf.set(client, server);
 }
+
+export const SERVER_PROCESS = 'select pg_backend_pid() as pid, pg_postmaster_start_time()::text as server';
 
 function isLate(client: pg.ClientBase, { since, sent }: Waiting): boolean {
   return performance.now() - since >= LATE_MS + (streamOf(client).bytesWritten - sent) / BYTES_PER_MS;
@@ -103,7 +120,7 @@ function insideOf(client: pg.ClientBase): Inside {
   return client as unknown as Inside;
 }
 
-/** `$1`: the asked, `$2`: those whose transaction ends, as nobody will end it. Processes of other roles have no state here. */
-export const SERVER_PROCESSES = `select pid, coalesce(state, '') as state,
-    pid = any ($2::int[]) and state like 'idle in transaction%' and pg_terminate_backend(pid) as ended
+/** `$1`: the asked, `$2`: whether their transactions end, as nobody else will end them. Processes of other roles have no state here. */
+export const SERVER_PROCESSES = `select pid, coalesce(state, '') as state, pg_postmaster_start_time()::text as server,
+    case when $2 and state like 'idle in transaction%' then pg_terminate_backend(pid) end as ended
   from pg_stat_activity where pid = any ($1::int[])`;

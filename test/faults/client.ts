@@ -43,6 +43,8 @@ interface CallOptions {
 /** A client has waited long enough then. */
 const PATIENCE_MS = 15_000;
 const AGAIN_MS = 50;
+/** So much of what a process said explains a refusal that nothing explains. */
+const SAID = 800;
 const MAY_HAVE = /may have (been made|taken effect)/;
 const STREAM = 'text/event-stream';
 const BOTH = `application/json, ${STREAM}`;
@@ -81,7 +83,7 @@ export class Client {
     as.asked += 1;
     const answer = await this.ask(server, url, { ...request, headers });
     if ('is' in answer) return answer;
-    const outcome = outcomeOf(answer, door);
+    const outcome = withReason(outcomeOf(answer, door), () => (this.#isCalm ? server.said().slice(-SAID) : ''));
     if (outcome.is === 'done') as.answered += 1;
     if (outcome.is === 'done' && !/^(list|get|search)_/.test(tool))
       this.acknowledged.push({
@@ -105,6 +107,10 @@ export class Client {
     }
   }
 
+  get #isCalm(): boolean {
+    return performance.now() >= this.#calmSince();
+  }
+
   /** One request, and its answer or what is known without one. */
   async ask(server: FaultedServer, path: string, request: WireRequest): Promise<WireAnswer | Outcome> {
     const begun = performance.now();
@@ -123,6 +129,11 @@ export class Client {
       return { is: 'unknown', code: 'cut', message: isLate ? 'no answer' : message };
     }
   }
+}
+
+function withReason(outcome: Outcome, said: () => string): Outcome {
+  if (outcome.is === 'done' || outcome.code !== 'unavailable') return outcome;
+  return { ...outcome, message: `${outcome.message} ${said()}` };
 }
 
 type Prepared = WireRequest & { readonly path: string };
