@@ -45,7 +45,7 @@ export class Accounts implements Work {
     const missing = () => wanted.filter(({ requestId, tool }) => !entries.has(`${requestId} ${tool}`));
     for (let page = 0; page < MOST_PAGES && cursor !== null && missing().length > 0; page += 1) {
       const input = { changes: true, limit: PAGE, ...(cursor !== undefined && { cursor }) };
-      const list = await this.#client.call(this.#admin, 'list_audit_entries', input);
+      const list = await this.#client.look(this.#admin, 'list_audit_entries', input);
       if (list.is !== 'done') return this.#violations.found(`the audit log was not read: ${list.message}`);
       for (const { requestId, tool } of list.output.data)
         entries.set(`${requestId} ${tool}`, (entries.get(`${requestId} ${tool}`) ?? 0) + 1);
@@ -69,7 +69,7 @@ export class Accounts implements Work {
 
   async #count(tool: string, where: object): Promise<number> {
     const input = { tool, outcome: 'ok', ...where, limit: PAGE };
-    const list = await this.#client.call(this.#admin, 'list_audit_entries', input);
+    const list = await this.#client.look(this.#admin, 'list_audit_entries', input);
     if (list.is === 'done') return list.output.data.length;
     this.#violations.found(`the audit log was not read: ${list.message}`);
     return 0;
@@ -78,7 +78,7 @@ export class Accounts implements Work {
   /** Usage is a recount of the audit log; the budget counts each call that was answered, and none that was not asked. */
   async #compareUsage(): Promise<void> {
     const { id, asked: most, answered } = this.#caller;
-    const log = await this.#client.call(this.#admin, 'list_audit_entries', {
+    const log = await this.#client.look(this.#admin, 'list_audit_entries', {
       principal: id,
       limit: 1,
       includeTotal: true,
@@ -86,8 +86,8 @@ export class Accounts implements Work {
     // Without a range, usage is what was until now; a clock that was ahead dated calls later.
     const [from, to] = [-WIDEST_MS, WIDEST_MS].map((ms) => new Date(Date.now() + ms).toISOString());
     const asked = { by: 'key', interval: 'hour', limit: 100, from, to };
-    const usage = await this.#client.call(this.#admin, 'get_usage', asked);
-    const budget = await this.#client.call(this.#admin, 'list_budgets', { limit: 100 });
+    const usage = await this.#client.look(this.#admin, 'get_usage', asked);
+    const budget = await this.#client.look(this.#admin, 'list_budgets', { limit: 100 });
     if (log.is !== 'done' || usage.is !== 'done' || budget.is !== 'done')
       return this.#violations.found(`usage was not read: ${JSON.stringify({ log, usage, budget })}`);
     const { total } = log.output;

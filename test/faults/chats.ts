@@ -96,7 +96,7 @@ export class Chats implements Work {
 
   async #compare({ threadId, said, tag, isAnswered }: Turn): Promise<void> {
     if (threadId !== undefined) {
-      const list = await this.#client.call(this.#caller, 'list_messages', {
+      const list = await this.#client.look(this.#caller, 'list_messages', {
         id: threadId,
         order: 'oldest',
         limit: 100,
@@ -122,7 +122,7 @@ export class Chats implements Work {
   async #ended(): Promise<void> {
     const deadline = performance.now() + RUN_ENDS_MS;
     for (;;) {
-      const list = await this.#client.call(this.#caller, 'list_agent_runs', { status: 'running', limit: 100 });
+      const list = await this.#client.look(this.#caller, 'list_agent_runs', { status: 'running', limit: 100 });
       if (list.is === 'done' && list.output.data.length === 0) return;
       if (performance.now() > deadline)
         return this.#violations.found(`runs of the agent go on: ${JSON.stringify(list)}`);
@@ -133,6 +133,6 @@ export class Chats implements Work {
 
 /** How many documents have the tag; -1 where they could not be listed. */
 export async function documentsTagged(client: Client, caller: Caller, tag: string): Promise<number> {
-  const list = await client.call(caller, 'list_documents', { tag, limit: 10 });
+  const list = await client.look(caller, 'list_documents', { tag, limit: 10 });
   return list.is === 'done' ? list.output.data.length : -1;
 }

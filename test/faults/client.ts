@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { routes } from '../../facade/routes.ts';
 import { legacy, modern, modernHeaders } from '../facade/mcp-requests.ts';
 import { credential } from '../support/calls.ts';
@@ -43,6 +44,8 @@ interface CallOptions {
 /** A client has waited long enough then. */
 const PATIENCE_MS = 15_000;
 const AGAIN_MS = 50;
+const LONGEST_LOOK_MS = 30_000;
+const LOOK_AGAIN_MS = 200;
 /** So much of what a process said explains a refusal that nothing explains. */
 const SAID = 800;
 const MAY_HAVE = /may have (been made|taken effect)/;
@@ -95,6 +98,14 @@ export class Client {
     return outcome;
   }
 
+  /** Reads for a comparison: what an overloaded machine refuses for now is asked again for a while. */
+  async look(caller: Caller, tool: string, input: object): Promise<Outcome> {
+    for (const end = performance.now() + LONGEST_LOOK_MS; ; await delay(LOOK_AGAIN_MS)) {
+      const outcome = await this.call(caller, tool, input);
+      if (outcome.is === 'done' || outcome.code !== 'unavailable' || performance.now() > end) return outcome;
+    }
+  }
+
   /** Asks until the call is answered, at one process after the other, with the same key. */
   async callSurely(caller: Caller, tool: string, input: object, key: string, door: DoorName): Promise<Outcome> {
     for (;;) {
@@ -103,7 +114,7 @@ export class Client {
       const isAgain =
         ['unavailable', 'no connection', 'cut'].includes(outcome.code) || /still running/.test(outcome.message);
       if (!isAgain || this.isClosed) return outcome;
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      await delay(AGAIN_MS);
     }
   }
 

@@ -107,7 +107,7 @@ export class Flows implements Work {
       const begun: string[] = [];
       for (let cursor: unknown; cursor !== null; ) {
         const input = { id, limit: 100, ...(cursor !== undefined && { cursor }) };
-        const list = await this.#client.call(this.#caller, 'list_flow_runs', input);
+        const list = await this.#client.look(this.#caller, 'list_flow_runs', input);
         if (list.is !== 'done') return this.#violations.found(`runs were not listed: ${list.message}`);
         begun.push(
           ...list.output.data.map((run: { trigger: { at?: string; id?: string } }) => run.trigger.at ?? run.trigger.id),

@@ -65,7 +65,7 @@ export class Imports implements Work {
   }
 
   async #count(filter: object): Promise<number | undefined> {
-    const outcome = await this.#client.call(this.#caller, 'list_users', { ...filter, limit: 1, includeTotal: true });
+    const outcome = await this.#client.look(this.#caller, 'list_users', { ...filter, limit: 1, includeTotal: true });
     if (outcome.is === 'done') return outcome.output.total;
     this.#violations.found(`imported rows were not listed: ${outcome.message}`);
     return undefined;

@@ -100,6 +100,7 @@ export class Records implements Work {
     this.#touched = new Set();
     const again = isLast ? this.#all.filter((known) => !touched.includes(known)).slice(-MOST_CHECKED_AGAIN) : [];
     const left = [...touched, ...again];
+    if (left.length === 0) return;
     const listed = await this.#listed();
     if (!listed) return;
     const comparer = async () => {
@@ -203,7 +204,7 @@ export class Records implements Work {
     const ids = new Map<string, string[]>();
     for (let cursor: unknown; cursor !== null; ) {
       const input = { ...type.find(this.name), limit: PAGE, ...(cursor !== undefined && { cursor }) };
-      const list = await client.call(caller, `list_${type.type}s`, input);
+      const list = await client.look(caller, `list_${type.type}s`, input);
       if (list.is !== 'done') {
         violations.found(`${this.name} were not listed: ${list.message}`);
         return undefined;
@@ -220,7 +221,7 @@ export class Records implements Work {
     violations.expect(found.length <= 1, () => `${known.mark} is there ${found.length} times`);
     known.id ??= found[0];
     if (known.id === undefined) return this.#compareRecord(known, undefined);
-    const record = await client.call(caller, `get_${type.type}`, { id: known.id });
+    const record = await client.look(caller, `get_${type.type}`, { id: known.id });
     if (record.is !== 'done' && record.code !== 'not_found')
       return violations.found(`${known.mark} was not read: ${record.message}`);
     const isThere = record.is === 'done';
@@ -250,7 +251,7 @@ export class Records implements Work {
   /** Each revision has its version, and so has the deletion. */
   async #compareVersions(known: Known, revision: number | undefined): Promise<void> {
     const { type, client, caller, violations } = this.#deps;
-    const outcome = await client.call(caller, 'list_versions', {
+    const outcome = await client.look(caller, 'list_versions', {
       entityType: type.type,
       entityId: known.id,
       limit: 100,
