@@ -7,6 +7,9 @@ import { Html, html } from '../http/html.ts';
 const style = readFileSync(new URL('style.css', import.meta.url), 'utf8');
 const STYLE_SOURCE = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
 
+/** Within the page, which asks for no other file. Without one, browsers ask for `/favicon.ico`. */
+const icon = readFileSync(new URL('../dashboard/style/icon.svg', import.meta.url), 'base64');
+
 /** `same-origin`, because links contain secrets. `no-referrer` would make browsers send our forms with `Origin: null`. */
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -49,6 +52,7 @@ export function sendPage(
 <meta http-equiv="refresh" content="0;url=${refresh}">`
   }
 <title>${title}</title>
+<link rel="icon" type="image/svg+xml" href="data:image/svg+xml;base64,${icon}">
 ${script !== undefined && html`<script type="module" src="${script}"></script>`}
 <style>${new Html(style)}</style>
 </head>
@@ -72,6 +76,7 @@ function policyOf(formsLeadTo: string | undefined, script: string | undefined): 
   return [
     "default-src 'none'",
     `style-src ${STYLE_SOURCE}`,
+    'img-src data:',
     `form-action 'self'${formsLeadTo === undefined ? '' : ` ${sourceOf(formsLeadTo)}`}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",

@@ -19,6 +19,8 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'facade/cluster.test.ts',
     'facade/doctor.test.ts',
     'facade/imports-of-processes.test.ts',
+    'facade/late-database.test.ts',
+    'facade/rolling-update.test.ts',
     'facade/store-copy.test.ts',
     'facade/start-and-stop-postgres.test.ts',
     'facade/start-and-stop-three.test.ts',
@@ -68,7 +70,9 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
   ],
   'it is about pages in a browser, which ask through doors whose tests run on both': [
     'facade/dashboard/chat.test.ts',
+    'facade/dashboard/firefox.test.ts',
     'facade/dashboard/journeys.test.ts',
+    'facade/dashboard/live-updates.test.ts',
     'facade/dashboard/pages.test.ts',
     'facade/dashboard/passkeys.test.ts',
     'facade/dashboard/views.test.ts',

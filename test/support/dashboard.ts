@@ -142,11 +142,7 @@ export async function openDashboard(
       await settled(page);
     },
     async go(path) {
-      await page.evaluate((to) => {
-        const { history, dispatchEvent } = globalThis as unknown as BrowserGlobals; // in the page
-        history.pushState(null, '', to);
-        dispatchEvent(new Event('popstate'));
-      }, path);
+      await page.evaluate(inPage.go(path));
       await settled(page);
     },
     async close() {
@@ -157,20 +153,28 @@ export async function openDashboard(
   };
 }
 
-interface BrowserGlobals {
-  readonly history: { pushState(state: null, unused: '', to: string): void };
-  dispatchEvent(event: Event): void;
-}
+export const WIDE = { width: 1440, height: 900 };
+export const PHONE = { width: 390, height: 844 };
 
-const WIDE = { width: 1440, height: 900 };
+const SHOWN = 'main:not([aria-busy])';
+const WAITING = '.waiting, .skeleton, [aria-busy="true"]';
+
+/** What is run in a page, whichever browser shows it. */
+export const inPage = {
+  isSettled: `document.querySelector('${SHOWN}') !== null && document.querySelector('${WAITING}') === null`,
+  fits: 'document.documentElement.scrollWidth <= innerWidth',
+  paths: `[...document.querySelectorAll('.nav-link')].map((link) => link.getAttribute('href'))`,
+  errors: `[...document.querySelectorAll('.error-box')].map((box) => box.textContent)`,
+  go: (path: string) => `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new Event('popstate'));`,
+};
 
 /** Waits until the page shows what it asked for. Its stream of changes never ends, so silence of the network is no sign. */
 export async function settled(page: Page): Promise<void> {
-  await page.locator('main:not([aria-busy])').waitFor();
-  await page.waitForFunction(() => {
+  await page.locator(SHOWN).waitFor();
+  await page.waitForFunction((selector) => {
     const { document } = globalThis as unknown as { document: { querySelector(selector: string): unknown } }; // in the page
-    return !document.querySelector('.waiting, .skeleton, [aria-busy="true"]');
-  });
+    return !document.querySelector(selector);
+  }, WAITING);
 }
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

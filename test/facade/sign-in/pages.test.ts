@@ -24,7 +24,7 @@ describe('the sign-in pages', () => {
       const policy = headers.get('Content-Security-Policy') ?? '';
       assert.match(
         policy,
-        /^default-src 'none'; style-src 'sha256-[\w+/=]+'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
+        /^default-src 'none'; style-src 'sha256-[\w+/=]+'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
       );
       assert.deepEqual(
         ['Cache-Control', 'X-Content-Type-Options', 'Referrer-Policy', 'X-Frame-Options'].map((name) =>
