@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createServer, request as forward } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { withFolder } from '../../support/child.ts';
 import { onLoopback } from '../../support/loopback.ts';
@@ -36,11 +36,26 @@ export function readRequirements(revision: string, leg: 'server' | 'client' = 's
 }
 
 /** Runs the command of the official suite for what a revision requires of servers; the checks by scenario. */
-export async function runSuite(url: string, revision: string): Promise<ReadonlyMap<string, readonly Check[]>> {
+export function runSuite(url: string, revision: string): Promise<ReadonlyMap<string, readonly Check[]>> {
+  return runServerSuite(url, ['--requirements', revision]);
+}
+
+/** The same for all that the suite knows of a revision for which it has no list of requirements. */
+export function runScenarios(url: string, revision: string): Promise<ReadonlyMap<string, readonly Check[]>> {
+  return runServerSuite(url, ['--suite', 'all', '--spec-version', revision]);
+}
+
+function runServerSuite(url: string, which: readonly string[]): Promise<ReadonlyMap<string, readonly Check[]>> {
   return withFolder(async (folder) => {
-    const printed = await run(['server', '--url', url, '--requirements', revision, '--output-dir', folder]);
+    const printed = await run(['server', '--url', url, ...which, '--output-dir', folder]);
     return checksIn(folder, printed, 'server-');
   });
+}
+
+/** The scenarios for servers that the suite applies to a revision. */
+export async function listScenarios(revision: string): Promise<string[]> {
+  const printed = await run(['list', '--server', '--spec-version', revision]);
+  return Array.from(printed.matchAll(/^ *- (\S+) \[/gm), ([, name = '']) => name);
 }
 
 /** Only for what would never end: scenarios wait for each other. */
@@ -156,14 +171,27 @@ function run(
 
 export interface Proxy {
   readonly url: string;
+  /** The revisions that requests named in their header. */
+  readonly revisions: ReadonlySet<string>;
   close(): Promise<void>;
 }
 
-/** Hands requests on with a credential, which the suite cannot send itself, and with everything else as it is. */
-export async function startProxy(target: string, token: string): Promise<Proxy> {
+/**
+ * Hands requests on with a credential, which the suite cannot send itself, and with everything else as it is. With a revision, the suite's
+ * client, which always asks for the last one with sessions, asks for that one instead.
+ */
+export async function startProxy(target: string, token: string, revision?: string): Promise<Proxy> {
   const { port, pathname } = new URL(target);
-  const server = createServer((incoming, response) => {
-    const headers = { ...incoming.headers, authorization: `Bearer ${token}` };
+  const revisions = new Set<string>();
+  const server = createServer(async (incoming, response) => {
+    const named = incoming.headers['mcp-protocol-version'];
+    const body = await buffer(incoming);
+    const sent = revision === undefined ? body : askingFor(revision, body);
+    // A client names a revision once it is agreed on.
+    if (sent === body && named !== undefined) revisions.add(String(named));
+    const { 'content-length': _, 'transfer-encoding': __, ...own } = incoming.headers;
+    const length = incoming.method === 'POST' ? { 'content-length': sent.length } : {};
+    const headers = { ...own, ...length, authorization: `Bearer ${token}` };
     // Without this a Host of ours could take the place of the one that a scenario sends.
     const options = { port, path: pathname, method: incoming.method, headers, setHost: false };
     const outgoing = forward({ host: '127.0.0.1', ...options }, (answer) => {
@@ -173,8 +201,16 @@ export async function startProxy(target: string, token: string): Promise<Proxy> 
     });
     outgoing.on('error', () => response.destroy());
     response.on('close', () => outgoing.destroy());
-    incoming.pipe(outgoing);
+    outgoing.end(sent);
   });
   const { url, close } = await onLoopback(server);
-  return { url: `${url}/mcp`, close };
+  return { url: `${url}/mcp`, revisions, close };
+}
+
+/** The body, in which `initialize` asks for the revision. */
+function askingFor(revision: string, body: Buffer): Buffer {
+  const message = body.includes('"initialize"') ? JSON.parse(body.toString()) : {};
+  if (message.method !== 'initialize') return body;
+  message.params.protocolVersion = revision;
+  return Buffer.from(JSON.stringify(message));
 }
