@@ -38,3 +38,8 @@ export interface ErrorBody {
   readonly currentRevision?: number;
   readonly retryAfterSeconds?: number;
 }
+
+export const AWAY: ErrorBody = {
+  error: 'The server cannot be reached. Check the connection and try again.',
+  code: 'unreachable',
+};

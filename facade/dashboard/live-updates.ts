@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import { backoffMs } from '../../store/backoff.ts';
 import { invalidate, invalidateOlderThan } from './store.ts';
 import { loadTools } from './tools.ts';
 import { request } from './transport.ts';
@@ -99,7 +100,11 @@ export function startLive(): void {
   });
 }
 
-let failures = 0;
+const FIRST_WAIT_MS = 1000;
+/** How many streams came to an end one after the other before they had lasted. */
+let endings = 0;
+/** Whether nothing was heard between the stream before and this one. */
+let wasAway = false;
 
 /** What all tabs follow, each address once. */
 function followed(): string[] {
@@ -114,25 +119,33 @@ async function listenUntilRestart(): Promise<void> {
     clearTimeout(timer);
     timer = setTimeout(() => followed().join() !== uris.join() && stop.abort(), RESTART_DEBOUNCE_MS);
   };
+  const since = Date.now();
   try {
     const notifications = { toolsListChanged: true, resourceSubscriptions: uris };
     await request('subscriptions/listen', { notifications }, { signal: stop.signal, onNotification: handOn });
   } catch {
-    if (stop.signal.aborted) return;
-    failures += 1;
-    await new Promise((resolve) => setTimeout(resolve, Math.min(LONGEST_WAIT_MS, 1000 * 2 ** failures)));
+    // Whether it failed or was ended by the server, it is asked for again below.
   }
+  if (stop.signal.aborted) return;
+  if (Date.now() - since > LONGEST_WAIT_MS) endings = 0;
+  const longest = backoffMs(endings, { firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS });
+  endings += 1;
+  wasAway = true;
+  // Each tab of each person waits for another time, so that not all come at once to a server that has just started.
+  await new Promise((resolve) => setTimeout(resolve, longest * (0.5 + Math.random() / 2)));
 }
 
 function handOn({ method, params }: { readonly method: string; readonly params?: Readonly<Record<string, unknown>> }) {
-  failures = 0;
   const said: LiveMessage | undefined =
     method === 'notifications/resources/updated'
       ? { kind: 'changed', uri: String(params?.uri) }
-      : method === 'notifications/tools/list_changed'
-        ? { kind: 'tools' }
-        : undefined;
+      : method === 'notifications/subscriptions/acknowledged' && wasAway
+        ? { kind: 'changed', uri: '' } // what changed while nobody listened is not told later
+        : method === 'notifications/tools/list_changed'
+          ? { kind: 'tools' }
+          : undefined;
   if (!said) return;
+  wasAway = false;
   hear(said);
   say(said);
 }

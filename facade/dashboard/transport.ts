@@ -1,5 +1,5 @@
 import { boot, toSignIn } from './boot.ts';
-import { CallError, type ErrorBody } from './call-error.ts';
+import { AWAY, CallError, type ErrorBody } from './call-error.ts';
 
 const VERSION = '2026-07-28';
 const META = {
@@ -59,7 +59,6 @@ export async function request(method: string, params: object, options: RequestOp
 }
 
 const BUSY = { error: 'Too many calls were made; try again in a moment.', code: 'rate_limited' };
-const AWAY = { error: 'The server cannot be reached. Check the connection and try again.', code: 'unreachable' };
 
 async function resultOf(response: Response, about: string, options: RequestOptions): Promise<unknown> {
   if (response.headers.get('Content-Type')?.startsWith('text/event-stream')) {

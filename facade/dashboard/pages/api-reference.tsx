@@ -1,18 +1,20 @@
 import { useEffect, useState } from 'preact/hooks';
-import { boot, setQuery, unifiedEndpoint, useLocation, useMay } from '../app.ts';
+import { boot, setQuery, toSignIn, unifiedEndpoint, useLocation, useMay } from '../app.ts';
+import { AWAY, CallError } from '../call-error.ts';
 import { Connect } from '../components/connect/connect.tsx';
 import { ToolRunner } from '../components/tool-runner.tsx';
-import { Badge, Code, Empty, Mono, NamedValue, PageBody, Skeleton } from '../ui.ts';
+import { Badge, Code, Empty, ErrorBox, Mono, NamedValue, PageBody, Skeleton } from '../ui.ts';
 
 export function Page() {
   const [document, setDocument] = useState<OpenApi>();
+  const [error, setError] = useState<unknown>();
   const { query } = useLocation();
   const typed = query.get('q') ?? '';
-  useEffect(() => {
-    void fetch(`${boot.base}/api/v1/openapi`, { credentials: 'same-origin' })
-      .then((response) => response.json())
-      .then(setDocument);
-  }, []);
+  const load = () => {
+    setError(undefined);
+    fetchDocument().then(setDocument, setError);
+  };
+  useEffect(load, []);
   const fits = ({ path, summary, tool }: Operation) =>
     `${path} ${summary} ${tool}`.toLowerCase().includes(typed.toLowerCase());
   const operations = document ? operationsOf(document).filter(fits) : [];
@@ -36,7 +38,8 @@ export function Page() {
         value={typed}
         onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
       />
-      {!document && <Skeleton lines={8} />}
+      {error !== undefined && <ErrorBox error={error} onRetry={load} />}
+      {!document && error === undefined && <Skeleton lines={8} />}
       {document && operations.length === 0 && <Empty title="No operation matches">Change the filter.</Empty>}
       {tags.map((tag) => (
         <section key={tag} aria-label={tag}>
@@ -50,6 +53,16 @@ export function Page() {
       ))}
     </PageBody>
   );
+}
+
+/** @throws CallError */
+async function fetchDocument(): Promise<OpenApi> {
+  const path = '/api/v1/openapi';
+  const response = await fetch(`${boot.base}${path}`, { credentials: 'same-origin' }).catch(() => undefined);
+  const body = await response?.json().catch(() => undefined);
+  if (response?.status === 401) toSignIn();
+  if (response?.ok && body) return body;
+  throw new CallError(path, body?.error === undefined ? AWAY : body);
 }
 
 const TONES = { GET: 'good', DELETE: 'alarm' } as const;

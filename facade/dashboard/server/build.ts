@@ -24,6 +24,7 @@ const SHARED: readonly string[] = [
   'facade/import/presets.ts',
   'facade/oauth/host-steps.ts',
   'resources/minor-units.ts',
+  'store/backoff.ts',
 ];
 
 /** A file that browsers load, in every encoding in which it is sent. */

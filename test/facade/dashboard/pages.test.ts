@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { mustCall, rest } from '../../support/calls.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
-import { findingsOf, settled, testDashboard } from '../../support/dashboard.ts';
+import { findingsOf, inPage, PHONE, settled, testDashboard, WIDE } from '../../support/dashboard.ts';
 import { FULL } from '../../support/full.ts';
 import { OAuthClient } from '../../support/oauth.ts';
 
@@ -30,9 +30,6 @@ const TELLS_LATE = `
     }
   };
 `;
-
-const PHONE = { width: 390, height: 844 };
-const WIDE = { width: 1440, height: 900 };
 
 describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
   const dashboard = testDashboard();
@@ -63,7 +60,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
           if (viewport && !FULL && index % 2 === 1 && !path.endsWith('/edit')) continue;
           await window.go(path);
           assert.equal(await page.locator('.error-box').count(), 0, path);
-          assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${path} is too wide`);
+          assert.ok(await page.evaluate(inPage.fits), `${path} is too wide`);
           if (path.endsWith('/edit')) {
             const { y = 0, height = 0 } = (await page.getByRole('button', { name: 'Save' }).boundingBox()) ?? {};
             assert.ok(y > 0 && y + height <= (viewport ?? WIDE).height, 'the button is in view');
@@ -126,6 +123,18 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     });
     for (const [kind, { id }] of Object.entries({ agent, document, task, memory, artifact }))
       await call(`delete_${kind}`, { id });
+  });
+
+  it('says that the API reference cannot be read, and reads it when asked again', async () => {
+    await inWindow(async (page, window) => {
+      let isAway = true;
+      await page.route('**/api/v1/openapi', (route) => (isAway ? route.abort() : route.continue()));
+      await window.open('/api-reference');
+      await page.getByRole('alert').getByText('The server cannot be reached.').waitFor();
+      isAway = false;
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByText('/api/v1/agents', { exact: true }).first().waitFor();
+    });
   });
 
   it('is used by the keyboard alone', async () => {
@@ -285,7 +294,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
       await page.getByRole('button', { name: 'Who: key_gone' }).click();
       await page.getByRole('button', { name: 'Clear', exact: true }).click();
       await page.waitForURL('**/runs');
-      assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'));
+      assert.ok(await page.evaluate(inPage.fits));
     });
   });
 
