@@ -3,10 +3,12 @@ import { setImmediate } from 'node:timers/promises';
 export interface OpenProgress {
   /** Called with what is done from now on, in a few words for the operator, also where it only went on. */
   step(text: string): void;
+  /** Called with sentences that the operator has to read, however short it takes. */
+  notice(text: string): void;
   readonly signal: AbortSignal;
 }
 
-export const noProgress: OpenProgress = { step() {}, signal: new AbortController().signal };
+export const noProgress: OpenProgress = { step() {}, notice() {}, signal: new AbortController().signal };
 
 const LONGEST_MS = 50;
 

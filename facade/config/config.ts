@@ -63,6 +63,13 @@ const environment = z.object({
     .max(1000)
     .default(16)
     .describe('The most connections of this process to the database.'),
+  DATABASE_WAIT_SECONDS: z.coerce
+    .number({ error: 'must be a whole number from 0 to 3600' })
+    .int()
+    .min(0)
+    .max(3600)
+    .default(60)
+    .describe('How long a server that starts waits for a database that cannot be reached yet.'),
   ...backupEnvironment,
   ...storageEnvironment,
   BOOTSTRAP_API_KEY: z
@@ -149,6 +156,7 @@ export function readConfig(env: NodeJS.ProcessEnv) {
     metricsMemoryMb: data.METRICS_MEMORY_MB,
     databaseUrl: data.DATABASE_URL,
     databaseConnections: data.DATABASE_CONNECTIONS,
+    databaseWaitMs: data.DATABASE_WAIT_SECONDS * 1000,
     backups: backupSettings(data),
     storageLimits: storageLimits(data),
     bootstrapKey: data.BOOTSTRAP_API_KEY,

@@ -2,9 +2,11 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import pg from 'pg';
+import { OperatorError } from '../../store/errors.ts';
 import { listBackups } from '../../store/lowdb/backup.ts';
 import { SECRETS_KEY, SNAPSHOT } from '../../store/lowdb/files/folder.ts';
 import { holderOf } from '../../store/lowdb/files/lock.ts';
+import { AFTER_MIGRATION, tablesState } from '../../store/postgres/tables-state.ts';
 import type { Config } from '../config/config.ts';
 import { isOverdue, NEVER } from '../config/data-config.ts';
 import { type Check, clockFinding, type Finding, fail, ok, reasonOf, warn } from './finding.ts';
@@ -88,13 +90,37 @@ async function checkDatabase({ databaseConnections }: Config, url: string): Prom
       current_setting('server_encoding') as encoding, current_setting('max_connections')::integer as most,
       current_setting('transaction_read_only')::boolean as "readOnly", clock_timestamp() as now`;
     const [facts] = (await client.query<DatabaseFacts>(sql)).rows;
-    return facts ? [...aboutServer(facts, databaseConnections), clockFinding('the database', facts.now)] : [];
+    if (!facts) return [];
+    return [
+      ...aboutServer(facts, databaseConnections),
+      await aboutTables(client),
+      clockFinding('the database', facts.now),
+    ];
   } catch (error) {
     return [fail('database', `It cannot be used: ${reasonOf(error)}. Check DATABASE_URL, and that the server runs.`)];
   } finally {
     await client.end().catch(() => {});
   }
 }
+
+/** What this version finds, and changes at its start. */
+async function aboutTables(client: pg.Client): Promise<Finding> {
+  const [{ made } = { made: false }] = (
+    await client.query<{ made: boolean }>(`select to_regclass('schema_migrations') is not null as made`)
+  ).rows;
+  const applied = made ? (await client.query<{ name: string }>('select name from schema_migrations')).rows : [];
+  try {
+    const { from, to, missing } = tablesState(applied.map(({ name }) => name));
+    if (from === undefined) return ok(TABLES, 'There are none yet: the first start makes them.');
+    if (missing.length === 0) return ok(TABLES, `They are those of this version (${to}).`);
+    return warn(TABLES, `The next start of this version brings them from ${from} to ${to}. ${AFTER_MIGRATION}.`);
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return fail(TABLES, error.message);
+  }
+}
+
+const TABLES = 'tables';
 
 const READ_ONLY =
   'It is read-only, a replica or set so (default_transaction_read_only): every change is refused. Promote it, or lead DATABASE_URL to the primary.';

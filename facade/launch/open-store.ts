@@ -4,14 +4,21 @@ import type { OpenProgress } from '../../store/open-progress.ts';
 import type { Store } from '../../store/port.ts';
 import type { Config } from '../config/config.ts';
 
-type StoreConfig = Pick<Config, 'dataDir' | 'metricsMemoryMb' | 'databaseUrl' | 'databaseConnections'>;
+type StoreConfig = Pick<
+  Config,
+  'dataDir' | 'metricsMemoryMb' | 'databaseUrl' | 'databaseConnections' | 'databaseWaitMs'
+>;
 
-/** Opens the store that the configuration names: the database, whose code is loaded only then, else the data folder. */
+/**
+ * Opens the store that the configuration names: the database, whose code is loaded only then, else the data folder. A start, which tells of
+ * its progress, waits for a database that cannot be reached yet; a command does not.
+ */
 export async function openStore(config: StoreConfig, opening?: OpenProgress): Promise<Store> {
-  const { dataDir, metricsMemoryMb, databaseUrl, databaseConnections } = config;
+  const { dataDir, metricsMemoryMb, databaseUrl, databaseConnections, databaseWaitMs } = config;
   if (databaseUrl === undefined) return openLowdbStore({ folder: dataDir, metricsMemoryMb, opening });
   const { openPostgresStore } = await import('../../store/postgres/open.ts');
-  return openPostgresStore({ url: databaseUrl, poolSize: databaseConnections, opening });
+  const waitMs = opening && databaseWaitMs;
+  return openPostgresStore({ url: databaseUrl, poolSize: databaseConnections, waitMs, opening });
 }
 
 /** Where the data is, without user and password. */

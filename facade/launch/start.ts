@@ -39,6 +39,10 @@ export class Start implements OpenProgress {
     this.#look(); // work that lets no timer run calls this
   }
 
+  notice(text: string): void {
+    this.#options.print(text);
+  }
+
   /** The start is over: from now on, a signal stops the server in this way, and the process ends with 0. */
   done(stop: () => Promise<void>): void {
     clearInterval(this.#looking);

@@ -21,8 +21,8 @@ import { readSnapshotHeader } from './journal/snapshot.ts';
 
 const ROWS_ATTEMPTS = 20;
 
-/** Copies the data folder as it is, before its records are brought to this format, so that the older version can be started again. */
-export async function keepOlderFormat(folder: string, format: number): Promise<void> {
+/** Copies the data folder as it is, before its records are brought to this format, so that the older version can be started again. Returns the copy. */
+export async function keepOlderFormat(folder: string, format: number): Promise<string> {
   const kept = join(folder, `before-format-${format}`);
   const draft = `${kept}.draft`;
   rmSync(draft, { recursive: true, force: true });
@@ -32,6 +32,7 @@ export async function keepOlderFormat(folder: string, format: number): Promise<v
   rmSync(kept, { recursive: true, force: true });
   await rename(draft, kept);
   await realFiles.syncFolder(folder);
+  return kept;
 }
 
 /** The order matters: the manifest must not be newer than the rest, and the journals, copied last, hold what the segments hold. */

@@ -146,7 +146,10 @@ async function settle({ folder, format, opening, recovered, journal, compaction 
   const { found, several, outdated, isHalfMigrated, size, generation, end, erasures } = recovered;
   if (found && outdated && !isHalfMigrated) {
     opening.step(`copying the data before it is brought to format ${format.number}`);
-    await keepOlderFormat(folder, format.number);
+    const kept = await keepOlderFormat(folder, format.number);
+    opening.notice(
+      `The data is brought to format ${format.number}. As it was, it is in ${kept}: see "Upgrade" in the guides.`,
+    );
   }
   await journal.begin();
   if (!found && size === 0) return compaction.first(generation, end);

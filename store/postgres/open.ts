@@ -1,4 +1,6 @@
-import { OperatorError } from '../errors.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../backoff.ts';
+import { OperatorError, StoreUnavailable } from '../errors.ts';
 import { noProgress, type OpenProgress } from '../open-progress.ts';
 import type { Store } from '../port.ts';
 import { Database, type DatabaseOptions } from './database.ts';
@@ -13,6 +15,8 @@ export interface PostgresOptions extends DatabaseOptions {
   readonly now?: (() => Date) | undefined;
   readonly clock?: (() => number) | undefined;
   readonly opening?: OpenProgress | undefined;
+  /** How long a database that cannot be reached is waited for. Default: 0. */
+  readonly waitMs?: number | undefined;
 }
 
 /** Brings the tables to the state of this version. @throws OperatorError, StoreUnavailable */
@@ -20,12 +24,13 @@ export async function openPostgresStore({
   now = () => new Date(),
   clock,
   opening = noProgress,
+  waitMs = 0,
   ...options
 }: PostgresOptions): Promise<Store> {
   const database = new Database(options);
   try {
     opening.step('waiting for the database');
-    await checkServer(database);
+    await waitFor(database, waitMs, opening);
     await checkPooler(database);
     await migrate(database, prepare, opening);
     opening.step('beginning to hear of other processes');
@@ -50,6 +55,26 @@ const prepare: Finish = async (session, opening) => {
   await fillColumns(session);
   await prepareRows(session, opening);
 };
+
+const PAUSE = { firstMs: 200, longestMs: 2000 };
+
+/** It may start beside this process. What an operator has to mend is not waited for. @throws OperatorError, StoreUnavailable */
+async function waitFor(database: Database, waitMs: number, opening: OpenProgress): Promise<void> {
+  const deadline = performance.now() + waitMs;
+  for (let failures = 0; ; failures += 1) {
+    try {
+      return await checkServer(database);
+    } catch (error) {
+      const leftMs = deadline - performance.now();
+      if (!(error instanceof StoreUnavailable) || leftMs <= 0) throw error;
+      if (failures === 0)
+        opening.notice(
+          `${error.message}. It is waited for, ${Math.ceil(leftMs / 1000)} s at most (DATABASE_WAIT_SECONDS).`,
+        );
+      await sleep(Math.min(leftMs, backoffMs(failures, PAUSE)), undefined, { signal: opening.signal });
+    }
+  }
+}
 
 const OLDEST = 15;
 

@@ -82,6 +82,7 @@ describe('the environment', () => {
       );
     }
     assert.deepEqual(problemsOf({ DATABASE_CONNECTIONS: '1' }), ['DATABASE_CONNECTIONS']);
+    assert.deepEqual(problemsOf({ DATABASE_WAIT_SECONDS: '-1' }), ['DATABASE_WAIT_SECONDS']);
   });
 
   it('takes a mail server as a URL, and a sender that is an address', () => {

@@ -13,7 +13,7 @@ import { freePort } from '../support/free-port.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startOidcIssuer } from '../support/oidc-issuer.ts';
-import { testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { databaseAt, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { serverForTests } from '../support/server.ts';
 
 const SESSION_SECRET = 'a-secret-that-nobody-may-see-1234';
@@ -147,10 +147,29 @@ describe('npm run doctor', () => {
     const { said } = await doctor({ DATABASE_URL: url, DATA_DIR: server.folder, SESSION_SECRET, SECRETS_KEY });
     assert.match(said('database').join(), /^ok: PostgreSQL \d+.*16 of \d+ connections/);
     assert.match(said('clock').join(), /^ok: .*the database are 0 s apart/);
+    assert.match(said('tables').join(), /^ok: They are those of this version \(\d{3}-[\w-]+\)\.$/);
     const readOnly = `${url}?options=-c%20default_transaction_read_only%3Don`;
     const refused = await doctor({ DATABASE_URL: readOnly, DATA_DIR: server.folder, SESSION_SECRET, SECRETS_KEY });
     assert.match(refused.said('database').join(), /^fail: It is read-only, .*every change is refused\. Promote it/);
     await drop();
+  });
+
+  it('says of a database what the next start does with its tables', { skip: withoutPostgres }, async () => {
+    const tablesAt = async (url: string) => {
+      const { said } = await doctor({ DATABASE_URL: url, DATA_DIR: server.folder, SESSION_SECRET, SECRETS_KEY });
+      return said('tables').join();
+    };
+    const { url } = await testDatabase();
+    const database = databaseAt(url);
+    await database.query({ text: `delete from schema_migrations where name > '006-jobs'` });
+    assert.match(
+      await tablesAt(url),
+      /^warn: The next start of this version brings them from 006-jobs to \d{3}-[\w-]+\. .*pg_dump/,
+    );
+    await database.query({ text: `insert into schema_migrations (name) values ('999-of-tomorrow')` });
+    assert.match(await tablesAt(url), /^fail: The database has migration 999-of-tomorrow of a newer version; /);
+    const empty = await testDatabase('template0');
+    assert.match(await tablesAt(empty.url), /^ok: There are none yet/);
   });
 
   it('shows no secret whatever an error says, and knows a clock that is wrong', () => {

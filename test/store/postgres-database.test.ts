@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { OperatorError, StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
+import { noProgress } from '../../store/open-progress.ts';
 import { Database } from '../../store/postgres/database.ts';
 import { migrate } from '../../store/postgres/migrate.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
@@ -28,6 +29,21 @@ describe('the database', { skip: withoutPostgres }, () => {
     });
     assert.equal(names?.[0]?.name, '001-records');
     await Promise.all(databases.map((database) => database.close()));
+  });
+
+  it('says from which to which state it is brought, before it is changed, and only then', async () => {
+    const { url } = await testDatabase();
+    const database = databaseAt(url);
+    const heard: string[] = [];
+    const opening = { ...noProgress, notice: (text: string) => heard.push(text) };
+    await migrate(database, undefined, opening);
+    await migrate(databaseAt((await testDatabase('template0')).url), undefined, opening);
+    assert.deepEqual(heard, []);
+    const forget = `delete from schema_migrations where name = (select max(name) from schema_migrations) returning name`;
+    const [newest] = await database.query<{ name: string }>({ text: forget });
+    await assert.rejects(migrate(database, () => Promise.reject(new Error('planted')), opening));
+    assert.match(heard.join(), new RegExp(`^The tables of the database are brought from 006-jobs to ${newest?.name}\\. `));
+    assert.match(heard.join(), /going back needs a dump \(pg_dump\) made before\.$/);
   });
 
   it('is refused where a newer version changed it', async () => {
