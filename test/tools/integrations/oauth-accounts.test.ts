@@ -169,8 +169,16 @@ describe('an integration with an account for each person', () => {
       const { messages } = await ask(one.cookie, 'prompts/get', { name: 'private__greet' });
       assert.equal(messages[0].content.text, `Greet ${name}.`);
     }
-    const all = (await must('list_integration_accounts', { integrationId: id })).data;
+    const accounts = async () => (await must('list_integration_accounts', { integrationId: id })).data;
+    const all = await accounts();
     assert.deepEqual(pluck(all, 'userId').sort(), [ada.id, bob.id].sort());
+    const usedAfter = (time: string) =>
+      until(async () => pluck(await accounts(), 'lastUsedAt').every((at) => at > time));
+    await usedAfter('2026');
+    const aMinuteLater = server.clock.in(61_000);
+    server.clock.pass(62_000);
+    for (const one of [ada, bob]) await whoami(one.cookie);
+    await usedAfter(aMinuteLater);
     const reader = await makeKey(server, { scopes: ['read'] });
     assert.deepEqual((await must('list_integration_accounts', {}, reader)).data, []);
   });
