@@ -17,7 +17,7 @@ describe('three processes on one database', { skip: withoutPostgres }, () => {
     const { ledger } = world;
     const started = performance.now();
     world.load();
-    const disturbances: [string, () => Promise<void>][] = [
+    const disturbances: [string, () => Promise<unknown>][] = [
       ['a process is killed', () => world.kill(1)],
       ['it is back', () => world.start(1)],
       ['all connections are cut', () => world.cutConnections()],

@@ -9,7 +9,7 @@ import { type ServerProcess, startProcess } from '../support/child.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 
-const KEY = `ak_threepro_${'k'.repeat(40)}`;
+export const KEY = `ak_threepro_${'k'.repeat(40)}`;
 const SECRETS = {
   BOOTSTRAP_API_KEY: KEY,
   SESSION_SECRET: 's'.repeat(40),
@@ -75,9 +75,21 @@ export class ThreeProcesses {
     await mustCall(first, KEY, 'create_flow', { name: 'each minute', trigger: every, steps: quick });
   }
 
-  async start(at: number): Promise<void> {
-    const env = { ...SECRETS, DATABASE_URL: String(this.#postgres?.url) };
-    this.servers[at] = await startProcess(join(this.folder, String(at)), env);
+  get env(): Record<string, string> {
+    return { ...SECRETS, DATABASE_URL: String(this.#postgres?.url) };
+  }
+
+  /** `project`: the folder of another version. */
+  async start(at: number, project?: string): Promise<ServerProcess> {
+    const server = await startProcess(join(this.folder, String(at)), this.env, 'facade/main.ts', project);
+    this.servers[at] = server;
+    return server;
+  }
+
+  /** Ends it as a service manager does, while callers still come to it. */
+  async stop(at: number): Promise<void> {
+    assert.equal(await this.servers[at]?.stop('SIGTERM'), 0);
+    this.servers[at] = undefined;
   }
 
   async kill(at: number): Promise<void> {

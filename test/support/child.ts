@@ -17,14 +17,19 @@ export interface RunOptions {
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;
   readonly input?: string;
+  /** The folder of a copy of the project, whose program is run. */
+  readonly project?: string;
 }
 
 /** What the launcher says where it takes long to bundle new sources: not what the program says. */
 const BUNDLING = /^Starting: bundling .*\n/m;
 
 /** Runs a file of the project, as its npm script does, to its end. */
-export async function runFile(file: string, { args = [], env = {}, input = '' }: RunOptions = {}): Promise<Finished> {
-  const child = spawnFile(file, args, { ...(await envOfFolder(env.DATA_DIR)), ...env });
+export async function runFile(
+  file: string,
+  { args = [], env = {}, input = '', project }: RunOptions = {},
+): Promise<Finished> {
+  const child = spawnFile(file, args, { ...(await envOfFolder(env.DATA_DIR)), ...env }, project);
   let [stdout, stderr] = ['', ''];
   child.stdout?.on('data', (chunk) => {
     stdout += chunk;
@@ -69,8 +74,10 @@ export async function spawnServer(
   dataDir: string,
   env: Record<string, string> = {},
   file = 'facade/main.ts',
+  project?: string,
 ): Promise<StartingProcess> {
-  const child = spawnFile(file, [], { PORT: '0', DATA_DIR: dataDir, ...(await envOfFolder(dataDir)), ...env });
+  const set = { PORT: '0', DATA_DIR: dataDir, ...(await envOfFolder(dataDir)), ...env };
+  const child = spawnFile(file, [], set, project);
   let said = '';
   const ended = new Promise<Exit>((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
   const listens = new Promise<string>((resolve, reject) => {
@@ -114,13 +121,18 @@ export async function withFolder<Result>(work: (folder: string) => Promise<Resul
 /** Variables that a developer may have set for their own server, such as keys of model providers. */
 const OWN = /^(BASE_URL|API_KEY|DATA_DIR|DATABASE_URL|MODEL_\w+|\w+_API_KEY)$/;
 
-function spawnFile(file: string, args: readonly string[], env: Record<string, string>): ChildProcess {
+function spawnFile(
+  file: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  project: string = root,
+): ChildProcess {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OWN.test(name)));
   const program = /^facade\/([a-z/-]+)\.ts$/.exec(file)?.[1];
-  const start = program ? programArgs(program) : nodeArgs(join(root, file));
+  const start = program ? programArgs(program, project) : nodeArgs(join(project, file));
   return killedAtEnd(
     spawn(process.execPath, [...start, ...args], {
-      cwd: root,
+      cwd: project,
       env: { ...inherited, ...env },
     }),
   );

@@ -7,9 +7,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Where the run of the tests keeps their bundle, in the environment of each of its processes. */
 export const BUNDLE = 'AGENT_ADMIN_TEST_BUNDLE';
 
-/** Makes node run a program of `facade/` as its npm script does. */
-export function programArgs(program: string): string[] {
-  return [join(root, 'facade/launch/launch.mjs'), program];
+/** Makes node run a program of `facade/` as its npm script does; of this project, or of a copy of it. */
+export function programArgs(program: string, project = root): string[] {
+  return [join(project, 'facade/launch/launch.mjs'), program];
 }
 
 /** Makes node run a file of the project: from the bundle of the run where there is one, else by tsx. */
