@@ -42,7 +42,10 @@ describe('the database', { skip: withoutPostgres }, () => {
     const forget = `delete from schema_migrations where name = (select max(name) from schema_migrations) returning name`;
     const [newest] = await database.query<{ name: string }>({ text: forget });
     await assert.rejects(migrate(database, () => Promise.reject(new Error('planted')), opening));
-    assert.match(heard.join(), new RegExp(`^The tables of the database are brought from 006-jobs to ${newest?.name}\\. `));
+    assert.match(
+      heard.join(),
+      new RegExp(`^The tables of the database are brought from 006-jobs to ${newest?.name}\\. `),
+    );
     assert.match(heard.join(), /going back needs a dump \(pg_dump\) made before\.$/);
   });
 
