@@ -5,6 +5,8 @@ import { OperatorError, StoreBusy, StoreUnavailable } from '../errors.ts';
 /** Classes and codes of PostgreSQL's errors (appendix A of its manual) after which the same call can succeed later. */
 const UNAVAILABLE = /^(08|53|55P03|57P|57014|25P03|58)/;
 const LOST = /^(08|57P0[1235]|25P03)/;
+/** `ECONNRESET`, `EAI_AGAIN`: codes of PostgreSQL begin with a digit, or with another letter. */
+const OF_SYSTEM = /^E[A-Z_]{3,}$/;
 const READ_ONLY = '25006';
 /** What a hot standby refuses beside writes: serializable transactions, locks, tables that are not logged. */
 const REFUSED_BY_STANDBY = /^(0A000|55000)$/;
@@ -51,7 +53,7 @@ export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
   if (code === '') return /connection|timeout|client (was closed|has encountered)/i.test(error.message);
-  return LOST.test(code) || /^E[A-Z]{3,}/.test(code);
+  return LOST.test(code) || OF_SYSTEM.test(code);
 }
 
 export function isReadOnlyFailure(error: unknown): boolean {

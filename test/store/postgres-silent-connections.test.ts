@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { StoreUnavailable } from '../../store/errors.ts';
 import { Database } from '../../store/postgres/database.ts';
+import { asStoreError } from '../../store/postgres/failures.ts';
 import { FaultedDatabase } from '../faults/database.ts';
 import { closedAtEnd } from '../support/at-end.ts';
 import { type DatabaseProxy, startDatabaseProxy } from '../support/cluster.ts';
@@ -25,6 +26,14 @@ async function proxied(): Promise<{
   closedAtEnd(() => database.close());
   return { proxy, database, url };
 }
+
+describe('a database that cannot be reached for now', () => {
+  for (const code of ['ECONNREFUSED', 'EAI_AGAIN', 'ENOTFOUND', 'EMFILE'])
+    it(`is unavailable and no failure of the server: ${code}`, () => {
+      const cause = Object.assign(new Error(`getaddrinfo ${code} database`), { code });
+      assert.ok(asStoreError(cause, 'the database cannot be reached') instanceof StoreUnavailable);
+    });
+});
 
 describe('a connection that goes silent while a statement is under way', { skip: withoutPostgres }, () => {
   it('is given up, and the statement runs on another one where it may', async () => {
