@@ -50,6 +50,9 @@ interface TestFile {
   ms: number;
 }
 
+/** Programs that were written. */
+let written = 0;
+
 const stopPostgres = postgresPrograms() ? await startPostgresForRun() : async () => {};
 process.once('exit', () => void stopPostgres());
 for (const name of values.area) await measure(name);
@@ -193,8 +196,6 @@ function run(folder: string, files: readonly TestFile[], env: Readonly<Record<st
     });
   });
 }
-
-let written = 0;
 
 function programOf(folder: string, files: readonly TestFile[]): string {
   written += 1;
