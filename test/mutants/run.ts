@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Work } from '../support/file-suite.ts';
@@ -31,7 +32,8 @@ const PATIENCE = 5;
 const LEAST_MS = 60_000;
 /** Node.js keeps the tests of a process in memory until it ends. */
 const MOST_FILES = 20;
-const AT_ONCE = 2;
+/** As many as in a run of the tests: they often wait. */
+const AT_ONCE = 2 * availableParallelism();
 const WANTED = 0.85;
 
 const tests = readdirSync(new URL('..', import.meta.url), { recursive: true, encoding: 'utf8' }).filter(
