@@ -155,6 +155,8 @@ describe('the token of a capsule', () => {
     const first = await make();
     const { token, earlierTokens } = await admin('rotate_capsule_token', { id: first.id, graceSeconds: 600 });
     assert.equal(earlierTokens.length, 1);
+    await admin('update_capsule', { id: first.id, description: 'changed' });
+    assert.deepEqual(await listed(first), ['list_agents'], 'another change ends nothing');
     const updated = await admin('update_capsule', { id: first.id, endEarlierTokens: true });
     assert.equal(updated.earlierTokens, undefined);
     assert.equal((await ask(first, 'tools/list')).status, 401);

@@ -42,10 +42,10 @@ describe('a tool of an integration in a capsule', () => {
     };
     assert.deepEqual(JSON.parse(await call({ times: 2 })), { text: 'fixed', times: 2 });
     assert.equal(await call({ text: 'own' }), 'invalid_input');
-    for (const [fixed, path] of [
-      [{ text: 'too long' }, 'constraints.up__echo.text'],
-      [{ times: 'two' }, 'constraints.up__echo.times'],
-      [{ txet: 'x' }, 'constraints.up__echo.txet'],
+    for (const [fixed, path, message] of [
+      [{ text: 'too long' }, 'constraints.up__echo.text', /./],
+      [{ times: 'two' }, 'constraints.up__echo.times', /./],
+      [{ txet: 'x' }, 'constraints.up__echo.txet', /choose among: text, times/],
     ] as const) {
       const answer = await callTool(server, server.adminKey, 'create_capsule', {
         name: 'x',
@@ -57,6 +57,7 @@ describe('a tool of an integration in a capsule', () => {
         answer.error.issues?.map((issue) => issue.path),
         [path],
       );
+      assert.match(answer.error.issues?.[0]?.message ?? '', message);
     }
   });
 

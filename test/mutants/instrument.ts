@@ -54,12 +54,22 @@ export async function plant(folder: string, sources: readonly string[]): Promise
   const given = files.map((name) => ({ name, mutate: true, content: texts.get(name) ?? '' }));
   const { files: made, mutants } = await new Instrumenter(quiet).instrument(given, OPTIONS);
   for (const { name, content } of made) writeFileSync(name, content);
-  const planted = mutants.filter(({ status }) => status !== 'Ignored');
+  const planted = mutants.filter(
+    ({ status, fileName, replacement, location: { start } }) =>
+      status !== 'Ignored' && !(NO_CODE.test(replacement) && isErrors(texts.get(fileName), start.line)),
+  );
   return planted.map(({ id, fileName, mutatorName, replacement, location: { start, end } }) => ({
     ...{ id, file: fileName.slice(folder.length + 1), line: start.line + 1, kind: mutatorName },
     was: between(texts.get(fileName) ?? '', start, end),
     becomes: oneLine(replacement),
   }));
+}
+
+/** The compiler knows the codes of errors that a tool may declare. */
+const NO_CODE = /^\["Stryker was here"\]$/;
+
+function isErrors(text: string | undefined, line: number): boolean {
+  return /^ *errors: \[\],$/.test(text?.split('\n')[line] ?? '');
 }
 
 function filesIn(path: string): string[] {

@@ -5,6 +5,9 @@ import { catalog } from '../../tools/catalog.ts';
 import { actingFor } from '../../tools/core/access/agent-principal.ts';
 import { reachOfCapsule } from '../../tools/core/access/capsule-principal.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
+import { mayCall } from '../../tools/core/access/reach.ts';
+import { subjectsIn } from '../../tools/core/access/subjects.ts';
+import { kinds } from '../../tools/kinds.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
@@ -189,6 +192,43 @@ describe('what is fixed for a tool of a capsule', () => {
     assert.equal(await codeOf(held, 'restore_version', restore(0)), 'ok');
     assert.equal(await world.codeOf(held, 'list_versions', history(1)), 'forbidden');
     assert.equal(await codeOf(held, 'restore_version', restore(1)), 'forbidden');
+  });
+
+  it('limits what others do by whether it reads, changes or sets to work', async () => {
+    const id = idOf('agent');
+    const isLimited = async (bound: string, other: string) => {
+      const held = capsule([bound, other], { [bound]: bound === 'invoke_agent' ? { agent: id } : { id } });
+      const tool = catalog.get(other)?.tool;
+      assert.ok(tool);
+      const may = (agent: string) => mayCall(held, tool, { id: agent, agent }, subjectsIn(world.store, kinds));
+      assert.equal(await may(id), true, `${other} beside ${bound}`);
+      return !(await may(idOf('agent', 1)));
+    };
+    const limited: string[] = [];
+    const tools = ['get_agent', 'update_agent', 'delete_agent', 'invoke_agent'];
+    for (const bound of tools)
+      for (const other of tools)
+        if (bound !== other && (await isLimited(bound, other))) limited.push(`${bound} ${other}`);
+    assert.deepEqual(limited, [
+      'get_agent update_agent',
+      'get_agent delete_agent',
+      'get_agent invoke_agent',
+      'update_agent delete_agent',
+      'delete_agent update_agent',
+    ]);
+    const talking = capsule(['invoke_agent', 'send_chat_message'], { invoke_agent: { agent: id } });
+    const send = catalog.get('send_chat_message')?.tool;
+    assert.ok(send);
+    const mayTalk = (at: number) =>
+      mayCall(talking, send, { agentId: idOf('agent', at) }, subjectsIn(world.store, kinds));
+    assert.deepEqual([await mayTalk(0), await mayTalk(1)], [true, false]);
+  });
+
+  it('takes no record from others where it only shapes the answer', async () => {
+    for (const fixed of [{ limit: 1 }, { includeTotal: true }]) {
+      const held = capsule(['list_agents', 'get_agent'], { list_agents: fixed });
+      for (const { id } of records.agent ?? []) assert.equal(await codeOf(held, 'get_agent', { id }), 'ok');
+    }
   });
 
   it('also limits what another tool reads on its way to what is fixed for that', async () => {

@@ -69,9 +69,14 @@ describe('warnings', () => {
     assert.match(about('list_agnets'), /matches no tool now; similar names: list_agents/);
     assert.match(about('*_settings'), /adds no tool: get_settings needs admin, so it must be named/);
     assert.match(about('*_api_key'), /create_api_key can never be in a capsule/);
+    const many = await make({ allowedTools: ['delete_*'], deniedTools: ['delete_*'] });
+    assert.deepEqual(
+      [about('*_settings'), many.warnings[0]].map((text) => text.endsWith(' and more.')),
+      [false, true],
+    );
     assert.match(about('restore_version'), /works on records that no other tool/);
     assert.match(about('"delete_skill"'), /delete_skill denied by delete_\*/);
-    assert.match(about('remove_nothing'), /matches no tool now/);
+    assert.match(about('remove_nothing'), /matches no tool now\.$/);
     assert.match(about('get_agent'), /fixes arguments of get_agent, which the capsule does not serve/);
     assert.equal(warnings.length, 7);
   });
@@ -114,6 +119,7 @@ describe('preview_capsule', () => {
     const { id } = await make({ allowedTools: ['list_agents'], deniedTools: ['list_skills'] });
     const draft = { allowedTools: ['list_agents', 'list_skills', 'list_flows'] };
     assert.deepEqual(namesIn(await must('preview_capsule', { draft })), draft.allowedTools);
+    assert.deepEqual((await must('preview_capsule', { draft: { name: 'empty' } })).entries, []);
     assert.deepEqual(namesIn(await must('preview_capsule', { id, draft })), ['list_agents', 'list_flows']);
     assert.equal((await refused('preview_capsule', {})).code, 'invalid_input');
     assert.equal((await refused('preview_capsule', { id: 'cap_none' })).code, 'not_found');
