@@ -50,6 +50,7 @@ export const areas: Readonly<Record<string, Area>> = {
       ...['contract/limited-people', 'contract/not-found', 'facade/rate-limit', 'tools/capsule-thread-entries'],
       ...['tools/audit-withheld', 'tools/admin-users', 'tools/idempotency', 'contract/authorization'],
       ...['tools/integrations/integration-grants', 'tools/integrations/prefix-free', 'store/postgres-shared'],
+      ...['facade/capsule-isolation', 'facade/cluster'],
     ],
   },
   capsules: {
@@ -122,7 +123,10 @@ export const areas: Readonly<Record<string, Area>> = {
   },
   usage: {
     sources: ['tools/usage'],
-    tests: ['tools/usage', 'tools/budget', 'tools/storage', 'facade/usage-crash', 'tools/system', 'tools/settings'],
+    tests: [
+      ...['tools/usage', 'tools/budget', 'tools/storage', 'facade/usage-crash', 'tools/system', 'tools/settings'],
+      'store/postgres-statements',
+    ],
   },
   flows: {
     sources: ['tools/flows'],

@@ -310,6 +310,21 @@ describe('a budget', () => {
     await ask('delete_budget', { id });
   });
 
+  it('is in the system health among ten others, and it says how many more there are', async () => {
+    const made: string[] = [];
+    for (let at = 0; at < 12; at += 1) {
+      const robot = await key();
+      const subject = { type: 'key', id: robot.id };
+      made.push((await ask('create_budget', { subject, measure: 'calls', period: 'day', limit: 1 })).id);
+      await limited.call(robot, 'list_skills');
+    }
+    const { integrations } = await ask('get_system_health', {});
+    const { lastError } = integrations.find(({ kind }: { kind: string }) => kind === 'budgets');
+    const [, used = '', more] = /until they renew: (.*?) and (\d+) more, see list_budgets\./.exec(lastError) ?? [];
+    assert.deepEqual([used.split(', ').length, Number(more) >= 2], [10, true], lastError);
+    for (const id of made) await ask('delete_budget', { id });
+  });
+
   it('counts what keys and capsules use that a limited key made, and sessions that its links began, and none of them lifts it', async () => {
     const robot = await key();
     const subject = { type: 'key', id: robot.id };

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { usageIn } from '../../tools/usage/figures.ts';
 import { Histogram } from '../../tools/usage/histogram.ts';
 import { rollUp } from '../../tools/usage/roll-ups.ts';
+import { firstHour, sourcesOf } from '../../tools/usage/sources.ts';
 import { rounds } from '../support/full.ts';
 import { pluck } from '../support/pluck.ts';
 import { fc } from '../support/property.ts';
@@ -155,6 +156,16 @@ describe('get_usage', () => {
     assert.deepEqual(await keptAt(12.1), ['calls 10 2'], 'a run of it goes on');
     await writing(store).agentRuns.update(run.id, { status: 'succeeded' });
     assert.deepEqual(await keptAt(12.1), ['calls 10 2', 'runs 10 2']);
+  });
+
+  it('finds the first hour that has anything, however far from the beginning', async () => {
+    const { store } = await openTestRegistry(() => new Date('2026-03-10T00:00:00Z'));
+    const [some = assert.fail()] = fc.sample(happened, { numRuns: 50, seed: 7 }).filter(({ model }) => model);
+    await enter(store, [{ ...some, at: START + 100.3 * HOUR_MS }]);
+    for (const source of sourcesOf(figuresOf(store))) {
+      assert.equal(await firstHour(source, { from: START, to: START + 200 * HOUR_MS }), START + 100 * HOUR_MS);
+      assert.equal(await firstHour(source, { from: START, to: START + 90 * HOUR_MS }), undefined);
+    }
   });
 
   it('knows percentiles within 2 % from histograms', () => {

@@ -55,7 +55,7 @@ export async function* usageIn(
     }
     const gaps = gapsIn(span, kept);
     if (source.tally) yield* tallied(source, gaps, question, false);
-    else for (const gap of gaps) yield* countedInParts(figures, source, gap);
+    else for (const gap of gaps) yield* countedInParts(figures, source, { gap, mostAtOnce: mostCounted / 10 });
   }
 }
 
@@ -121,10 +121,14 @@ function gapsIn({ from, to }: Span, kept: readonly UsageHour[]): Span[] {
   return at < to ? [...gaps, { from: at, to }] : gaps;
 }
 
-async function* countedInParts(figures: Figures, source: Source, gap: Span): AsyncGenerator<HourOfUsage, void> {
+async function* countedInParts(
+  figures: Figures,
+  source: Source,
+  { gap, mostAtOnce }: { readonly gap: Span; readonly mostAtOnce: number },
+): AsyncGenerator<HourOfUsage, void> {
   const count = await source.count(gap);
   if (count === 0) return;
-  if (count <= MOST_COUNTED / 10) return yield* counted(source, gap);
+  if (count <= mostAtOnce) return yield* counted(source, gap);
   for (const part of partsOf({ from: (await firstHour(source, gap)) ?? gap.from, to: gap.to })) {
     const cells = await partIn(figures, source, part);
     if (cells) yield { source: source.name, hour: part.from - (part.from % HOUR_MS), cells };
