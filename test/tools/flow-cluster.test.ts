@@ -5,6 +5,7 @@ import { afterEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Database } from '../../store/postgres/database.ts';
 import { defineTool } from '../../tools/core/registry/define-tool.ts';
+import { claimRun } from '../../tools/flows/run/claim-run.ts';
 import { killedAtEnd } from '../support/at-end.ts';
 import { toolsThatDie } from '../support/dying-tools.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -107,6 +108,18 @@ describe('flows of three processes', { skip: withoutPostgres }, () => {
       assert.equal((await world.must('cancel_flow_run', { id: runId })).status, 'running');
       await until(async () => (await run()).status === 'cancelled');
     }
+  });
+
+  it('are taken over by one of those who find them left', async () => {
+    const all = await open(3);
+    hold();
+    const { id } = await all[0].flow({ steps: counted });
+    const { id: runId } = await all[0].must('trigger_flow', { id });
+    await until(() => calls === 1);
+    const left = await all[0].store.flowRuns.read(runId);
+    const others = all.filter(({ store }) => store.jobs.worker !== left.worker);
+    const claims = await Promise.all(others.map(({ store }) => claimRun(store, left)));
+    assert.deepEqual([others.length, claims.filter((run) => run !== undefined).length], [2, 1]);
   });
 
   it('come once at each time of their schedule, and once for each event', async () => {

@@ -53,6 +53,7 @@ describe('the texts of a flow', () => {
       await refusedFlow([...steps, rest(-1)]),
       /^invalid_input steps\[4\]\.arguments\.instructions: The texts of the flow have 500001 characters in all; 500000 is the most/,
     );
+    assert.match(await refusedFlow([rest(-1), ...steps]), /^invalid_input steps\[0\]\.arguments\.instructions: /);
   });
 
   it('are held to this by changes and restored states too', async () => {

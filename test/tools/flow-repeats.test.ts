@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf, rest } from '../support/calls.ts';
-import { loseTransaction } from '../support/lost-answer.ts';
+import { loseAnswer, loseTransaction } from '../support/lost-answer.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
@@ -42,4 +42,16 @@ describe('a call that begins a run, made again under its key when its answer was
     assert.equal((await retry('r1', { id: run.id })).body.retryOf, run.id);
     assert.equal(await runs(), 2);
   });
+});
+
+it('a step whose answer was lost is made again under its key, and takes effect once', async () => {
+  const once = { title: 'made once', content: 'x' };
+  const make = [{ id: 'make', tool: 'create_document', arguments: once, retry: { attempts: 3, delayMs: 100 } }];
+  const { id } = await must('create_flow', { name: 'Makes', steps: make });
+  loseAnswer(server.store, ({ collection }) => collection === 'documents');
+  const { id: runId } = await must('trigger_flow', { id });
+  await until(async () => (await server.store.flowRuns.get(runId))?.status === 'succeeded');
+  const [step] = (await server.store.flowRuns.read(runId)).steps;
+  assert.equal(step?.attempts, 2);
+  assert.equal(await server.store.documents.count({ where: { title: 'made once' } }), 1);
 });
