@@ -295,10 +295,13 @@ describe('the rights of a run', () => {
   it('end with those of runAs', async () => {
     const writer = await world.key(['flows:write', 'skills:write']);
     const { id } = await world.flow({ steps: [skillStep('a', 'never by the revoked')] }, writer);
+    const going = { ...skillStep('a', 'never by the revoked'), onError: 'continue' };
+    const { id: goesOn } = await world.flow({ steps: [going] }, writer);
     await world.must('revoke_api_key', { id: writer.id });
     const run = await world.run(id);
     assert.equal(run.status, 'failed');
     assert.match(run.error?.message ?? '', /was revoked/);
+    assert.equal((await world.run(goesOn)).status, 'failed', 'whatever its steps go on after');
     assert.equal((await skillNamed('never by the revoked')).length, 0);
   });
 
