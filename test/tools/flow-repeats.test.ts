@@ -51,7 +51,5 @@ it('a step whose answer was lost is made again under its key, and takes effect o
   loseAnswer(server.store, ({ collection }) => collection === 'documents');
   const { id: runId } = await must('trigger_flow', { id });
   await until(async () => (await server.store.flowRuns.get(runId))?.status === 'succeeded');
-  const [step] = (await server.store.flowRuns.read(runId)).steps;
-  assert.equal(step?.attempts, 2);
   assert.equal(await server.store.documents.count({ where: { title: 'made once' } }), 1);
 });
