@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { StoreLocked } from '../../store/errors.ts';
 import { killedAtEnd } from '../support/at-end.ts';
 import { nodeArgs } from '../support/node-args.ts';
+import { until } from '../support/until.ts';
 import { openIn, testFolder } from './folders.ts';
 
 async function holderOf(folder: string): Promise<ChildProcess> {
@@ -42,6 +43,22 @@ describe('the lock of a data folder', () => {
     await assert.rejects(openIn(folder), StoreLocked);
     await store.close();
     await (await openIn(folder)).close();
+  });
+
+  it('holds although somebody removes its file, on Linux', async (test) => {
+    const folder = await testFolder(test);
+    const store = await openIn(folder);
+    await rm(join(folder, 'lock.json'));
+    if (process.platform === 'linux') await assert.rejects(openIn(folder), StoreLocked);
+    await store.close();
+  });
+
+  it('shows other hosts that its holder goes on', async (test) => {
+    const folder = await testFolder(test);
+    await openIn(folder);
+    const beat = async () => (await stat(join(folder, 'lock.json'))).mtimeMs;
+    const first = await beat();
+    await until(async () => (await beat()) > first);
   });
 
   it('respects a holder on another host while its heartbeat goes on, and no longer', async (test) => {
