@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { entityType } from '../../resources/version.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { actingFor } from '../../tools/core/access/agent-principal.ts';
-import { reachOfCapsule } from '../../tools/core/access/capsule-principal.ts';
+import { allowlistLimit } from '../../tools/core/access/allowlist.ts';
 import type { GuardedTool } from '../../tools/core/access/guarded-tool.ts';
 import { principalOf as keyPrincipal } from '../../tools/core/access/key-principal.ts';
 import { hashSecret } from '../../tools/core/access/key-secret.ts';
@@ -106,14 +106,13 @@ describe('an allowlist that a caller may write', () => {
     assert.deepEqual([await may('agent'), await may('agent-config')], [true, false]);
   });
 
-  it('in a capsule has tools for versions where the capsule has the tools whose work they do', async () => {
+  it('of who is limited to some tools has those for versions where the limit has the tools whose work they do', async () => {
     const shows = catalog.get('list_versions')?.tool.actsAs?.tools.map(({ name }) => name) ?? [];
     assert.ok(shows.length > 5);
     const writing = async (given: readonly string[], tools: readonly string[]) => {
       const allowedTools = ['create_agent', 'list_versions', ...given];
-      const reach = reachOfCapsule({ name: 'c', allowedTools, deniedTools: [] }, catalog);
-      const capsule: Principal = { type: 'capsule', id: 'cap_1', name: 'c', scopes: [], ownerId: 'usr_1', ...reach };
-      return world.codeOf(capsule, 'create_agent', { name: `c ${Math.random()}`, displayName: 'C', tools });
+      const limited = { ...admin, tools: allowlistLimit('the test', allowedTools) };
+      return world.codeOf(limited, 'create_agent', { name: `c ${Math.random()}`, displayName: 'C', tools });
     };
     assert.equal(await writing(['get_agent'], ['get_agent']), 'ok');
     assert.equal(await writing(['get_agent'], ['list_versions']), 'forbidden');
