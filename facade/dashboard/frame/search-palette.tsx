@@ -15,9 +15,18 @@ interface Hit {
   readonly title: string;
   readonly snippet: string;
   readonly parent?: { readonly type: string; readonly id: string };
+  readonly passage?: { readonly offset: number };
 }
 
-type FoundEntry = Readonly<{ key: string; icon: IconName; title: string; more: string; path: string }>;
+type FoundEntry = Readonly<{
+  key: string;
+  icon: IconName;
+  title: string;
+  /** Where it matches, where the title does not say it. */
+  snippet?: string | undefined;
+  more: string;
+  path: string;
+}>;
 
 /** Pages and records by a few letters. Arrows choose, Enter opens. */
 export function SearchPalette({ onClose }: { readonly onClose: () => void }) {
@@ -98,7 +107,7 @@ function FoundList({
   if (found.length === 0) return <p class="palette-none">{typed === '' ? '' : 'Nothing found.'}</p>;
   return (
     <div class="palette-list" id="palette-list" role="listbox" aria-label="Found">
-      {found.map(({ key, icon, title, more, path }, index) => (
+      {found.map(({ key, icon, title, snippet, more, path }, index) => (
         <button
           key={key}
           type="button"
@@ -110,13 +119,30 @@ function FoundList({
           onClick={() => onOpen(path)}
         >
           <Icon name={icon} />
-          <span class="palette-title">{title}</span>
+          <span class="palette-title">
+            {title}
+            {snippet !== undefined && (
+              <span class="palette-snippet">
+                <Matches text={snippet} typed={typed} />
+              </span>
+            )}
+          </span>
           <span class="palette-more">{more}</span>
         </button>
       ))}
     </div>
   );
 }
+
+/** The text with the words that were typed marked, whatever they end in. */
+function Matches({ text: said, typed }: { readonly text: string; readonly typed: string }) {
+  const words = typed.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [];
+  const isTyped = (part: string) => words.some((word) => part.toLowerCase().startsWith(word.slice(0, STEM)));
+  return <>{said.split(/([\p{L}\p{N}]+)/u).map((part, at) => (isTyped(part) ? <mark key={at}>{part}</mark> : part))}</>;
+}
+
+/** So many letters of a longer word tell its forms: order, orders, ordering. */
+const STEM = 5;
 
 function useFound(typed: string): readonly FoundEntry[] {
   const asked = useDebounced(typed);
@@ -139,5 +165,12 @@ function foundOf(hit: Hit): FoundEntry[] {
   const path = pathOfType(hit.type, hit.id) ?? (hit.parent && pathOfType(hit.parent.type, hit.parent.id));
   if (path === undefined) return [];
   const icon = pages.find((page) => path.startsWith(`${page.path}/`))?.icon ?? 'document';
-  return [{ key: `${hit.type} ${hit.id}`, icon, title: hit.title || hit.snippet, more: wordOf(hit.type), path }];
+  const { type, id, title, snippet, passage } = hit;
+  return [
+    {
+      ...{ key: `${type} ${id}`, icon, more: wordOf(type), title: title || snippet },
+      snippet: title !== '' && snippet !== title ? snippet : undefined,
+      path: passage ? `${path}?at=${passage.offset}` : path,
+    },
+  ];
 }

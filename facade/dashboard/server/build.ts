@@ -25,6 +25,7 @@ const SHARED: readonly string[] = [
   'facade/oauth/host-steps.ts',
   'resources/minor-units.ts',
   'store/backoff.ts',
+  'tools/documents/passages.ts',
 ];
 
 /** A file that browsers load, in every encoding in which it is sent. */

@@ -77,6 +77,10 @@ describe('the chat of the dashboard', { skip: withoutBrowser }, () => {
       await sources.getByText('Everybody has 30 days of holidays.').waitFor();
       if (process.env.PICTURE) await page.screenshot({ path: process.env.PICTURE, fullPage: true });
       assert.deepEqual(await findingsOf(page), []);
+      await page.getByRole('link', { name: 'Open the document here' }).click();
+      const passage = page.getByRole('region', { name: 'The passage that was found' });
+      assert.match((await passage.textContent()) ?? '', /^Everybody has 30 days/);
+      await page.goBack();
       await page.getByRole('button', { name: 'More of this message' }).last().click();
       await page.getByRole('button', { name: 'What it rests on' }).click();
       await page.getByText('Holidays', { exact: false }).first().waitFor();

@@ -48,7 +48,7 @@ function Passage({ id, offset }: { readonly id: string; readonly offset: number 
     <>
       <Prose text={data.content} />
       <p>
-        <Link to={`/documents/${encodeURIComponent(id)}`}>Open the document</Link>
+        <Link to={`/documents/${encodeURIComponent(id)}?at=${offset}`}>Open the document here</Link>
       </p>
     </>
   );

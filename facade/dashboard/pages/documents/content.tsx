@@ -1,0 +1,45 @@
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { passagesOf } from '../../../../tools/documents/passages.ts';
+import { useLocation } from '../../app.ts';
+import { Prose } from '../../components/prose.tsx';
+import type { Row } from '../../kind/kind-page.tsx';
+
+/** The text of a document. Where the address names a place in it (`?at=<offset>`), the passage there is marked and in view. */
+export function Content({ row }: { readonly row: Row }) {
+  const text = String(row.content ?? '');
+  const at = useLocation().query.get('at');
+  const place = at === null ? undefined : Number(at);
+  const passage =
+    place === undefined
+      ? undefined
+      : passagesOf(text).find(({ offset, text: { length } }) => offset <= place && place < offset + length);
+  return (
+    <section class="block">
+      <h2>Content</h2>
+      <div class="block-prose">
+        {passage ? (
+          <>
+            <Prose text={text.slice(0, passage.offset)} />
+            <Marked key={passage.offset} text={passage.text} />
+            <Prose text={text.slice(passage.offset + passage.text.length)} />
+          </>
+        ) : (
+          <Prose text={text} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Marked({ text }: { readonly text: string }) {
+  const ref = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    // What is above it is drawn when the code for it has come.
+    void Prose.begin().then(() => requestAnimationFrame(() => ref.current?.scrollIntoView({ block: 'center' })));
+  }, []);
+  return (
+    <section ref={ref} class="passage" aria-label="The passage that was found">
+      <Prose text={text} />
+    </section>
+  );
+}
