@@ -120,5 +120,11 @@ export const routes: readonly Route[] = [
   ),
 ];
 
+/** Their bodies are files, or JSON as of any route. */
+export const fileRoutes: readonly Route[] = [
+  route('POST', '/api/v1/documents', 'create_document', 201),
+  route('PATCH', '/api/v1/documents/{id}', 'update_document', 200),
+];
+
 /** Its answer is text for Prometheus, so it is no REST operation of the document. */
 export const metricsRoute = route('GET', '/api/v1/metrics', 'get_metrics', 200);

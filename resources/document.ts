@@ -8,12 +8,22 @@ export const documentFields = {
   tags: z.array(nameText(60)).max(50),
 };
 
+/** The file that a document was made of. */
+export const documentSource = z.object({
+  name: nameText(500).describe('Name of the file, with its folders where it was imported with others.'),
+  mimeType: z.string().describe('What the file contains.'),
+  sizeBytes: z.int().min(0),
+  sha256: z.string().describe('Of its bytes, in hex.'),
+});
+export type DocumentSource = z.infer<typeof documentSource>;
+
 export const document = z.object({
   id: recordId,
   title: documentFields.title,
   content: documentFields.content,
   projectId: recordId.optional(),
   tags: documentFields.tags,
+  source: documentSource.optional().describe('The file that it was made of.'),
   ...bookkeeping,
 });
 export type Document = z.infer<typeof document>;

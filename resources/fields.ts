@@ -79,7 +79,7 @@ export const expectedRevision = z
   .optional()
   .describe('Refuses with `conflict` if it is not current.');
 
-export const limit = z.int().min(1).max(100).default(20).describe('Records per page.');
+export const limit = z.int().min(1).max(100).default(20).describe('Page size.');
 export const cursor = z.string().min(1).max(2000).optional().describe('`nextCursor` of the previous page.');
 export const includeTotal = z.boolean().default(false).describe('Adds `total` of all matches.');
 

@@ -9,11 +9,13 @@ import type { CsvRow } from '../import/presets.ts';
 import { type MappedRow, presets } from '../import/presets.ts';
 import { type ClientConfig, readClientConfig } from './client-config.ts';
 import { columnsFor } from './import/columns.ts';
+import { importDocuments } from './import/documents.ts';
 import { ProgressLine, type ReadLine, readRows } from './import/file.ts';
 import { readArguments, runCommand } from './run-command.ts';
 import { callServer } from './server-call.ts';
 
 const USAGE = `Usage: ${howToRun('import')} <type> <file.csv|file.ndjson|file.parquet> [--map <columns>] [--dry-run]
+       ${howToRun('import')} documents <folder> [--project <id>] [--tags <a,b>] [--as <name>] [--delete-removed] [--dry-run]
 
 Loads rows into the running server; rows that are there already change nothing, so a file may be imported again.
 Types: ${Object.keys(importedRows).join(', ')}.
@@ -23,7 +25,11 @@ ${Object.entries(presets)
   .map(([name, { type, about }]) => `  ${name.padEnd(22)}${type}: ${about}`)
   .join('\n')}
 --dry-run: says what would be new, changed and refused, and changes nothing.
-Environment: API_KEY (required, scope admin or grant user:import), BASE_URL (default http://127.0.0.1:3000).`;
+
+documents: makes a document of each PDF, DOCX, HTML, Markdown, text and CSV file below the folder; again, only of those that changed.
+--project, --tags: where new documents belong. --as: the name of the folder in the documents, by which they are found again.
+--delete-removed: deletes the documents of files that are no longer there; without it they are listed.
+Environment: API_KEY (required; scope write, for rows scope admin or grant user:import), BASE_URL (default http://127.0.0.1:3000).`;
 
 const BATCH_ROWS = 10_000;
 const BATCH_BYTES = 3_000_000;
@@ -44,9 +50,27 @@ interface Row {
 
 /** Sends the file in batches and reports lines that do not fit. Returns 0 when every line was accepted. */
 async function main(): Promise<number> {
-  const options = { map: { type: 'string' }, 'dry-run': { type: 'boolean' } } as const;
+  const options = {
+    map: { type: 'string' },
+    'dry-run': { type: 'boolean' },
+    project: { type: 'string' },
+    tags: { type: 'string' },
+    as: { type: 'string' },
+    'delete-removed': { type: 'boolean' },
+  } as const;
   const { values, words } = readArguments(USAGE, options, [0, 3]);
   const [type, file, ...rest] = words;
+  if (type === 'documents' && file !== undefined && rest.length === 0) {
+    return importDocuments({
+      folder: file,
+      client: readClientConfig(process.env),
+      projectId: values.project,
+      tags: values.tags?.split(',').map((tag) => tag.trim()),
+      as: values.as,
+      deleteRemoved: values['delete-removed'] === true,
+      dryRun: values['dry-run'] === true,
+    });
+  }
   const known = rowType.safeParse(type).data;
   if (known === undefined || file === undefined || rest.length > 0) {
     console.error(type !== undefined && known === undefined ? `There is no type "${type}".\n\n${USAGE}` : USAGE);

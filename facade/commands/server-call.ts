@@ -3,7 +3,7 @@ import { OperatorError } from '../../store/errors.ts';
 import { howToRun } from '../config/how-to-run.ts';
 import type { ClientConfig } from './client-config.ts';
 
-type ServerAnswer = { readonly output: unknown } | { readonly failure: Failure } | { readonly refusal: string };
+export type ServerAnswer = { readonly output: unknown } | { readonly failure: Failure } | { readonly refusal: string };
 
 interface Failure {
   readonly error: string;
@@ -45,6 +45,40 @@ export async function callServer(
   if (result.isError) return { failure: JSON.parse(result.content[0]?.text ?? '{"error": "no reason given"}') };
   return { output: result.structuredContent ?? plain(result.content) };
 }
+
+interface SentFile {
+  readonly bytes: Buffer;
+  readonly name: string;
+  readonly sha256: string;
+  /** Of the document: with `id`, it is changed. */
+  readonly fields: { readonly id?: string; readonly projectId?: string; readonly tags?: readonly string[] };
+}
+
+/** Sends a file that is too large for a message of MCP. @throws OperatorError when no server answers */
+export async function sendFile({ mcpUrl, apiKey }: ClientConfig, file: SentFile): Promise<ServerAnswer> {
+  const { bytes, name, sha256, fields } = file;
+  if (!mcpUrl.pathname.endsWith(UNIFIED)) {
+    return { refusal: 'The file is too large for the endpoint of a capsule; import it with an API key.' };
+  }
+  const { id, tags, ...others } = fields;
+  const path = id === undefined ? 'documents' : `documents/${encodeURIComponent(id)}`;
+  const url = new URL(mcpUrl);
+  url.pathname = `${url.pathname.slice(0, -UNIFIED.length)}/${path}`;
+  url.search = new URLSearchParams({ name, sha256, ...others, ...(tags && { tags: tags.join(',') }) }).toString();
+  const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/octet-stream' };
+  const method = id === undefined ? 'POST' : 'PATCH';
+  const response = await fetch(url, { method, headers, body: new Uint8Array(bytes) }).catch((cause) => {
+    throw new OperatorError(`No server answers at ${url.origin}, or it ended the connection; try again.`, { cause });
+  });
+  const body = await response.json().catch((cause) => {
+    throw new OperatorError(`The server at ${url} is not agent-admin (HTTP ${response.status}); check BASE_URL.`, {
+      cause,
+    });
+  });
+  return response.ok ? { output: body } : { failure: body as Failure }; // JSON of our own server
+}
+
+const UNIFIED = '/mcp';
 
 /** Tools of integrations may answer with content alone. A single text is shown as it is. */
 function plain(content: NonNullable<RpcAnswer['result']>['content']): unknown {

@@ -77,6 +77,7 @@ export function factsOf(
     agentRuns: new RunningRuns(store),
     integrationAccounts: upstreams.accounts,
     secrets: upstreams.secrets,
+    privateAddresses: config.privateUpstreams,
     ...parts,
   };
 }

@@ -13,7 +13,8 @@ import type { Endpoint, RequestContext } from '../http/request-context.ts';
 import { sendErrorBody, sendJson } from '../http/respond.ts';
 import type { SessionCookies } from '../http/session-cookie.ts';
 import { acceptedTypes } from '../http/target.ts';
-import { type Route, routes } from '../routes.ts';
+import { fileRoutes, type Route, routes } from '../routes.ts';
+import { FileBody, fieldReader, isFileBody } from './file-body.ts';
 import { type QueryReader, queryReader } from './query.ts';
 
 interface RestOperation extends Route {
@@ -26,6 +27,8 @@ interface RestOperation extends Route {
   readonly isPending: Tool['isPending'];
   readonly tellsDown: Tool['tellsDown'];
   readonly streams: boolean;
+  /** The body may be a file, with these fields. */
+  readonly readFields: QueryReader | undefined;
 }
 
 export function restDoor(telemetry: Telemetry): Middleware {
@@ -42,7 +45,7 @@ interface RestOptions {
 
 /** The REST door: each operation collects the input of its tool, calls the tool, and answers with the status of its route. */
 export function restEndpoints(options: RestOptions): Endpoint[] {
-  return routes.map((route) => {
+  return [...routes, ...fileRoutes].map((route) => {
     const operation = prepare(route, options.registry);
     return {
       method: route.method,
@@ -62,11 +65,14 @@ async function callTool(
   const { request, response, requestId, principal, parameters } = context;
   const idempotency = idempotencyOf(context);
   const live = operation.inSteps ? new RestCall(context, operation) : undefined;
-  const answer = await registry.call({
+  const { readFields } = operation;
+  const file = readFields && isFileBody(request) ? new FileBody(context, readFields) : undefined;
+  const call = registry.call({
     principal,
     tool: operation.tool,
     input: parameters,
-    readInput: () => readInput(context, operation, live),
+    readInput: () => file?.read() ?? readInput(context, operation, live),
+    attachment: () => file?.bytes,
     door: 'rest',
     requestId,
     idempotency,
@@ -76,6 +82,7 @@ async function callTool(
     renewed: () => context.renewed(),
     onProgress: live?.onProgress,
   });
+  const answer = await call.finally(() => file?.release());
   if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
   if (live?.finish(answer)) return;
   if (!answer.ok) {
@@ -103,6 +110,7 @@ function prepare(route: Route, { server }: Registry): RestOperation {
     isPending: tool.isPending,
     tellsDown: tool.tellsDown,
     streams: tool.streams === true,
+    readFields: fileRoutes.includes(route) ? fieldReader(tool.input) : undefined,
   };
 }
 

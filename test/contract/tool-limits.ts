@@ -25,6 +25,9 @@ import * as columns from '../../tools/databases/columns.ts';
 import * as recordQuery from '../../tools/databases/record-query.ts';
 import * as scan from '../../tools/databases/scan-limit.ts';
 import * as values from '../../tools/databases/values.ts';
+import * as fileInput from '../../tools/documents/file-input.ts';
+import * as files from '../../tools/documents/files/limits.ts';
+import * as readFile from '../../tools/documents/files/read-file.ts';
 import * as definition from '../../tools/flows/definition-texts.ts';
 import * as templates from '../../tools/flows/expressions.ts';
 import * as bounded from '../../tools/flows/expressions.ts';
@@ -70,6 +73,10 @@ export const toolLimits: Limits = {
     [
       'artifact',
       `${most('create_artifact', 'content')} characters of text or ${bytes(artifact.MOST_BYTES)} of binary data`,
+    ],
+    [
+      'file of a document',
+      `${bytes(files.MOST_FILE_BYTES)} as the body of a REST request, ${count(fileInput.MOST_INLINE_BYTES)} bytes in a call; ${count(files.CONVERSION_LIMITS.pages)} pages, ${count(files.CONVERSION_LIMITS.columns)} columns, ${bytes(files.CONVERSION_LIMITS.unpackedBytes)} unpacked; ${time(readFile.CONVERSION_MS)} and ${readFile.MOST_MEGABYTES} MB of memory to read it`,
     ],
     ['arguments of a report', `${count(report.MOST_CHARACTERS)} characters of JSON`],
     ['database', `${columns.MOST_COLUMNS} columns; a record ${count(values.LONGEST_RECORD)} characters of JSON`],

@@ -18,11 +18,11 @@ const givenDate = z.iso.date({ abort: true }).refine(isNear, 'Give a date from 1
 
 /** The input of every analytics tool. A tool that answers for the whole range takes no interval. */
 const parameters = z.strictObject({
-  from: givenDate.optional().describe('First date, like 2026-03-01. Default: as far back as suits the interval.'),
-  to: givenDate.optional().describe('Date after the last, like 2026-04-01. Default: tomorrow.'),
+  from: givenDate.optional().describe('First date, like 2026-03-01. Default: suits the interval.'),
+  to: givenDate.optional().describe('Exclusive, like 2026-04-01. Default: tomorrow.'),
   interval: z.enum(['day', 'week', 'month']).optional().describe('Weeks begin on Monday.'),
-  timezone: timezone.optional().describe('IANA time zone. Default: that of the workspace.'),
-  compare: z.enum(['previous']).optional().describe('Adds the totals of the period before.'),
+  timezone: timezone.optional().describe('IANA time zone. Default: the workspace’s.'),
+  compare: z.enum(['previous']).optional().describe('Adds totals of the period before.'),
 });
 const ofWholeRange = parameters.omit({ interval: true }).extend({
   from: givenDate.optional().describe('First date, like 2026-03-01. Default: 30 days back, for insights 12 months.'),

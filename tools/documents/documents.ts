@@ -11,11 +11,13 @@ import { cursor, expectedRevision, pageOf, paging, recordId } from '../../resour
 import { refTo } from '../../resources/markers.ts';
 import { searchText } from '../../resources/search.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
+import { invalidMember } from '../core/errors.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage, openRank, sealRank } from '../core/registry/paging.ts';
 import { requireReferences, restoreWithReferences } from '../core/registry/references.ts';
+import { fileInput, stageFile } from './file-input.ts';
 import { type FoundPassage, isBehind, PassageFinder, widened } from './find-passages.ts';
 
 const documentId = refTo('document', recordId).describe('Document id (`doc_…`), see list_documents.');
@@ -155,23 +157,29 @@ function between(text: string, place: number): number {
 const createDocument = defineTool({
   name: 'create_document',
   title: 'Create document',
-  description: 'Create a Markdown document, alone or in a project. Returns it.',
+  description:
+    'Create a Markdown document, alone or in a project, of `content` or a `file` (PDF, DOCX, HTML, Markdown, text, CSV). Returns it.',
   keywords:
-    'write an article, new page, knowledge base entry, note, wiki, publish text, Markdown, policy, put a page into the knowledge base, save this text as a page, write documentation',
+    'upload a PDF or Word file, import a document, write an article, new page, knowledge base entry, note, wiki, publish text, Markdown, policy, put a page into the knowledge base, save this text as a page, write documentation',
   access: { scope: 'documents:write', grant: 'document:write' },
-  annotations: CREATES,
+  annotations: { ...CREATES, openWorldHint: true },
   input: z.strictObject({
-    title,
-    content: content.default(''),
+    title: title.optional().describe('Required without `file`.'),
+    content: content.optional(),
+    file: fileInput.optional(),
     projectId: recordId.optional(),
     tags: tags.default([]),
   }),
   output: document,
-  errors: [],
+  errors: ['too_large', 'unsupported_media_type'],
+  stage: stageFile,
 
-  async handler({ tags, ...input }, context) {
+  async handler({ title, content = '', file: _, tags, ...input }, context, { made }) {
+    if (title === undefined && !made) throw invalidMember('title', 'Give a title, or a file to take it from.');
     await requireReferences(context, input);
-    return context.store.documents.insert({ ...input, tags: [...new Set(tags)] });
+    const from = made ?? { title: '', content };
+    const record = { ...input, ...from, title: title ?? from.title, tags: [...new Set(tags)] };
+    return context.store.documents.insert(record);
   },
 });
 
@@ -179,26 +187,29 @@ const updateDocument = defineTool({
   name: 'update_document',
   title: 'Update document',
   description:
-    'Change fields of a document; given content and tags replace the old ones, null clears projectId. Returns the document. History keeps the old state.',
+    'Change fields of a document; given content, file and tags replace the old ones, null clears projectId. Returns the document. History keeps the old state.',
   keywords:
     'edit an article, change a page, revise text, handbook, edit a page of the handbook, fix a typo in an article',
   access: { scope: 'documents:write', grant: 'document:write:{id}' },
-  annotations: UPDATES,
+  annotations: { ...UPDATES, openWorldHint: true },
   input: z.strictObject({
     id: documentId,
     title: title.optional(),
     content: content.optional(),
+    file: fileInput.optional(),
     projectId: recordId.nullable().optional(),
     tags: tags.optional(),
     expectedRevision,
   }),
   output: document,
-  errors: ['not_found', 'conflict'],
+  errors: ['not_found', 'conflict', 'too_large', 'unsupported_media_type'],
+  stage: stageFile,
 
-  async handler({ id, expectedRevision, tags, ...change }, context) {
+  async handler({ id, file: _, expectedRevision, tags, ...change }, context, { made }) {
     await requireReferences(context, change);
     const distinct = tags && [...new Set(tags)];
-    return context.store.documents.update(id, { ...change, tags: distinct }, { expectedRevision });
+    const given = { ...change, ...(made && { content: made.content, source: made.source }), tags: distinct };
+    return context.store.documents.update(id, given, { expectedRevision });
   },
 });
 

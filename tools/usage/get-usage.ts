@@ -52,9 +52,7 @@ export const getUsage = defineTool({
   input: z.strictObject({
     by: z.enum(GROUPINGS),
     interval: z.enum(INTERVALS).default('day').describe('Of the series. Weeks begin on Monday.'),
-    from: nearTime
-      .optional()
-      .describe('Inclusive, from the whole hour on. Default: as far back as suits the interval.'),
+    from: nearTime.optional().describe('Inclusive, from the whole hour on. Default: suits the interval.'),
     to: nearTime.optional().describe('Exclusive, up to the whole hour. Default: now.'),
     filter: filter.optional().describe('Counts only what is all of this.'),
     ...paging,

@@ -86,12 +86,14 @@ interface CsvRecord {
 export class ProgressLine {
   readonly #total: number;
   readonly #out: NodeJS.WriteStream;
+  readonly #unit: string;
   readonly #started = performance.now();
   #shownAt = 0;
 
-  constructor(total: number, out: NodeJS.WriteStream) {
+  constructor(total: number, out: NodeJS.WriteStream, unit = 'rows') {
     this.#total = total;
     this.#out = out;
+    this.#unit = unit;
   }
 
   show(bytes: number, rows: number): void {
@@ -101,7 +103,7 @@ export class ProgressLine {
     const share = this.#total === 0 ? 1 : Math.min(1, bytes / this.#total);
     const bar = '#'.repeat(Math.round(share * 30)).padEnd(30, '.');
     const rate = Math.round(rows / ((now - this.#started) / 1000));
-    this.#out.write(`\r[${bar}] ${Math.round(share * 100)} %  ${rows} rows, ${rate} a second `);
+    this.#out.write(`\r[${bar}] ${Math.round(share * 100)} %  ${rows} ${this.#unit}, ${rate} a second `);
   }
 
   end(): void {

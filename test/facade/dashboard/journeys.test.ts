@@ -10,6 +10,7 @@ import { budgetsJourneys } from './journeys-budgets.ts';
 import { flowsJourneys } from './journeys-flows.ts';
 import { importJourneys } from './journeys-import.ts';
 import { versionsJourneys, workspaceJourneys } from './journeys-records.ts';
+import { uploadJourneys } from './journeys-uploads.ts';
 
 // together: one browser
 if (withoutBrowser) console.log(`SKIPPED: what people do in the dashboard, for ${withoutBrowser}.`);
@@ -27,5 +28,6 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
   flowsJourneys(dashboard);
   workspaceJourneys(dashboard);
   importJourneys(dashboard);
+  uploadJourneys(dashboard);
   peopleJourneys(dashboard); // at the end, as time passes in it
 });

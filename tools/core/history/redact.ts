@@ -25,6 +25,12 @@ interface Redactor {
   readonly guards: boolean;
   redact(value: unknown, showing: Showing): unknown;
 }
+/** Bytes tell nothing and fill the room of the other arguments. */
+const BYTES: Redactor = {
+  guards: false,
+  redact: (value, { room }) =>
+    truncated(typeof value === 'string' ? `[${Buffer.byteLength(value, 'base64')} bytes]` : value, room),
+};
 const PLAIN: Redactor = { guards: false, redact: (value, { room }) => truncated(value, room) };
 const HIDDEN: Redactor = { guards: true, redact: (_, { room }) => truncated(REDACTED, room) };
 /** What stands before the host of an address. */
@@ -67,6 +73,7 @@ function redactorOf(schema: unknown): Redactor {
   if (schema instanceof z.ZodObject) return objectRedactor(schema, holds);
   if (schema instanceof z.ZodArray) return arrayRedactor(redactorOf(schema.element));
   if (schema instanceof z.ZodRecord) return recordRedactor(redactorOf(schema.valueType));
+  if (schema instanceof z.ZodBase64) return BYTES;
   return schema instanceof z.ZodUnion ? unionRedactor(schema) : PLAIN;
 }
 

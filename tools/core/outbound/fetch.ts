@@ -4,12 +4,14 @@ import { isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { outgoingTrace } from '../telemetry/span.ts';
 import { AddressRefused, hostOf, isPublic, publicLookup } from './ip-addresses.ts';
-import { answerWith, type Fault, limitBody, limitEvents, type Replacement } from './limits.ts';
+import { answerWith, type Fault, limitBody, limitEvents, limitFile, type Replacement } from './limits.ts';
 
 interface FetchOptions {
   readonly privateAddresses: boolean;
   /** The largest body in bytes. In a stream of events, the largest event. */
   readonly mostBytes: number;
+  /** Bodies are files, not messages, so that only their size is limited. */
+  readonly files?: true;
 }
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -22,7 +24,7 @@ interface GuardedFetch {
 }
 
 /** A `fetch` for untrusted servers: only to the address that was checked, no redirects, and never more of an answer than is allowed. */
-export function createFetch({ privateAddresses, mostBytes }: FetchOptions): GuardedFetch {
+export function createFetch({ privateAddresses, mostBytes, files }: FetchOptions): GuardedFetch {
   // Agents of its own, because the shared ones may reuse a socket to an address that was not checked.
   const agents = { 'http:': new PlainAgent({ keepAlive: true }), 'https:': new SecureAgent({ keepAlive: true }) };
 
@@ -52,6 +54,7 @@ export function createFetch({ privateAddresses, mostBytes }: FetchOptions): Guar
     response.once('close', () => pending.delete(own));
     endCancelled(body, pending);
     challenge = response.statusCode === 401 ? (response.headers['www-authenticate'] ?? '') : undefined;
+    if (files) return fileAnswer(response, mostBytes);
     return answerOf(response, mostBytes, (fault) => faultAnswer(init.body, fault));
   }
 
@@ -121,6 +124,15 @@ function answerOf(response: IncomingMessage, mostBytes: number, instead: Replace
   body.on('close', () => response.destroy());
   // The two libraries have different types for the same web stream.
   return new Response(Readable.toWeb(body) as ReadableStream, { status, headers });
+}
+
+function fileAnswer(response: IncomingMessage, mostBytes: number): Response {
+  const body = Readable.from(limitFile(response, mostBytes));
+  body.on('close', () => response.destroy());
+  const { location = '' } = response.headers;
+  const status = BODILESS.has(response.statusCode ?? 0) ? 502 : (response.statusCode ?? 502);
+  // The two libraries have different types for the same web stream.
+  return new Response(Readable.toWeb(body) as ReadableStream, { status, headers: { location } });
 }
 
 function faultAnswer(body: RequestInit['body'], fault: Fault): string | undefined {

@@ -46,6 +46,18 @@ export async function* limitBody(source: Source, mostBytes: number, instead: Rep
   yield isExcessive(body) ? Buffer.from(insteadOf(instead, mostBytes)) : body;
 }
 
+/** Passes on a file as it arrives. @throws FileTooLarge */
+export async function* limitFile(source: Source, mostBytes: number): AsyncGenerator<Buffer> {
+  let size = 0;
+  for await (const chunk of source) {
+    size += chunk.length;
+    if (size > mostBytes) throw new FileTooLarge(`It is larger than ${mostBytes} bytes.`);
+    yield chunk;
+  }
+}
+
+export class FileTooLarge extends Error {}
+
 /** Passes on server-sent events, each when it has arrived in full and is not too large, and not too many at once. */
 export async function* limitEvents(source: Source, mostBytes: number, instead: Replacement): AsyncGenerator<Buffer> {
   const held = new Held(mostBytes);

@@ -68,6 +68,10 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
     this.#outside = outside;
   }
 
+  get attachment(): Buffer | undefined {
+    return this.#asked.attachment?.();
+  }
+
   get began(): SteppingContext<never, never>['began'] {
     // The types of other handlers do not have it.
     if (this.#tool.session !== 'begins') throw new Error('Only a tool that is declared to begin a session begins one.');

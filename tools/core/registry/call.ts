@@ -13,6 +13,8 @@ export interface Call {
   readonly input: unknown;
   /** Gathers the whole input where the door has only a part of it yet; may throw a ToolError. */
   readonly readInput?: (() => Promise<unknown>) | undefined;
+  /** Bytes that came with the input outside of it, as the body of a request; read with it. */
+  readonly attachment?: (() => Buffer | undefined) | undefined;
   readonly door: Door;
   readonly requestId: string;
   readonly auditId?: string | undefined;

@@ -30,6 +30,8 @@ export interface Context<Store, Code extends ErrorCode> {
   readonly tools: readonly CatalogEntry[];
   /** Aborted when the caller goes away; with a ToolError as the reason when the caller may not continue with the call. */
   readonly signal: AbortSignal | undefined;
+  /** Bytes that came with the input outside of it, as the body of a request. */
+  readonly attachment: Buffer | undefined;
   readonly questions: Questions | undefined;
   /** Reports to the caller how far the call has come, if the caller asked for that. */
   readonly report: (progress: Progress) => void;

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** A function that a module of this project exports. It takes and returns plain data. */
+/** A function that a module of this project exports, perhaps async. It takes and returns plain data. */
 export interface Job {
   /** Address of the module. It should import little. */
   readonly module: URL;
@@ -21,7 +21,10 @@ export type JobOutcome = { readonly ms: number } & (
 );
 
 interface SideProcessOptions {
+  /** Of V8's heap. */
   readonly mostMegabytes: number;
+  /** Limits the whole process to as much, for work that unpacks into buffers. */
+  readonly boundsAll?: true;
   readonly mostWaiting: number;
 }
 
@@ -101,8 +104,10 @@ export class SideProcess {
   }
 
   #start(): ChildProcess {
-    const child = fork(fileURLToPath(new URL('./child.mjs', import.meta.url)), [], {
-      execArgv: [`--max-old-space-size=${this.#options.mostMegabytes}`],
+    const { mostMegabytes, boundsAll } = this.#options;
+    const args = boundsAll ? [String(mostMegabytes * 1024 * 1024)] : [];
+    const child = fork(fileURLToPath(new URL('./child.mjs', import.meta.url)), args, {
+      execArgv: [`--max-old-space-size=${mostMegabytes}`],
       env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR },
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, extname, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { OperatorError } from '../../../store/errors.ts';
+import { MOST_INLINE_BYTES } from '../../../tools/documents/file-input.ts';
+import type { ClientConfig } from '../client-config.ts';
+import { callServer, type ServerAnswer, sendFile } from '../server-call.ts';
+import { ProgressLine } from './file.ts';
+
+export interface FolderImport {
+  readonly folder: string;
+  readonly client: ClientConfig;
+  readonly projectId: string | undefined;
+  readonly tags: readonly string[] | undefined;
+  /** Under this name the documents of the folder are found again. */
+  readonly as: string | undefined;
+  readonly deleteRemoved: boolean;
+  readonly dryRun: boolean;
+}
+
+const EXTENSIONS = ['.pdf', '.docx', '.html', '.htm', '.xhtml', '.md', '.markdown', '.mdx', '.txt', '.csv', '.tsv'];
+const AT_ONCE = 4;
+const WAIT_MS = 2000;
+const PAGE = 100;
+
+/** A document that an earlier import made. */
+interface Imported {
+  readonly id: string;
+  readonly source?: { readonly name: string; readonly sha256: string };
+}
+
+interface Sum {
+  created: number;
+  updated: number;
+  unchanged: number;
+  refused: number;
+}
+
+/** Makes a document of each file below the folder, and sends only files that changed since. Returns 0 when every file was taken. */
+export async function importDocuments(options: FolderImport): Promise<number> {
+  const { folder, client, dryRun, deleteRemoved } = options;
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new OperatorError(`There is no folder ${folder}.`);
+  const root = options.as ?? basename(resolve(folder));
+  const { files, others } = filesBelow(folder);
+  if (files.length === 0)
+    throw new OperatorError(`The folder ${folder} has no files of these types: ${EXTENSIONS.join(' ')}.`);
+  const known = await importedUnder(root, options);
+  const sum: Sum = { created: 0, updated: 0, unchanged: 0, refused: 0 };
+  const progress = new ProgressLine(files.length, process.stderr, 'files');
+  const queue = [...files];
+  const work = async () => {
+    for (let path = queue.shift(); path !== undefined; path = queue.shift()) {
+      const outcome = await importFile(path, { root, known, options });
+      progress.show(files.length - queue.length, files.length - queue.length);
+      if (typeof outcome === 'string') sum[outcome] += 1;
+      else {
+        sum.refused += 1;
+        progress.end();
+        console.error(`${path}: ${outcome.refusal}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  progress.end();
+  const present = new Set(files.map((path) => `${root}/${path}`));
+  const removed = [...known].filter(([name]) => !present.has(name));
+  for (const [name, { id }] of removed) {
+    console.error(
+      `${name.slice(root.length + 1)} is no longer there: ${id}${deleteRemoved && !dryRun ? ' is deleted' : ''}`,
+    );
+    if (deleteRemoved && !dryRun) required(await calling(client, 'delete_document', { id }));
+  }
+  const { created, updated, unchanged, refused } = sum;
+  const gone =
+    removed.length === 0
+      ? ''
+      : `, ${removed.length} ${deleteRemoved ? 'deleted' : 'removed (--delete-removed deletes them)'}`;
+  const leftOut = others === 0 ? '' : `, ${others} of other types left out`;
+  const head = dryRun ? 'would be documents' : 'documents';
+  console.log(
+    `${head}: ${created} new, ${updated} changed, ${unchanged} unchanged, ${refused} refused${gone}${leftOut}.`,
+  );
+  return refused > 0 ? 1 : 0;
+}
+
+/** Paths with `/`, in order. Hidden files and folders are left out. */
+function filesBelow(folder: string): { readonly files: readonly string[]; readonly others: number } {
+  const files: string[] = [];
+  let others = 0;
+  const walk = (below: string) => {
+    for (const entry of readdirSync(join(folder, below), { withFileTypes: true })) {
+      const path = below === '' ? entry.name : `${below}/${entry.name}`;
+      if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
+      if (entry.isDirectory()) walk(path);
+      else if (!entry.isFile()) others += 1;
+      else if (EXTENSIONS.includes(extname(entry.name).toLowerCase())) files.push(path);
+      else others += 1;
+    }
+  };
+  walk('');
+  return { files: files.sort(), others };
+}
+
+async function importedUnder(root: string, { client, projectId }: FolderImport): Promise<Map<string, Imported>> {
+  const known = new Map<string, Imported>();
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const input = { limit: PAGE, ...(projectId !== undefined && { projectId }), ...(cursor && { cursor }) };
+    const page = required(await calling(client, 'list_documents', input)) as {
+      readonly data: readonly Imported[];
+      readonly nextCursor: string | null;
+    }; // an answer of our own server
+    for (const document of page.data) {
+      const { name } = document.source ?? {};
+      if (name?.startsWith(`${root}/`) && !known.has(name)) known.set(name, document);
+    }
+    cursor = page.nextCursor;
+  }
+  return known;
+}
+
+type Outcome = 'created' | 'updated' | 'unchanged' | { readonly refusal: string };
+
+interface FileImport {
+  readonly root: string;
+  readonly known: ReadonlyMap<string, Imported>;
+  readonly options: FolderImport;
+}
+
+async function importFile(path: string, { root, known, options }: FileImport): Promise<Outcome> {
+  const { folder, client, projectId, tags, dryRun } = options;
+  const name = `${root}/${path}`;
+  const bytes = readFileSync(join(folder, path));
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const former = known.get(name);
+  if (former?.source?.sha256 === sha256) return 'unchanged';
+  const outcome = former ? 'updated' : 'created';
+  if (dryRun) return outcome;
+  const fields = former
+    ? { id: former.id }
+    : { ...(projectId !== undefined && { projectId }), ...(tags && { tags: [...tags] }) };
+  const answer =
+    bytes.length <= MOST_INLINE_BYTES
+      ? await calling(client, former ? 'update_document' : 'create_document', {
+          ...fields,
+          file: { name, sha256, data: bytes.toString('base64') },
+        })
+      : await retried(() => sendFile(client, { bytes, name, sha256, fields }));
+  if ('output' in answer) return outcome;
+  return { refusal: 'failure' in answer ? answer.failure.error : answer.refusal };
+}
+
+function calling(client: ClientConfig, tool: string, input: object): Promise<ServerAnswer> {
+  return retried(() => callServer(client, tool, input));
+}
+
+/** Waits while the server has too much to do. */
+async function retried(call: () => Promise<ServerAnswer>): Promise<ServerAnswer> {
+  for (let tries = 0; ; tries += 1) {
+    const answer = await call();
+    const code = 'failure' in answer ? answer.failure.code : undefined;
+    if (code !== 'rate_limited' && (code !== 'unavailable' || tries >= MOST_TRIES)) return answer;
+    await delay(WAIT_MS);
+  }
+}
+
+const MOST_TRIES = 5;
+
+function required(answer: ServerAnswer): unknown {
+  if ('output' in answer) return answer.output;
+  throw new OperatorError('failure' in answer ? answer.failure.error : answer.refusal);
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { callsOf } from '../support/calls.ts';
+import { runFile, withFolder } from '../support/child.ts';
+import { pdfOf } from '../support/document-files.ts';
+import { startTestServer } from '../support/server.ts';
+
+const server = await startTestServer();
+const { must } = callsOf(server);
+
+interface Source {
+  readonly name: string;
+}
+
+const importFolder = (folder: string, ...options: readonly string[]) =>
+  runFile('facade/commands/import.ts', {
+    args: ['documents', folder, ...options],
+    env: { BASE_URL: server.baseUrl, API_KEY: server.adminKey },
+  });
+
+function write(folder: string, files: Readonly<Record<string, string | Buffer>>): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+}
+
+async function imported(root: string): Promise<Map<string, { id: string; revision: number; tags: string[] }>> {
+  const { data } = await must('list_documents', { limit: 100 });
+  const own = data.filter(({ source }: { source?: Source }) => source?.name.startsWith(`${root}/`));
+  return new Map(own.map((document: { source: Source }) => [document.source.name.slice(root.length + 1), document]));
+}
+
+describe('npm run import -- documents', () => {
+  it('makes a document of each file, and again only of those that changed', async () => {
+    await withFolder(async (folder) => {
+      write(folder, { 'a.md': '# A', 'b/c.txt': 'C', 'b/d.pdf': pdfOf(['D']), 'e.exe': 'no', '.git/f.md': 'hidden' });
+      const first = await importFolder(folder, '--as', 'one', '--tags', 'x,y');
+      assert.deepEqual(
+        [first.code, first.stdout],
+        [0, 'documents: 3 new, 0 changed, 0 unchanged, 0 refused, 1 of other types left out.\n'],
+        first.stderr,
+      );
+      const before = await imported('one');
+      assert.deepEqual([...before.keys()].sort(), ['a.md', 'b/c.txt', 'b/d.pdf']);
+      assert.deepEqual(before.get('a.md')?.tags, ['x', 'y']);
+      write(folder, { 'b/c.txt': 'Changed', 'new.md': '# New' });
+      const second = await importFolder(folder, '--as', 'one', '--tags', 'z');
+      assert.match(second.stdout, /^documents: 1 new, 1 changed, 2 unchanged, 0 refused/);
+      const after = await imported('one');
+      assert.equal(after.get('b/c.txt')?.id, before.get('b/c.txt')?.id);
+      assert.deepEqual([after.get('b/c.txt')?.revision, after.get('a.md')?.revision], [2, 1]);
+    });
+  });
+
+  it('lists removed files, and deletes their documents where asked to', async () => {
+    await withFolder(async (folder) => {
+      write(folder, { 'a.md': '# A', 'b.md': '# B' });
+      await importFolder(folder, '--as', 'two');
+      rmSync(join(folder, 'b.md'));
+      const listed = await importFolder(folder, '--as', 'two');
+      assert.match(listed.stdout, /1 unchanged, 0 refused, 1 removed \(--delete-removed deletes them\)/);
+      assert.match(listed.stderr, /^b\.md is no longer there: doc_/);
+      const tried = await importFolder(folder, '--as', 'two', '--delete-removed', '--dry-run');
+      assert.match(tried.stdout, /^would be documents: /);
+      assert.equal((await imported('two')).size, 2);
+      assert.match((await importFolder(folder, '--as', 'two', '--delete-removed')).stdout, /1 deleted/);
+      assert.deepEqual([...(await imported('two')).keys()], ['a.md']);
+    });
+  });
+
+  it('names each file that is refused with the reason, takes the others and ends with 1', async () => {
+    await withFolder(async (folder) => {
+      write(folder, { 'bad.pdf': 'no PDF', 'good.md': '# Good' });
+      const { code, stdout, stderr } = await importFolder(folder, '--as', 'three');
+      assert.deepEqual([code, stdout], [1, 'documents: 1 new, 0 changed, 0 unchanged, 1 refused.\n']);
+      assert.match(stderr, /^bad\.pdf: The file is named \.pdf/);
+    });
+  });
+
+  it('sends files that are too large for a call as the body of a request', async () => {
+    await withFolder(async (folder) => {
+      const [page, filler] = [pdfOf(['Large']), Buffer.alloc(5_000_000, '\n')];
+      write(folder, { 'large.pdf': Buffer.concat([page.subarray(0, 9), filler, page.subarray(9)]) });
+      const { code, stdout, stderr } = await importFolder(folder, '--as', 'four', '--tags', 'l');
+      assert.equal(code, 0, `${stdout}${stderr}`);
+      assert.deepEqual((await imported('four')).get('large.pdf')?.tags, ['l']);
+    });
+  });
+
+  it('refuses a folder that is not there or has nothing to import, so that nothing is deleted by mistake', async () => {
+    await withFolder(async (folder) => {
+      assert.match((await importFolder(join(folder, 'missing'))).stderr, /There is no folder/);
+      assert.match(
+        (await importFolder(folder, '--as', 'two', '--delete-removed')).stderr,
+        /has no files of these types/,
+      );
+    });
+  });
+});

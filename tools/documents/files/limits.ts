@@ -1,0 +1,49 @@
+/** What of a file is converted at most. Enforced in the process that converts it. */
+export interface ConversionLimits {
+  /** Characters of the Markdown. */
+  readonly characters: number;
+  readonly pages: number;
+  /** Bytes of all parts of a DOCX together, unpacked. */
+  readonly unpackedBytes: number;
+  /** Columns of a CSV. */
+  readonly columns: number;
+}
+
+export const CONVERSION_LIMITS: ConversionLimits = {
+  characters: 500_000,
+  pages: 2000,
+  unpackedBytes: 64 * 1024 * 1024,
+  columns: 100,
+};
+
+/** The largest file in bytes. */
+export const MOST_FILE_BYTES = 20 * 1024 * 1024;
+
+/** Why a file does not become a document, as an error of the calling tool. It says what to do. */
+export interface FileProblem {
+  readonly code: 'invalid_input' | 'too_large' | 'unsupported_media_type';
+  readonly message: string;
+}
+
+/** Thrown by converters. */
+export class UnreadableFile extends Error {
+  readonly code: FileProblem['code'];
+
+  constructor(message: string, code: FileProblem['code'] = 'invalid_input') {
+    super(message);
+    this.code = code;
+  }
+}
+
+export interface Converted {
+  readonly markdown: string;
+  /** As the file itself says it. */
+  readonly title?: string | undefined;
+}
+
+/** @throws UnreadableFile for text that a document cannot hold; `cut` says how to cut the file */
+export function requireFitting(markdown: string, limits: ConversionLimits, cut = 'split the file'): void {
+  if (markdown.length <= limits.characters) return;
+  const message = `The file has more than ${limits.characters} characters of text, which is the most of a document; ${cut}.`;
+  throw new UnreadableFile(message, 'too_large');
+}
