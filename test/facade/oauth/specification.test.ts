@@ -174,12 +174,11 @@ it('the scenarios of the official conformance suite for authorization servers pa
     await browser.open(url);
     await browser.send({ decision: 'allow', give: 'read' });
   });
-  assert.deepEqual(
-    checks.map(({ id, status, errorMessage }) => [id, status, errorMessage]),
-    [
-      ['authorization-server-metadata', 'SUCCESS', undefined],
-      ['authorization-server-metadata-cimd', 'SUCCESS', undefined],
-      ['authorization-code-grant', 'SUCCESS', undefined],
-    ],
-  );
+  const found = checks.map(({ id, status, errorMessage = '' }) => `${id} ${status} ${errorMessage}`.trim());
+  // In the order of their folders, which Node.js does not promise.
+  assert.deepEqual(found.sort(), [
+    'authorization-code-grant SUCCESS',
+    'authorization-server-metadata SUCCESS',
+    'authorization-server-metadata-cimd SUCCESS',
+  ]);
 });
