@@ -64,8 +64,8 @@ export async function plantGiven({ adminKey, baseUrl, far }: PlantedServer, cana
     name: 'Program',
     transport: 'stdio',
     command: process.execPath,
-    args: [...nodeArgs(PROGRAM)],
-    env: { TOKEN: env },
+    args: [...nodeArgs(PROGRAM), `--token=${canaries.plant('argument of a program', `argument-${hex()}`)}`],
+    env: { TOKEN: env, OPENAI_API_KEY: canaries.plant('key in the environment of a program', `sk-program-${hex()}`) },
     toolPrefix: 'program',
     accept: true,
   });
@@ -90,6 +90,12 @@ export async function hearEchoes(server: PlantedServer, agentId: string): Promis
     await call('trigger_flow', { id: flow.id, wait: true });
   }
   await call('send_chat_message', { message: 'Hello?', agentId });
+  for (const modelPreference of ['openai/gpt-planted', 'anthropic/claude-planted']) {
+    const { id } = await must('create_agent', {
+      ...{ name: modelPreference.replace('/', '-'), displayName: modelPreference, modelPreference },
+    });
+    await call('send_chat_message', { message: 'Hello?', agentId: id });
+  }
   const refusal = `550 no mail for ${far.smtp.pass} ${Buffer.from(`\0x\0${far.smtp.pass}`).toString('base64')}`;
   far.mail.refuse(refusal);
   const mails = await must('create_webhook', {

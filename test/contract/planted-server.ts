@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
 import { closedAtEnd } from '../support/at-end.ts';
 import type { Canaries } from '../support/canaries.ts';
 import { type ServerProcess, startProcess } from '../support/child.ts';
 import { ENCODINGS } from '../support/encodings.ts';
+import { hostsModule } from '../support/guide-upstreams.ts';
+import { onLoopback } from '../support/loopback.ts';
 import { startMailServer } from '../support/mail-server.ts';
 import { startModelServer } from '../support/model-server.ts';
+import { startOAuthUpstream } from '../support/oauth-upstream.ts';
 import { startOidcIssuer } from '../support/oidc-issuer.ts';
 import { startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { databaseOf, dataFolder, onPostgres, removeFolder } from '../support/store.ts';
@@ -32,10 +36,12 @@ const BASES = ['base64', 'base64url'] as const;
 /** Servers that know a secret of ours and repeat it wherever they can. */
 async function startFarEnds(canaries: Canaries) {
   const smtp = { user: 'agent-admin', pass: canaries.plant('SMTP password', `smtp-${random()}`) };
-  const [mail, model, oidc, collector, receiver] = await Promise.all([
+  const [mail, model, vendor, oidc, oauth, collector, receiver] = await Promise.all([
     startMailServer(smtp),
     startModelServer(),
+    startVendor(),
     startOidcIssuer(),
+    startOAuthUpstream(),
     startOtlpReceiver(),
     startReceiver(),
   ]);
@@ -59,8 +65,22 @@ async function startFarEnds(canaries: Canaries) {
     }
     reply(response, id, { content, structuredContent: { [text]: text }, isError: params.name === 'fail' });
   };
-  const close = () => Promise.all([mail, model, oidc, collector, upstream].map((each) => each.close()));
-  return { mail, model, oidc, collector, receiver, upstream, modelKey, smtp, close };
+  const close = () => Promise.all([mail, model, vendor, oidc, oauth, collector, upstream].map((each) => each.close()));
+  return { mail, model, vendor, oidc, oauth, collector, receiver, upstream, modelKey, smtp, close };
+}
+
+/** In the place of OpenAI and Anthropic: it lists a model of each, and refuses everything else with the key that it was given. */
+function startVendor() {
+  const server = createServer((request, response) => {
+    request.resume();
+    const { authorization, 'x-api-key': key = authorization } = request.headers;
+    const isList = /\/models\b/.test(String(request.url));
+    const data = ['gpt-planted', 'claude-planted'].map((id) => ({ id, type: 'model', object: 'model' }));
+    const error = { type: 'authentication_error', message: `Incorrect API key provided: ${key}` };
+    response.writeHead(isList ? 200 : 401, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(isList ? { object: 'list', data, has_more: false } : { type: 'error', error }));
+  });
+  return onLoopback(server);
 }
 
 /** A server in a process of its own that logs everything, with a secret in every variable that takes one. */
@@ -69,6 +89,7 @@ export async function startPlantedServer(canaries: Canaries): Promise<PlantedSer
   const folder = await dataFolder();
   const adminKey = canaries.plant('BOOTSTRAP_API_KEY', `ak_planted0_${random(36)}`);
   const collectorKey = canaries.plant('OTEL_EXPORTER_OTLP_HEADERS', `otel-${random()}`);
+  const hosts = hostsModule({ 'https://api.openai.com': far.vendor.url, 'https://api.anthropic.com': far.vendor.url });
   const env: Record<string, string> = {
     DATA_DIR: folder,
     LOG_LEVEL: 'trace',
@@ -78,6 +99,9 @@ export async function startPlantedServer(canaries: Canaries): Promise<PlantedSer
     MODEL_BASE_URL: far.model.baseUrl,
     MODEL_API_KEY: far.modelKey,
     MODEL_NAME: 'tiny',
+    OPENAI_API_KEY: canaries.plant('OPENAI_API_KEY', `sk-proj-${random()}`),
+    ANTHROPIC_API_KEY: canaries.plant('ANTHROPIC_API_KEY', `sk-ant-${random()}`),
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hosts)}`,
     SMTP_URL: far.mail.url,
     MAIL_FROM: 'admin@example.com',
     OIDC_ISSUER: far.oidc.url,

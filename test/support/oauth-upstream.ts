@@ -31,8 +31,8 @@ export interface OAuthUpstream {
   needs: string | undefined;
   /** Changes the answer of the provider before it goes back. */
   callback: ((url: URL) => void) | undefined;
-  /** Answers the MCP request of the person where it returns other than undefined. */
-  answer: (message: Message, person: string) => object | undefined | Promise<object | undefined>;
+  /** Answers the MCP request of the person, which came with the token, where it returns other than undefined. */
+  answer: (message: Message, person: string, token: string) => object | undefined | Promise<object | undefined>;
   /** Members of the provider's metadata in place of its own. */
   metadata: Record<string, unknown>;
   close(): Promise<void>;
@@ -126,7 +126,7 @@ export async function startOAuthUpstream({ clients = [], registration = true }: 
     const person = token.accountId ?? '';
     upstream.requests.push({ method: message.method ?? request.method, person });
     if (message.id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
-    reply(response, message.id, (await upstream.answer(message, person)) ?? resultFor(message, person));
+    reply(response, message.id, (await upstream.answer(message, person, secret)) ?? resultFor(message, person));
   }
 
   handle = (request, response) => {

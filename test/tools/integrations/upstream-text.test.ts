@@ -29,6 +29,14 @@ describe('a scrubber', () => {
     );
   });
 
+  it('is without secrets that were sent later, too', () => {
+    const sent = ['first-of-all-tokens'];
+    const scrubber = new Scrubber(() => sent);
+    assert.equal(scrubber.text('first-of-all-tokens second-of-all-tokens'), '[redacted] second-of-all-tokens');
+    sent.push('second-of-all-tokens');
+    assert.equal(scrubber.text('first-of-all-tokens second-of-all-tokens'), '[redacted] [redacted]');
+  });
+
   it('reaches names and values at every depth, and leaves all else as it is', () => {
     const scrubber = new Scrubber(['hunter2hunter2']);
     const given = { hunter2hunter2: [{ deep: 'x hunter2hunter2 y', other: 1, short: 'short', none: null }] };

@@ -19,21 +19,21 @@ const REDACTED = '[redacted]';
 
 /** Removes secrets from what other servers, which were sent them, say. */
 export class Scrubber {
-  readonly #needles: RegExp | undefined;
+  readonly #secrets: () => readonly string[];
+  #count = 0;
+  #needles: RegExp | undefined;
 
-  constructor(secrets: readonly string[]) {
-    const forms = secrets
-      .flatMap((secret) => [secret, ...secret.split(/\s+/)])
-      .filter((part) => part.length >= SHORTEST_SECRET);
-    const encoded = forms.flatMap(encodings);
-    // The longest first, so that a form that contains another one is removed as a whole.
-    const needles = [...new Set(encoded)].sort((one, other) => other.length - one.length);
-    this.#needles = needles.length > 0 ? new RegExp(needles.map(literally).join('|'), 'g') : undefined;
+  /** `secrets`: a function where others may be added later. */
+  constructor(secrets: readonly string[] | (() => readonly string[])) {
+    this.#secrets = typeof secrets === 'function' ? secrets : () => secrets;
   }
 
   text(text: string): string {
-    if (!this.#needles || text.length < SHORTEST_SECRET) return text;
-    return text.replace(this.#needles, REDACTED);
+    if (text.length < SHORTEST_SECRET) return text;
+    const secrets = this.#secrets();
+    if (secrets.length !== this.#count) this.#needles = needlesOf(secrets);
+    this.#count = secrets.length;
+    return this.#needles ? text.replace(this.#needles, REDACTED) : text;
   }
 
   shown(text: string, longest = 200): string {
@@ -60,6 +60,16 @@ export class Scrubber {
       Object.entries(value).map(([name, item]) => [this.text(storable(name)), this.json(item, depth + 1)]),
     );
   }
+}
+
+function needlesOf(secrets: readonly string[]): RegExp | undefined {
+  const forms = secrets
+    .flatMap((secret) => [secret, ...secret.split(/\s+/)])
+    .filter((part) => part.length >= SHORTEST_SECRET);
+  const encoded = forms.flatMap(encodings);
+  // The longest first, so that a form that contains another one is removed as a whole.
+  const needles = [...new Set(encoded)].sort((one, other) => other.length - one.length);
+  return needles.length > 0 ? new RegExp(needles.map(literally).join('|'), 'g') : undefined;
 }
 
 function literally(text: string): string {

@@ -158,11 +158,10 @@ export class UpstreamConnections {
     const { record } = this.#owner;
     const isShared = account === SHARED;
     const target = this.#deps.targetOf(record, isShared ? undefined : account);
-    if (isShared) this.#scrubber = new Scrubber(secretsOf(target));
-    const connection = await Connection.open(target, { ...this.#deps, ...options });
-    // Connecting may have renewed a token.
-    const scrubber = new Scrubber(secretsOf(target));
+    // Tokens are renewed while it is being connected, and afterwards.
+    const scrubber = new Scrubber(() => secretsOf(target));
     if (isShared) this.#scrubber = scrubber;
+    const connection = await Connection.open(target, { ...this.#deps, ...options });
     try {
       return { connection, scrubber, ...(await this.#list(connection, scrubber)) };
     } catch (error) {
