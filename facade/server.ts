@@ -7,6 +7,7 @@ import { catalog } from '../tools/catalog.ts';
 import { createModels } from '../tools/core/models/models.ts';
 import type { CatalogEntry } from '../tools/core/registry/catalog-index.ts';
 import { createRegistry } from '../tools/core/registry/registry.ts';
+import { Meaning } from '../tools/embeddings/meaning.ts';
 import { WebhookReceiver } from '../tools/flows/inbound/receiver.ts';
 import { FlowEngine } from '../tools/flows/run/engine.ts';
 import type { Upstreams } from '../tools/integrations/upstream/upstreams.ts';
@@ -140,7 +141,8 @@ async function openDoors(
   await startUpstreams(base, upstreams);
   opening.signal.throwIfAborted();
   const budgets = await startBudgets(base);
-  const groups = { upstreams, models, signIn: people.signIn, flows, backups, webhooks, budgets, storage };
+  const meaning = new Meaning({ store, models, budgets, now: base.now, onFailure });
+  const groups = { upstreams, models, meaning, signIn: people.signIn, flows, backups, webhooks, budgets, storage };
   const facts = factsOf(base, live, groups, [...people.dependencies, ...watch.dependencies]);
   const registry = createRegistry({ ...base, server: facts, repeatsSecret: secrets.repeats, onFailure: onCallFailure });
   const dashboard = createDashboard(version, baseUrl);
@@ -267,9 +269,10 @@ function createDoors(
 }
 
 /** Begins what runs beside requests: imported rows are opened, models listed, backups made, usage added up, old entries deleted. */
-function startUpkeep({ store, onFailure, now }: Base, { models, backups, budgets }: Groups) {
+function startUpkeep({ store, onFailure, now }: Base, { models, meaning, backups, budgets }: Groups) {
   store.rows.wake().catch(onFailure);
+  meaning.start().catch(onFailure);
   void models.list();
   backups?.start();
-  return [startRollUps(store, now, onFailure), startRetention(store, onFailure), budgets];
+  return [startRollUps(store, now, onFailure), startRetention(store, onFailure), meaning, budgets];
 }

@@ -38,13 +38,18 @@ export const documentPart = z.object({
   nextOffset: z.int().nullable().describe('Where the next part begins; null at the end.'),
 });
 
+export const passageType = z.enum(['document', 'memory', 'skill', 'message']);
+
 export const foundPassage = z.object({
-  documentId: recordId,
-  revision: document.shape.revision,
+  documentId: recordId.optional().describe('Of a document.'),
+  type: passageType.optional(),
+  id: recordId.optional(),
+  threadId: recordId.optional().describe('Of a message.'),
+  revision: document.shape.revision.optional(),
   title: z.string(),
   path: z.string().describe('Its headings, the outermost first.'),
   offset: z.int().min(0).describe('Where it begins in the content.'),
   text: z.string(),
   score: z.number().min(0).max(1),
-  weak: z.literal(true).optional().describe('It has less than half of what is asked.'),
+  weak: z.literal(true).optional().describe('It hardly fits what is asked.'),
 });

@@ -23,6 +23,10 @@ const integrationHealth = z.object({
   status: z.enum(['ok', 'degraded', 'down']),
   latencyMs: z.number().min(0).describe('How long it took to find out.'),
   lastError: z.string().optional(),
+  texts: z
+    .object({ records: z.int().min(0), embedded: z.int().min(0).describe('How many have their vectors.') })
+    .optional()
+    .describe('Of the embedding model: records that search by meaning looks in.'),
   droppedLines: z
     .int()
     .min(1)

@@ -36,3 +36,7 @@ export const searchResult = z.object({
   nextCursor: z.string().nullable(),
   facets: z.record(z.string(), z.int().min(1)).describe('How many records match, by type.'),
 });
+
+export const meaningState = z
+  .enum(['used', 'off', 'unavailable'])
+  .describe('off: no embedding model; unavailable: it did not answer, or nothing is embedded yet: words alone.');

@@ -1,6 +1,7 @@
 import type { AuditEntry, Callers, CallerType } from '../resources/audit-entry.ts';
 import type { Cluster } from './cluster-port.ts';
 import type { CollectionName, RecordOf } from './collections.ts';
+import type { Embeddings } from './embeddings-port.ts';
 import type { Jobs } from './jobs-port.ts';
 import type { RowStore, StagedRows } from './rows-port.ts';
 import type { Size } from './sizes.ts';
@@ -11,6 +12,7 @@ import type { Size } from './sizes.ts';
  */
 export interface Store extends Readers, TextSearch {
   readonly rows: RowStore;
+  readonly embeddings: Embeddings;
   readonly jobs: Jobs;
   readonly kind: string;
   /** Absent if no other process can have the store open. */
@@ -169,6 +171,12 @@ export interface TextSearch {
     collection: Name,
     query: TextQuery<RecordOf<Name>>,
   ): Promise<TextPage<RecordOf<Name>>>;
+  /** Ids of committed records that the filter admits, in no order. Their content is not read. */
+  ids<Name extends CollectionName>(collection: Name, query: IdQuery<RecordOf<Name>>): Promise<readonly string[]>;
+}
+
+export interface IdQuery<Record> extends CountQuery<Record> {
+  readonly limit: number;
 }
 
 export interface TextQuery<Record> extends Filter<Record> {

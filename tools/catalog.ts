@@ -38,6 +38,7 @@ import { projectTools } from './projects.ts';
 import { reportTools } from './reports.ts';
 import { agentRunTools } from './runs/tools.ts';
 import { searchTool } from './search/search.ts';
+import { searchPassagesTool } from './search/search-passages.ts';
 import { getBotConfig, updateBotConfig } from './settings/bot-config.ts';
 import { settingsTools } from './settings/settings.ts';
 import { adminUserTools } from './sign-in/admin-users.ts';
@@ -88,7 +89,7 @@ export const catalog = indexCatalog([
   ...group('Projects', ...projectTools),
   ...group('Goals', ...goalTools),
   ...group('Tasks', ...taskTools),
-  ...group('Documents', ...documentTools),
+  ...group('Documents', ...documentTools, searchPassagesTool(kinds)),
   ...group('Artifacts', ...artifactTools),
   ...group('Databases', ...databaseTools, ...recordTools),
   ...group('Integrations', ...integrationTools, ...integrationAccountTools),

@@ -17,6 +17,13 @@ export const modelEnvironment = {
     .describe(
       'Model of MODEL_BASE_URL, else `openai/<name>` or `anthropic/<name>`: the default model of a new workspace. Default: `offline/rehearsal`.',
     ),
+  EMBEDDING_MODEL: z
+    .string()
+    .max(190)
+    .optional()
+    .describe(
+      'Model that search by meaning uses: `custom/<name>` of MODEL_BASE_URL or `openai/<name>`. Default: search by words alone.',
+    ),
   OPENAI_API_KEY: z.string().optional().describe('Makes the models of OpenAI available as `openai/<name>`.'),
   ANTHROPIC_API_KEY: z.string().optional().describe('Makes the models of Anthropic available as `anthropic/<name>`.'),
 };
@@ -36,7 +43,16 @@ export function modelProblems(given: GivenVariables): string[] {
   if (name !== undefined && url === undefined && (!known || model === '')) {
     problems.push('MODEL_NAME: needs MODEL_BASE_URL, or begins with openai/ or anthropic/ and needs the key of that');
   }
+  problems.push(...embeddingProblems(given));
   return problems;
+}
+
+function embeddingProblems({ EMBEDDING_MODEL: id, MODEL_BASE_URL, OPENAI_API_KEY }: GivenVariables): string[] {
+  const [provider = '', name = ''] = id?.split(/\/(.*)/s) ?? [];
+  const needed = { custom: MODEL_BASE_URL, openai: OPENAI_API_KEY };
+  const isKnown = Object.entries(needed).some(([kind, value]) => kind === provider && value !== undefined);
+  if (id === undefined || (isKnown && name !== '')) return [];
+  return ['EMBEDDING_MODEL: begins with custom/ and needs MODEL_BASE_URL, or with openai/ and needs OPENAI_API_KEY'];
 }
 
 export function modelSettings(given: Variables): ModelSettings {
@@ -51,6 +67,7 @@ export function modelSettings(given: Variables): ModelSettings {
       ...vendorOf('openai', OPENAI_API_KEY),
       ...vendorOf('anthropic', ANTHROPIC_API_KEY),
     ],
+    embedding: given.EMBEDDING_MODEL,
     initial: name === undefined || baseUrl === undefined ? name : `custom/${name}`,
   };
 }

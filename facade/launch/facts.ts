@@ -7,6 +7,7 @@ import type { CatalogEntry } from '../../tools/core/registry/catalog-index.ts';
 import { LiveCatalog } from '../../tools/core/registry/catalog-index.ts';
 import type { Dependency, ServerFacts } from '../../tools/core/registry/context.ts';
 import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
+import type { Meaning } from '../../tools/embeddings/meaning.ts';
 import type { FlowEngine } from '../../tools/flows/run/engine.ts';
 import type { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import { kinds } from '../../tools/kinds.ts';
@@ -28,6 +29,7 @@ export function liveCatalog(fixtures: readonly CatalogEntry[] = []): LiveCatalog
 export interface Groups {
   readonly upstreams: Upstreams;
   readonly models: Models;
+  readonly meaning: Meaning;
   readonly signIn: SignIn;
   readonly flows: FlowEngine;
   readonly backups: ServerBackups | undefined;
@@ -54,7 +56,7 @@ export function factsOf(
   parts: Groups,
   others: readonly Dependency[],
 ): ServerFacts {
-  const { models, upstreams, backups, webhooks } = parts;
+  const { models, meaning, upstreams, backups, webhooks } = parts;
   const clocks = store.cluster && new Clocks(store.cluster);
   const own = [...(backups ? [backups] : []), ...(clocks ? [clocks] : [])];
   return {
@@ -72,7 +74,7 @@ export function factsOf(
     checkSetup: async () => (await import('../doctor/examine.ts')).examine(config, process.env),
     telemetry,
     now,
-    dependencies: [models, upstreams, webhooks, ...others, ...own],
+    dependencies: [models, meaning, upstreams, webhooks, ...others, ...own],
     clocks,
     agentRuns: new RunningRuns(store),
     integrationAccounts: upstreams.accounts,

@@ -6,6 +6,7 @@ import { noProgress, type OpenProgress } from '../open-progress.ts';
 import type { Readers, Store } from '../port.ts';
 import { SegmentedAudit } from './audit/log.ts';
 import { keepOlderFormat } from './copy-folder.ts';
+import { EmbeddingFile } from './embeddings/embedding-file.ts';
 import { type Files, realFiles } from './files/files.ts';
 import { journalPath, journalsIn, SNAPSHOT, SNAPSHOT_DRAFT } from './files/folder.ts';
 import { FolderLock } from './files/lock.ts';
@@ -88,8 +89,8 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
   const { metricsMemoryMb: memoryMb = 128 } = options;
   const imports = new RowCommits({ folder, memoryMb, collections, audit });
-  const { dropped } = recovered;
-  const parts = { collections, journal, unwritten, compaction, audit, imports, lock, manifest, dropped, now };
+  const beside = { imports, embeddings: new EmbeddingFile(folder, files), dropped: recovered.dropped };
+  const parts = { collections, journal, unwritten, compaction, audit, lock, manifest, now, ...beside };
   const core = new LowdbStore(parts);
   const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
   // Every row of a collection was checked by its schema when it was written or read from the disk.

@@ -1,10 +1,12 @@
 import { type CollectionName, collections, type RecordOf } from '../collections.ts';
 import { CommitAdditions, CommitListeners } from '../commit-listeners.ts';
+import type { Embeddings } from '../embeddings-port.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { Mutex } from '../mutex.ts';
 import type {
   AddToCommit,
   AuditLog,
+  IdQuery,
   Reader,
   Readers,
   RecordChange,
@@ -19,6 +21,7 @@ import type { Row } from '../row.ts';
 import type { RowStore } from '../rows-port.ts';
 import type { Size } from '../sizes.ts';
 import type { SegmentedAudit } from './audit/log.ts';
+import type { EmbeddingFile } from './embeddings/embedding-file.ts';
 import type { FolderLock } from './files/lock.ts';
 import type { Manifest } from './files/manifest.ts';
 import { OwnJobs } from './jobs.ts';
@@ -26,7 +29,7 @@ import type { Compaction } from './journal/compaction.ts';
 import type { Journal } from './journal/journal.ts';
 import type { StoredChange, UndoLog } from './journal/undo-log.ts';
 import type { Collection } from './records/collection.ts';
-import { count, find, type RowQuery, withOwners } from './records/query.ts';
+import { count, find, type RowCount, type RowFilter, withOwners } from './records/query.ts';
 import type { RowCommits } from './rows.ts';
 import { search } from './text/text-search.ts';
 import { StagedTransaction } from './transaction.ts';
@@ -38,6 +41,7 @@ interface StoreParts {
   readonly compaction: Compaction;
   readonly audit: SegmentedAudit;
   readonly imports: RowCommits;
+  readonly embeddings: EmbeddingFile;
   readonly lock: FolderLock;
   readonly manifest: Manifest;
   readonly dropped: readonly string[];
@@ -50,6 +54,7 @@ export class LowdbStore implements StoreCore {
   readonly kind = 'lowdb';
   readonly audit: AuditLog;
   readonly rows: RowStore;
+  readonly embeddings: Embeddings;
   readonly jobs = new OwnJobs();
   readonly #parts: StoreParts;
   readonly #turns = new Mutex();
@@ -60,6 +65,7 @@ export class LowdbStore implements StoreCore {
   constructor(parts: StoreParts) {
     this.#parts = parts;
     this.rows = parts.imports.rows;
+    this.embeddings = parts.embeddings;
     parts.imports.transact = (work) => this.#transactOwn(work);
     this.audit = {
       append: (entry) => {
@@ -158,8 +164,7 @@ export class LowdbStore implements StoreCore {
       find: async (query) => find(this.#current(collection), query),
       first: async (query) => find(this.#current(collection), { ...query, limit: 1 }).records[0],
       count: async (filter) => {
-        const find = (name: string, query: RowQuery) => this.reader(this.#collection(name)).find(query);
-        return count(this.#current(collection), await withOwners(collection, filter, find));
+        return count(this.#current(collection), await this.#withOwners(collection, filter));
       },
     };
   }
@@ -178,6 +183,19 @@ export class LowdbStore implements StoreCore {
     const owners = owner && this.#current(this.#collection(owner.collection));
     // The rows of a collection were checked by its schema when they were written or read from the disk.
     return search(this.#current(this.#collection(name)), owners, query as TextQuery<Row>) as TextPage<RecordOf<Name>>;
+  }
+
+  async ids<Name extends CollectionName>(
+    name: Name,
+    { limit, ...filter }: IdQuery<RecordOf<Name>>,
+  ): Promise<readonly string[]> {
+    const collection = this.#collection(name);
+    const owned = await this.#withOwners(collection, filter as RowCount); // it names members of the collection
+    return find(this.#current(collection), { ...owned, limit }).records.map(({ id }) => id);
+  }
+
+  #withOwners(collection: Collection, filter: RowCount): Promise<RowFilter> {
+    return withOwners(collection, filter, (name, query) => this.reader(this.#collection(name)).find(query));
   }
 
   #collection(name: string): Collection {
@@ -240,7 +258,7 @@ export class LowdbStore implements StoreCore {
   }
 
   async #close(): Promise<void> {
-    const { journal, compaction, audit, imports, lock, manifest } = this.#parts;
+    const { journal, compaction, audit, imports, embeddings, lock, manifest } = this.#parts;
     this.jobs.close();
     for (const collection of this.#parts.collections.values()) collection.close();
     const endTurn = await this.#turns.take();
@@ -251,6 +269,7 @@ export class LowdbStore implements StoreCore {
       await journal.close();
       await audit.close();
       await imports.rows.close();
+      await embeddings.close();
     } finally {
       await manifest.close();
       await lock.release();

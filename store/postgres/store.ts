@@ -3,6 +3,7 @@ import { ByCollection } from '../by-collection.ts';
 import type { Cluster } from '../cluster-port.ts';
 import type { CollectionName, RecordOf } from '../collections.ts';
 import { CommitAdditions } from '../commit-listeners.ts';
+import type { Embeddings } from '../embeddings-port.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type { Jobs } from '../jobs-port.ts';
 import type { PeriodicTask } from '../periodic-task.ts';
@@ -10,6 +11,7 @@ import type {
   AddToCommit,
   AuditLog,
   Commit,
+  IdQuery,
   Page,
   Reader,
   Readers,
@@ -28,8 +30,9 @@ import { Changes, decidesAboutCallers } from './changes/changes.ts';
 import { PostgresCluster, TOLD } from './cluster/cluster.ts';
 import { maintainCounts, materializedCount, materializedSizes } from './counts.ts';
 import type { Database } from './database.ts';
+import { PostgresEmbeddings } from './embeddings.ts';
 import { PostgresJobs } from './jobs.ts';
-import { type AnyCount, type AnyQuery, countRecords, type Reading, readOne, readPage } from './records/query.ts';
+import { type AnyCount, type AnyQuery, countRecords, idsOf, type Reading, readOne, readPage } from './records/query.ts';
 import { type Table, tableNamed } from './records/tables.ts';
 import type { PostgresRowStore } from './rows/row-store.ts';
 import type { AnyTextQuery } from './text/search.ts';
@@ -48,6 +51,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   readonly kind = 'postgres';
   readonly audit: AuditLog;
   readonly rows: RowStore;
+  readonly embeddings: Embeddings;
   readonly jobs: Jobs;
   readonly cluster: Cluster;
   readonly credentials: Readers;
@@ -79,6 +83,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
     this.#searches = new Searches(this.#reading, this.#vocabulary);
     this.audit = this.#audit;
     this.rows = rows;
+    this.embeddings = new PostgresEmbeddings(database);
     this.jobs = shared.jobs;
     this.cluster = shared.cluster;
     this.credentials = shared.changes.credentials;
@@ -113,6 +118,11 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
     // Filters name members of the collection, whose records were checked by its schema when they were written.
     const found = await this.#open(() => this.#searches.page({ name, query: query as AnyTextQuery }));
     return found as TextPage<RecordOf<Name>>;
+  }
+
+  ids<Name extends CollectionName>(name: Name, query: IdQuery<RecordOf<Name>>): Promise<readonly string[]> {
+    const { limit, ...filter } = query as AnyCount & { readonly limit: number }; // it names members of the collection
+    return this.#open(() => idsOf(tableNamed(name), filter, limit, this.#reading));
   }
 
   status(): StoreStatus {

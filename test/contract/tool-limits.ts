@@ -18,6 +18,7 @@ import * as wording from '../../tools/analytics/wording.ts';
 import * as capsuleUse from '../../tools/capsules/use.ts';
 import * as nesting from '../../tools/core/access/agent-principal.ts';
 import * as auditEntry from '../../tools/core/history/audit-entry.ts';
+import * as embedding from '../../tools/core/models/embedding-model.ts';
 import * as models from '../../tools/core/models/models.ts';
 import * as providerFetch from '../../tools/core/models/providers.ts';
 import * as answers from '../../tools/core/outbound/limits.ts';
@@ -28,6 +29,8 @@ import * as values from '../../tools/databases/values.ts';
 import * as fileInput from '../../tools/documents/file-input.ts';
 import * as files from '../../tools/documents/files/limits.ts';
 import * as readFile from '../../tools/documents/files/read-file.ts';
+import * as requests from '../../tools/embeddings/embedding-requests.ts';
+import * as meaning from '../../tools/embeddings/meaning.ts';
 import * as definition from '../../tools/flows/definition-texts.ts';
 import * as templates from '../../tools/flows/expressions.ts';
 import * as bounded from '../../tools/flows/expressions.ts';
@@ -98,6 +101,10 @@ export const toolLimits: Limits = {
     [
       'search',
       `\`q\` of ${most('search', 'q')} characters, of which ${textIndex.MOST_WORDS} words count; the first ${count(textIndex.LONGEST_TEXT)} characters of each member are searched`,
+    ],
+    [
+      'search by meaning',
+      `${requests.MOST_TEXTS} texts a request to the provider; the question waits ${time(meaning.QUERY_MS)} for its vector, then goes by words alone, also in the ${time(meaning.AWAY_MS)} after; vectors of ${count(embedding.MOST_NUMBERS)} numbers at most, each number a byte of memory in each process`,
     ],
   ],
   Capsules: [

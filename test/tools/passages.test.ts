@@ -179,15 +179,12 @@ describe('search_passages', () => {
     let timer = setImmediate(count);
     const documents = [420_000, 420_000, 420_000].map((length, n) => ({
       id: `doc_${n}`,
-      revision: 1,
+      state: '1',
       title: 'long',
       content: `${'tariff '.repeat(length / 7)}last${n}`,
-      tags: [],
-      createdAt: '',
-      updatedAt: '',
     }));
     const finder = new PassageFinder();
-    const compared = new Set((await finder.find(documents, 'tariff')).map(({ document }) => document.id));
+    const compared = new Set((await finder.find(documents, 'tariff')).map(({ source }) => source.id));
     clearImmediate(timer);
     assert.deepEqual([...compared].sort(), ['doc_0', 'doc_1']);
     assert.ok(turns > 1);

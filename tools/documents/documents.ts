@@ -1,30 +1,20 @@
 import { z } from 'zod';
-import {
-  type Document,
-  document,
-  documentFields,
-  documentPart,
-  documentSummary,
-  foundPassage,
-} from '../../resources/document.ts';
-import { cursor, expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { type Document, document, documentFields, documentPart, documentSummary } from '../../resources/document.ts';
+import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
-import { searchText } from '../../resources/search.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { invalidMember } from '../core/errors.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
-import { listPage, openRank, sealRank } from '../core/registry/paging.ts';
+import { listPage } from '../core/registry/paging.ts';
 import { requireReferences, restoreWithReferences } from '../core/registry/references.ts';
+import { sourceOf } from '../embeddings/texts.ts';
 import { fileInput, stageFile } from './file-input.ts';
-import { type FoundPassage, isBehind, PassageFinder, widened } from './find-passages.ts';
+import { passageFinder } from './find-passages.ts';
 
 const documentId = refTo('document', recordId).describe('Document id (`doc_…`), see list_documents.');
 const { title, content, tags } = documentFields;
-const finder = new PassageFinder();
-/** Of so many documents, the best by the store's index, the passages are compared. */
-const MOST_COMPARED = 60;
 /** In longer ones the search of all kinds shows the first match instead of the best passage. */
 const LONGEST_PREVIEWED = 50_000;
 const LONGEST_PART = 100_000;
@@ -53,56 +43,6 @@ const listDocuments = defineTool({
     return listPage(store.documents, input, { where: { projectId, tags: tag }, any }, (record) => record);
   },
 });
-
-const searchPassages = defineTool({
-  name: 'search_passages',
-  title: 'Search passages',
-  description:
-    'Find the passages of documents that answer a question, best first, with their text, headings, document and offset: read on with get_document. `weak` marks those that hardly fit; then say that the documents do not answer it.',
-  keywords:
-    'answer from the handbook, look something up, what does our documentation say, RAG, retrieve, knowledge base search, cite a source, quote, semantic search, policy question, ask the documents, find the paragraph',
-  access: { scope: 'documents:read', grant: 'document:read', narrows: true, selects: { projectId: 'projectId' } },
-  annotations: READS,
-  input: z.strictObject({
-    q: searchText.describe('A question or words.'),
-    projectId: recordId.optional(),
-    tags: z.array(documentFields.tag).min(1).max(50).optional().describe('Documents with one of these tags.'),
-    documentIds: z.array(documentId).min(1).max(100).optional().describe('Look in these only.'),
-    limit: z.int().min(1).max(50).default(5).describe('Passages per page.'),
-    cursor,
-  }),
-  output: z.object({ data: z.array(foundPassage), nextCursor: z.string().nullable() }),
-  errors: [],
-
-  async handler({ q, projectId, tags, documentIds, limit, cursor }, { store, principal }) {
-    const any = whereAllowed<Document>(principal.rights.limitedTo('document', 'read'), 'id');
-    const where = { projectId, tags, id: documentIds };
-    const { hits } = await store.search('documents', { text: widened(q), limit: MOST_COMPARED, where, any });
-    const documents = hits.map(({ record }) => record);
-    const bound = { q, where };
-    const after = openRank(cursor, bound);
-    const found = await finder.find(documents, q);
-    const left = after ? found.filter((one) => isBehind(one, after)) : found;
-    const page = left.slice(0, limit);
-    const last = page.at(-1);
-    const next = last && left.length > limit ? { score: last.score, id: last.place } : null;
-    return { data: page.map(shownPassage), nextCursor: sealRank(next, bound) };
-  },
-});
-
-function shownPassage({ document, passage, score, weak }: FoundPassage): z.input<typeof foundPassage> {
-  const { path, offset, text } = passage;
-  return {
-    documentId: document.id,
-    revision: document.revision,
-    title: document.title,
-    path: path.join(' > '),
-    offset,
-    text,
-    score: Math.round(score * 1000) / 1000,
-    ...(weak && { weak }),
-  };
-}
 
 const getDocument = defineTool({
   name: 'get_document',
@@ -230,14 +170,7 @@ const deleteDocument = defineTool({
   },
 });
 
-export const documentTools = [
-  listDocuments,
-  searchPassages,
-  getDocument,
-  createDocument,
-  updateDocument,
-  deleteDocument,
-];
+export const documentTools = [listDocuments, getDocument, createDocument, updateDocument, deleteDocument];
 
 export const documentKind = defineKind({
   type: 'document',
@@ -256,7 +189,7 @@ export const documentKind = defineKind({
   search: {
     async passage(record, query) {
       if (record.content.length > LONGEST_PREVIEWED) return undefined;
-      const [best] = await finder.find([record], query);
+      const [best] = await passageFinder.find([sourceOf('documents', record)], query);
       if (!best) return undefined;
       const { path, offset, text } = best.passage;
       return { revision: record.revision, path: path.join(' > '), offset, text };

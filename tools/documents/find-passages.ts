@@ -1,14 +1,22 @@
 import { setImmediate } from 'node:timers/promises';
 import leven from 'leven';
 import { stemmer } from 'stemmer';
-import type { Document } from '../../resources/document.ts';
 import type { Rank } from '../../store/port.ts';
 import { wordsIn } from '../../store/search-text.ts';
 import { type Passage, passagesOf } from './passages.ts';
 
-/** A passage of one of the documents, with how well it answers the query. */
+/** A text that is split into passages. */
+export interface TextSource {
+  readonly id: string;
+  /** Another one with each change of the text. */
+  readonly state: string;
+  readonly title: string;
+  readonly content: string;
+}
+
+/** A passage of one of the texts, with how well it answers the query. */
 export interface FoundPassage {
-  readonly document: Document;
+  readonly source: TextSource;
   readonly passage: Passage;
   /** By this, passages with equal scores are sorted. */
   readonly place: string;
@@ -26,7 +34,7 @@ interface Terms {
 }
 
 interface Split {
-  readonly updatedAt: string;
+  readonly state: string;
   readonly size: number;
   readonly terms: readonly Terms[];
 }
@@ -57,11 +65,11 @@ const IGNORED = new Set(
 );
 
 /** Whether the passage comes after the rank, best first. */
-export function isBehind({ score, place }: FoundPassage, rank: Rank): boolean {
+export function isBehind({ score, place }: Pick<FoundPassage, 'score' | 'place'>, rank: Rank): boolean {
   return score === rank.score ? place > rank.id : score < rank.score;
 }
 
-function bestFirst(found: FoundPassage[]): FoundPassage[] {
+export function bestFirst<Found extends Pick<FoundPassage, 'score' | 'place'>>(found: Found[]): Found[] {
   return found.sort((one, other) => (isBehind(one, { score: other.score, id: other.place }) ? 1 : -1));
 }
 
@@ -70,22 +78,22 @@ export class PassageFinder {
   readonly #split = new Map<string, Split>();
   #size = 0;
 
-  /** The passages of these documents that have words of the query, best first. */
-  async find(documents: readonly Document[], query: string): Promise<FoundPassage[]> {
+  /** The passages of these texts that have words of the query, best first. */
+  async find(sources: readonly TextSource[], query: string): Promise<FoundPassage[]> {
     const wanted = [...new Set(stemsIn(query))].slice(0, MOST_WORDS);
     if (wanted.length === 0) return [];
-    const all: { document: Document; terms: readonly Terms[] }[] = [];
+    const all: { source: TextSource; terms: readonly Terms[] }[] = [];
     let compared = 0;
-    for (const document of documents) {
-      compared += document.content.length;
+    for (const source of sources) {
+      compared += source.content.length;
       if (all.length > 0 && compared > MOST_COMPARED) break;
-      all.push({ document, terms: await this.#termsOf(document) });
+      all.push({ source, terms: await this.#termsOf(source) });
     }
     const passages = all.flatMap(({ terms }) => terms);
     const average = passages.reduce((sum, { length }) => sum + length, 0) / Math.max(1, passages.length);
     const queryTerms = wanted.map((stem) => queryTermOf(stem, passages));
     const whole = queryTerms.reduce((sum, { weight }) => sum + weight, 0);
-    const found = all.flatMap(({ document, terms }) => {
+    const found = all.flatMap(({ source, terms }) => {
       const wholeCovered = queryTerms.reduce(
         (sum, { weight, forms }) => sum + weight * Math.max(0, ...terms.map(({ counts }) => bestOf(forms, counts)[1])),
         0,
@@ -100,18 +108,23 @@ export class PassageFinder {
           score += (weight * sureness * count) / (count + long);
         }
         if (covered === 0) return [];
-        const place = `${document.id} ${String(passage.offset).padStart(6, '0')}`;
+        const place = placeOf(source, passage);
         const fit = (1 - DOCUMENT_SHARE) * score + DOCUMENT_SHARE * wholeCovered;
-        return [{ document, passage, place, score: fit / whole, weak: covered / whole < WEAK_COVERAGE }];
+        return [{ source, passage, place, score: fit / whole, weak: covered / whole < WEAK_COVERAGE }];
       });
       return bestFirst(fitting).map((one, nth) => ({ ...one, score: one.score * FURTHER ** nth }));
     });
     return bestFirst(found);
   }
 
-  async #termsOf({ id, updatedAt, title, content }: Document): Promise<readonly Terms[]> {
+  /** The passages of the text, split once for each state. */
+  async passagesOf(source: TextSource): Promise<readonly Passage[]> {
+    return (await this.#termsOf(source)).map(({ passage }) => passage);
+  }
+
+  async #termsOf({ id, state, title, content }: TextSource): Promise<readonly Terms[]> {
     const known = this.#split.get(id);
-    if (known?.updatedAt === updatedAt) return known.terms;
+    if (known?.state === state) return known.terms;
     const terms: Terms[] = [];
     let began = performance.now();
     for (const passage of passagesOf(content)) {
@@ -123,7 +136,7 @@ export class PassageFinder {
     // Another search may have split it meanwhile.
     this.#size -= this.#split.get(id)?.size ?? 0;
     this.#split.delete(id);
-    this.#split.set(id, { updatedAt, size: content.length, terms });
+    this.#split.set(id, { state, size: content.length, terms });
     this.#size += content.length;
     for (const [oldest, { size }] of this.#split) {
       if (this.#size <= MOST_KEPT) break;
@@ -132,6 +145,13 @@ export class PassageFinder {
     }
     return terms;
   }
+}
+
+/** One for the process, which keeps what it split. */
+export const passageFinder = new PassageFinder();
+
+export function placeOf({ id }: TextSource, { offset }: Passage): string {
+  return `${id} ${String(offset).padStart(7, '0')}`;
 }
 
 function termsOf(passage: Passage, title: string): Terms {

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { cursor, limit } from '../../resources/fields.ts';
 import { type SearchHit, searchResult, searchText } from '../../resources/search.ts';
 import type { Rank, Readers, TextSearch } from '../../store/port.ts';
-import { mayTry } from '../core/access/requirement.ts';
 import type { Context } from '../core/registry/context.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { openRank, sealRank } from '../core/registry/paging.ts';
 import type { Tool } from '../core/registry/tool.ts';
+import { forbiddenType, mayFind } from './passage-kinds.ts';
 import type { SearchType } from './types.ts';
 
 export function searchTool(types: readonly SearchType[]): Tool {
@@ -78,20 +78,7 @@ function typesFor(all: readonly SearchType[], types: readonly string[] | undefin
   const asked = all.filter(({ type }) => !types || types.includes(type));
   const refused = types && asked.find((type) => !mayFind(caller, type));
   if (!refused) return asked.filter((type) => mayFind(caller, type));
-  const { scope, grant } = refused.access;
-  throw caller.fail('forbidden', 'Insufficient permissions', {
-    required: { scope, grant: [grant].flat().join(', ') },
-    issues: [{ path: 'types', message: `You may not read records of type ${refused.type}; leave it out.` }],
-  });
-}
-
-function mayFind({ principal: { rights, tools }, server: { catalog } }: Caller, { access, shownBy }: SearchType) {
-  if (!mayTry(rights, access)) return false;
-  const shows = (name: string) => {
-    const shown = catalog.get(name)?.tool;
-    return shown !== undefined && tools?.allows(shown) === true;
-  };
-  return !tools || shownBy.some(shows);
+  throw forbiddenType(caller, refused);
 }
 
 /** By score, then id, then the order of the types, because a task and its document have the same id. */

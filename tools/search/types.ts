@@ -3,7 +3,7 @@ import type { FoundPlace, SearchHit } from '../../resources/search.ts';
 import type { CollectionDefinition, SearchDefinition } from '../../store/collection-definition.ts';
 import { collections } from '../../store/collections.ts';
 import { mapInSeries } from '../../store/map-in-series.ts';
-import type { Rank, TextSearch } from '../../store/port.ts';
+import type { CountQuery, Rank, TextSearch } from '../../store/port.ts';
 import { fold, textOf } from '../../store/search-text.ts';
 import type { Access } from '../core/access/guarded-tool.ts';
 import type { Principal } from '../core/access/principal.ts';
@@ -49,25 +49,16 @@ export function searchTypesOf(kinds: readonly Kind[]): SearchType[] {
   });
 }
 
-function searchType(
-  { collection, resource, scope, names, list, get, search: narrowed = {} }: Kind,
-  search: Definition,
-) {
-  const { where, shownBy = [], passage } = narrowed;
-  const isGuarded = 'accessKeys' in collections[collection].schema.shape;
-  const ownerIsGuarded = search.owner && 'accessKeys' in (collectionNamed(search.owner.collection)?.schema.shape ?? {});
+function searchType(kind: Kind, search: Definition) {
+  const { collection, resource, scope, list, get, search: narrowed = {} } = kind;
+  const { shownBy = [], passage } = narrowed;
+  const readable = readableBy(kind, search);
   return {
     type: search.type,
     access: { scope, grant: `${resource}:read`, narrows: true },
     shownBy: [list, get, ...shownBy].flatMap((tool) => tool?.name ?? []),
     async find({ store, principal }, query) {
-      const page = await store.search(collection, {
-        ...query,
-        where: { ...where, ...(isGuarded && visibleTo(principal)) },
-        // The members belong to the kind, which the types of all collections together do not express.
-        any: whereAllowed<Record<string, string>>(principal.rights.limitedTo(resource, 'read'), ...names) as never,
-        owner: ownerIsGuarded ? { where: visibleTo(principal) } : undefined,
-      });
+      const page = await store.search(collection, { ...query, ...readable(principal) });
       const hits = await mapInSeries(page.hits, async ({ record, owner, score }) => ({
         ...describe(search, record, owner, query.text),
         ...(passage && placeIn(await passage(record as never, query.text), query.text)), // of its own collection
@@ -76,6 +67,24 @@ function searchType(
       return { hits, more: page.next !== null, count: page.count };
     },
   } satisfies SearchType;
+}
+
+/** The records that a caller may find, in the terms of the store. */
+// biome-ignore lint/suspicious/noExplicitAny: it names members of one of several collections
+export type ReadableFilter = Pick<CountQuery<any>, 'where' | 'any' | 'owner'>;
+
+/** What each caller may find of the kind: the one place that decides it for search of any sort. */
+export function readableBy(
+  { collection, resource, names, search: { where } = {} }: Kind,
+  search: Definition,
+): (principal: Principal) => ReadableFilter {
+  const isGuarded = 'accessKeys' in collections[collection].schema.shape;
+  const ownerIsGuarded = search.owner && 'accessKeys' in (collectionNamed(search.owner.collection)?.schema.shape ?? {});
+  return (principal) => ({
+    where: { ...where, ...(isGuarded && visibleTo(principal)) },
+    any: whereAllowed<Record<string, string>>(principal.rights.limitedTo(resource, 'read'), ...names),
+    owner: ownerIsGuarded ? { where: visibleTo(principal) } : undefined,
+  });
 }
 
 type Shown = Pick<SearchHit, 'type' | 'id' | 'title' | 'snippet' | 'updatedAt' | 'parent'>;
@@ -119,7 +128,7 @@ function titleOf({ owner: declared }: Definition, owner: object | undefined): st
   return textOf((owner as Readonly<Record<string, unknown>> | undefined)?.[field]); // read by name
 }
 
-function searchOf(collection: string): Definition | undefined {
+export function searchOf(collection: string): Definition | undefined {
   return collectionNamed(collection)?.search;
 }
 

@@ -3,7 +3,7 @@ import type { UsageHour, UsageSource } from '../../resources/usage.ts';
 import type { Readers } from '../../store/port.ts';
 import { storedHours } from './roll-ups.ts';
 import { type Counted, firstHour, hoursIn, type Question, type Source, type Span, sourcesOf } from './sources.ts';
-import { type Label, UsageBuckets } from './usage-buckets.ts';
+import { EMBEDDINGS, type Label, UsageBuckets } from './usage-buckets.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -57,6 +57,8 @@ export async function* usageIn(
     if (source.tally) yield* tallied(source, gaps, question, false);
     else for (const gap of gaps) yield* countedInParts(figures, source, { gap, mostAtOnce: mostCounted / 10 });
   }
+  for await (const { createdAt, cells } of storedHours(figures, { name: EMBEDDINGS }, span))
+    yield { source: EMBEDDINGS, hour: Date.parse(createdAt), cells: UsageBuckets.unpack(cells, question) };
 }
 
 async function isFew(source: Source, span: Span, kept: readonly UsageHour[], most: number): Promise<boolean> {

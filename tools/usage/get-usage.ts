@@ -163,7 +163,7 @@ class Added {
     for (const cell of cells.all) {
       if (!this.#filter.every(([label, wanted]) => labelOf(cell, label) === wanted)) continue;
       for (const sum of of === 'periods' ? whole : [...whole, this.#row(labelOf(cell, this.#by))]) {
-        if ((source === 'runs') === this.#ofModels) sum?.addCalls(cell);
+        if ((source === 'calls') !== this.#ofModels) sum?.addCalls(cell);
         sum?.addTokens(cell, date);
       }
     }

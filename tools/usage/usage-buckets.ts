@@ -9,6 +9,7 @@ import {
 } from '../../resources/audit-entry.ts';
 import type { Settings } from '../../resources/settings.ts';
 import type { Tally, TallyKey } from '../../store/port.ts';
+import { chainOf, type Principal } from '../core/access/principal.ts';
 import { Histogram } from './histogram.ts';
 import { costOf, priceOn, unitsOf } from './prices.ts';
 
@@ -41,7 +42,19 @@ export const TALLY_KEYS: Readonly<Partial<Record<Label, TallyKey>>> = {
   tool: 'tool',
 };
 
+/** The source of the figures of embedding models. */
+export const EMBEDDINGS = 'embeddings' as const;
 const BEGINS = { chat: 'send_chat_message', invoke: 'invoke_agent' } as const;
+
+/** One request to an embedding model. */
+export interface EmbeddingUse {
+  readonly model: string;
+  readonly tokens: number;
+  readonly ms: number;
+  readonly failed: boolean;
+  /** Whose question it was. Absent where texts of records were embedded in the background. */
+  readonly principal?: Principal | undefined;
+}
 
 export class UsageBuckets {
   readonly #cells = new Map<string, UsageBucket>();
@@ -77,6 +90,14 @@ export class UsageBuckets {
       addTokens(cell, usage, 1);
       cell.spread.add(ms);
     }
+  }
+
+  addEmbedding({ model, tokens, ms, failed, principal }: EmbeddingUse): void {
+    const who = principal ? labelsOf(callersOf([principal, ...chainOf(principal)])) : {};
+    const cell = this.#at({ ...who, model });
+    addTokens(cell, { inputTokens: tokens, outputTokens: 0 }, 1);
+    cell.spread.add(ms);
+    if (failed) cell.errors += 1;
   }
 
   /** As one text, with times in buckets. */

@@ -149,13 +149,29 @@ export async function readPage(
   return { records, next: found.length > limit && last ? { createdAt: last.createdAt, id: last.id } : null };
 }
 
+export async function idsOf(
+  table: Table,
+  filter: AnyCount,
+  limit: number,
+  { session, now }: Reading,
+): Promise<string[]> {
+  const values = new Values();
+  const admitted = admits(table, filter, now(), values);
+  const text = `select id from ${table.sql} where ${admitted} limit ${values.add(limit)}`;
+  return (await session.query<{ id: string }>({ text, values: values.all })).map(({ id }) => id);
+}
+
 export async function countRecords(table: Table, filter: AnyCount, { session, now }: Reading): Promise<number> {
   const values = new Values();
-  const parts = [...conditions(table, filter, values), ...unexpired(table, now(), values)];
-  if (filter.owner) parts.push(isOwned(table, filter.owner, now(), values));
-  const text = `select count(*)::integer as count from ${table.sql} where ${allOf(parts)}`;
+  const text = `select count(*)::integer as count from ${table.sql} where ${admits(table, filter, now(), values)}`;
   const [found] = await session.query<{ count: number }>({ text, values: values.all });
   return found?.count ?? 0;
+}
+
+function admits(table: Table, filter: AnyCount, now: Date, values: Values): string {
+  const parts = [...conditions(table, filter, values), ...unexpired(table, now, values)];
+  if (filter.owner) parts.push(isOwned(table, filter.owner, now, values));
+  return allOf(parts);
 }
 
 function isOwned(table: Table, filter: AnyFilter, now: Date, values: Values): string {

@@ -68,10 +68,13 @@ export async function lookUp({ text, ...asking }: Asking): Promise<Knowledge | u
   const found = answers.flatMap((answer) => (answer.ok ? (answer.output as { data: Found[] }).data : [])); // as the tool declares
   const fitting = found.filter(({ weak }) => !weak).sort((one, other) => other.score - one.score);
   return {
-    passages: fitting.slice(0, limit).map(({ documentId: id, revision, title, path, offset, text: said }, at) => ({
-      ...{ number: at + 1, id, revision, path, offset },
-      ...{ title, text: said },
-    })),
+    // A document has an id and a revision.
+    passages: fitting
+      .slice(0, limit)
+      .map(({ documentId: id = '', revision = 1, title, path, offset, text: said }, at) => ({
+        ...{ number: at + 1, id, revision, path, offset },
+        ...{ title, text: said },
+      })),
     ...(refused && !refused.ok && { problem: refused.error.error }),
   };
 }

@@ -3,6 +3,7 @@ import type { IntegrationHealth } from '../../../resources/health.ts';
 import type { Model } from '../../../resources/model.ts';
 import type { Dependency } from '../registry/context.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
+import { type EmbeddingModel, embeddingModel } from './embedding-model.ts';
 import type { LanguageModel } from './language-model.ts';
 import { observedModel } from './observed-model.ts';
 import { OFFLINE_MODEL, offlineModel } from './offline-model.ts';
@@ -17,6 +18,8 @@ export interface ModelSettings {
   readonly providers?: readonly ProviderSettings[];
   /** Id of the model that a new workspace starts with. Default: the built-in one. */
   readonly initial?: string | undefined;
+  /** Id of the model that embeds texts. Default: none does. */
+  readonly embedding?: string | undefined;
   readonly runMs?: number;
 }
 
@@ -30,6 +33,10 @@ export interface Models extends Dependency {
   has(id: string): boolean;
   /** Undefined if no provider has the name that the id begins with. Whether the provider has the model shows when it is used. */
   find(id: string): LanguageModel | undefined;
+  /** Id of the model that embeds texts. */
+  readonly embedding: string | undefined;
+  /** Undefined if no provider of embeddings has the name that the id begins with. */
+  findEmbedding(id: string): EmbeddingModel | undefined;
 }
 
 declare module '../registry/context.ts' {
@@ -39,7 +46,7 @@ declare module '../registry/context.ts' {
 }
 
 export function createModels(
-  { providers = [], initial = OFFLINE_MODEL.id, runMs = RUN_MS }: ModelSettings = {},
+  { providers = [], initial = OFFLINE_MODEL.id, embedding, runMs = RUN_MS }: ModelSettings = {},
   telemetry: Telemetry = new Telemetry(),
 ): Models {
   const sources = providers.map((settings) => {
@@ -76,6 +83,12 @@ export function createModels(
       const { source, name } = sourceOf(id);
       const model = id === OFFLINE_MODEL.id ? offlineModel : name === '' ? undefined : source?.provider.model(name);
       return model && observedModel(model, telemetry);
+    },
+    embedding,
+    findEmbedding(id) {
+      const { source, name } = sourceOf(id);
+      const model = name === '' ? undefined : source?.provider.embeddingModel?.(name);
+      return model && embeddingModel(id, model, telemetry);
     },
     health: async () => sources.map(healthOf),
   };

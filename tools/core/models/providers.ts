@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../../store/backoff.ts';
 import { outgoingTrace } from '../telemetry/span.ts';
+import type { LibraryEmbeddingModel } from './embedding-model.ts';
 import type { LanguageModel } from './language-model.ts';
 
 /** A model provider that the operator has configured. */
@@ -20,6 +21,8 @@ export interface ModelProvider {
   /** Models that are offered whether or not the provider lists them. */
   readonly configured: readonly string[];
   model(name: string): LanguageModel;
+  /** Absent if the provider has none. */
+  readonly embeddingModel?: (name: string) => LibraryEmbeddingModel;
   readonly listing: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
   /** Whether a listed model is for conversations. */
   talks(name: string): boolean;
@@ -62,11 +65,19 @@ function openAiLike({ kind, apiKey }: ProviderSettings, baseURL: string): Provid
     fetch: providerFetch,
     ...(vendor && { transformRequestBody: forReasoningModels }),
   };
-  const load = async (name: string) =>
-    (await import('@ai-sdk/openai-compatible')).createOpenAICompatible(settings).chatModel(name);
+  const provider = async () => (await import('@ai-sdk/openai-compatible')).createOpenAICompatible(settings);
+  const load = async (name: string) => (await provider()).chatModel(name);
   return {
     title: vendor ? 'OpenAI' : 'the OpenAI-compatible server of MODEL_BASE_URL',
     model: (name) => lazy(kind, name, load),
+    embeddingModel: (modelId) => ({
+      specificationVersion: 'v3',
+      provider: kind,
+      modelId,
+      maxEmbeddingsPerCall: undefined, // who embeds many decides how many at once
+      supportsParallelCalls: false,
+      doEmbed: async (options) => (await provider()).embeddingModel(modelId).doEmbed(options),
+    }),
     listing: { url: `${baseURL}/models`, headers: apiKey === undefined ? {} : { Authorization: `Bearer ${apiKey}` } },
     talks: (name) => !vendor || (/^(gpt-|chatgpt-|o\d)/.test(name) && !NOT_FOR_TALK.test(name)),
   };

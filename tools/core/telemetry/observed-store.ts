@@ -15,12 +15,15 @@ export function observedStore(store: Store, telemetry: Telemetry): Store {
     ...(store.cluster && { cluster: store.cluster }),
     ...(store.credentials && { credentials: store.credentials }),
     rows: observedRows(store.rows, telemetry),
+    embeddings: store.embeddings,
     jobs: observedJobs(store.jobs, telemetry),
     audit: telemetry.tracer ? tracedAudit(store.audit, span) : store.audit,
     transaction: (work, origin) =>
       observed(storeSeconds, [system, 'transaction'], span('transaction'), () => store.transaction(work, origin)),
     search: (collection, query) =>
       observed(storeSeconds, [system, 'search'], span('search', collection), () => store.search(collection, query)),
+    ids: (collection, query) =>
+      observed(storeSeconds, [system, 'ids'], span('ids', collection), () => store.ids(collection, query)),
     sizes: (collection) => store.sizes(collection),
     onCommit: (listener, named) => store.onCommit(listener, named),
     beforeCommit: (add) => store.beforeCommit(add),

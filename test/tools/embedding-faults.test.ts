@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { closedAtEnd, killedAtEnd } from '../support/at-end.ts';
+import { byConcepts, startEmbeddingServer } from '../support/embedding-server.ts';
+import { openEmbeddingWorld } from '../support/embedding-world.ts';
+import { nodeArgs } from '../support/node-args.ts';
+import { databaseOf, dataFolder, onPostgres, removeFolder } from '../support/store.ts';
+import { until } from '../support/until.ts';
+
+const CHILD = fileURLToPath(new URL('embedding-crash-child.ts', import.meta.url));
+
+async function ownFolder(): Promise<string> {
+  const folder = await dataFolder();
+  closedAtEnd(() => removeFolder(folder));
+  return folder;
+}
+
+const page = (title: string, content: string) => (must: (tool: string, input: object) => Promise<unknown>) =>
+  must('create_document', { title, content }).then(() => {});
+
+describe('embedding texts', () => {
+  it('loses nothing and repeats nothing when the process is killed', async () => {
+    const folder = await ownFolder();
+    if (onPostgres) await databaseOf(folder);
+    const provider = await startEmbeddingServer();
+    provider.play((_, count) => (count > 5 ? 'hang' : undefined));
+    const child = killedAtEnd(spawn(process.execPath, [...nodeArgs(CHILD), folder, provider.baseUrl, '200']));
+    await until(() => provider.requests.length > 5);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    assert.ok(provider.embedded.length > 100);
+    provider.play(undefined);
+    const world = await openEmbeddingWorld({ folder, baseUrl: provider.baseUrl });
+    await until(world.isEmbedded);
+    assert.equal(new Set(provider.embedded).size, provider.embedded.length);
+    assert.equal(provider.embedded.filter((text) => /Paragraph number|long text of part/.test(text)).length, 350);
+    const { data, meaning } = await world.search('Paragraph number 77');
+    assert.equal(meaning, 'used');
+    assert.match(data[0].text, /number 77/);
+    await world.close();
+  });
+
+  it('goes on with the former vectors while another model embeds all anew', async () => {
+    const folder = await ownFolder();
+    const provider = await startEmbeddingServer();
+    const first = await openEmbeddingWorld({
+      folder,
+      baseUrl: provider.baseUrl,
+      fill: page('Pets', 'The puppy sleeps.'),
+    });
+    await until(first.isEmbedded);
+    await first.close();
+    provider.play(({ model, input }) =>
+      model === 'other' && input.some((text) => text.includes('puppy')) ? 'hang' : undefined,
+    );
+    const second = await openEmbeddingWorld({ folder, baseUrl: provider.baseUrl, model: 'other' });
+    await until(() => provider.requests.some(({ model }) => model === 'other'));
+    const { data, meaning } = await second.search('hound');
+    assert.equal(meaning, 'used');
+    assert.equal(data[0].title, 'Pets');
+    const closing = second.close();
+    await closing;
+    provider.play(undefined);
+    const third = await openEmbeddingWorld({ folder, baseUrl: provider.baseUrl, model: 'other' });
+    await until(third.isEmbedded);
+    assert.equal((await third.search('hound')).data[0].title, 'Pets');
+    const models = new Set<string>();
+    await until(async () => {
+      models.clear();
+      for await (const { rows } of third.store.embeddings.read()) for (const { model } of rows) models.add(model);
+      return models.size === 1;
+    });
+    assert.deepEqual([...models], ['custom/other']);
+    await third.close();
+  });
+
+  it('waits as long as a busy provider asks for, and says what is wrong', async () => {
+    const provider = await startEmbeddingServer();
+    provider.play((_, count) => (count <= 3 ? { status: 429, headers: { 'Retry-After': '0.05' } } : undefined));
+    const world = await openEmbeddingWorld({
+      folder: await ownFolder(),
+      baseUrl: provider.baseUrl,
+      fill: page('Pets', 'The puppy sleeps.'),
+    });
+    await until(world.isEmbedded);
+    provider.play(() => ({ status: 401 }));
+    await world.must('create_document', { title: 'Cats', content: 'The cat sits.' });
+    await until(async () => (await world.health())?.status === 'degraded');
+    assert.match((await world.health())?.lastError ?? '', /refused the key it was given \(401\)/);
+    await world.close();
+  });
+
+  it('gives texts in smaller parts to a provider that refuses many, and leaves out what it refuses alone', async () => {
+    const provider = await startEmbeddingServer();
+    provider.play(({ input }) =>
+      input.length > 20 || input.some((text) => text.includes('unspeakable')) ? { status: 400 } : undefined,
+    );
+    const content = Array.from(
+      { length: 50 },
+      (_, at) => `## Part ${at}\n\n${at === 30 ? 'unspeakable' : `puppy ${at}`}`,
+    );
+    const world = await openEmbeddingWorld({
+      folder: await ownFolder(),
+      baseUrl: provider.baseUrl,
+      fill: page('Long', content.join('\n\n')),
+    });
+    await until(world.isEmbedded);
+    assert.equal((await world.search('hound')).meaning, 'used');
+    await world.close();
+  });
+
+  it('does not mix vectors of different lengths', async () => {
+    const provider = await startEmbeddingServer();
+    const world = await openEmbeddingWorld({
+      folder: await ownFolder(),
+      baseUrl: provider.baseUrl,
+      fill: page('Pets', 'The puppy sleeps.'),
+    });
+    await until(world.isEmbedded);
+    provider.play(({ input }) => ({ vectors: input.map((text) => byConcepts(text).slice(0, 20)) }));
+    await world.must('create_document', { title: 'Cats', content: 'The cat sits.' });
+    await until(async () => (await world.health())?.status === 'degraded');
+    assert.match((await world.health())?.lastError ?? '', /vectors of 20 numbers/);
+    assert.equal((await world.search('puppy')).meaning, 'unavailable');
+    provider.play(({ input }) => ({ vectors: input.slice(1).map(byConcepts) }));
+    assert.equal((await world.search('sleeps')).meaning, 'unavailable');
+    await world.close();
+  });
+});
+
+describe('two processes on one database', { skip: !onPostgres && 'needs PostgreSQL' }, () => {
+  it('embed each text once, and both find it', async () => {
+    const folder = await ownFolder();
+    const provider = await startEmbeddingServer();
+    const one = await openEmbeddingWorld({
+      folder,
+      baseUrl: provider.baseUrl,
+      fill: page('Pets', 'The puppy sleeps.'),
+    });
+    const other = await openEmbeddingWorld({ folder, baseUrl: provider.baseUrl });
+    await until(async () => (await one.isEmbedded()) && (await other.isEmbedded()));
+    await other.must('create_document', { title: 'Trips', content: 'Hand over invoices.' });
+    for (const world of [one, other]) {
+      await until(async () => (await world.search('bills')).data[0]?.title === 'Trips');
+      await until(async () => (await world.search('hound')).data[0]?.title === 'Pets');
+    }
+    const texts = provider.embedded.filter((text) => /puppy|invoices/.test(text));
+    assert.equal(texts.length, 2);
+    await one.close();
+    await other.close();
+  });
+});

@@ -1,0 +1,282 @@
+import { setImmediate } from 'node:timers/promises';
+import { backoffMs } from '../../store/backoff.ts';
+import type { StoredEmbedding } from '../../store/embeddings-port.ts';
+import type { Store } from '../../store/port.ts';
+import { EmbeddingFailure, type EmbeddingModel } from '../core/models/embedding-model.ts';
+import type { TextSource } from '../documents/find-passages.ts';
+import { CALIBRATION, UNRELATED } from './calibration.ts';
+import type { EmbeddingIndex } from './embedding-index.ts';
+import { EmbeddingRequests } from './embedding-requests.ts';
+import { EMBEDDED, isEmbedded, partsOf, sourceOf, type TextRecord } from './texts.ts';
+import { type Due, unfinished } from './unfinished.ts';
+import { keyOf } from './vector-set.ts';
+import { hashOf, packParts, vectorOf } from './vectors.ts';
+
+const REQUEST_MS = 60_000;
+const BACKOFF = { firstMs: 1000, longestMs: 5 * 60_000 };
+/** Records looked at for one request at most. */
+const MOST_RECORDS = 100;
+/** A process that does not lead asks this often whether it does. */
+const LOOK_MS = 1000;
+/** All records are looked through again, in case something was missed. */
+const SCAN_EVERY_MS = 30 * 60_000;
+/** A request under way may end at a shutdown, because its tokens are paid for. */
+const END_MS = 3000;
+const HELD = 'embeddings';
+
+interface EmbedderParts {
+  readonly store: Store;
+  readonly index: EmbeddingIndex;
+  /** Undefined: what was embedded is removed with its record, and nothing is added. */
+  readonly model: EmbeddingModel | undefined;
+  onFailure(cause: unknown): void;
+}
+
+/** A record on its way. */
+interface Job {
+  readonly due: Due;
+  readonly source: TextSource;
+  readonly hashes: readonly string[];
+  readonly isWhole: boolean;
+}
+
+/** Embeds the texts of records in the background, in one process for all. What it kept survives any end of the process. */
+export class Embedder {
+  readonly #parts: EmbedderParts;
+  readonly #due = new Map<string, Due>();
+  readonly #ending = new AbortController();
+  #scan: AsyncGenerator<Due, void> | undefined;
+  #scanAt = Number.NEGATIVE_INFINITY;
+  #leads = false;
+  #isClosed = false;
+  #wake = () => {};
+  #failures = 0;
+  readonly #requests = new EmbeddingRequests();
+  #working: Promise<void> = Promise.resolve();
+  #stopListening = () => {};
+  /** Why it waits. */
+  error: Error | undefined;
+  /** Whether all records have their vectors, as far as it knows. */
+  isDone = false;
+
+  constructor(parts: EmbedderParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#stopListening = this.#parts.store.onCommit(({ changes }) => {
+      if (!this.#leads) return;
+      for (const { collection, record } of changes) {
+        if (isEmbedded(collection)) this.#add({ collection, id: record.id });
+      }
+      this.#wake();
+    }, EMBEDDED);
+    this.#working = this.#work();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopListening();
+    this.#wake();
+    const timer = setTimeout(() => this.#ending.abort(), END_MS);
+    await this.#working;
+    clearTimeout(timer);
+  }
+
+  #add(due: Due): void {
+    this.#due.set(keyOf(due), due);
+    this.isDone = false;
+  }
+
+  async #work(): Promise<void> {
+    while (!this.#isClosed) {
+      const pause = await this.#turn().catch((cause) => this.#failed(cause));
+      if (!this.#isClosed && pause > 0) await this.#pause(pause);
+    }
+  }
+
+  /** Works as long as there is something to do. Resolves to how long to wait then. */
+  async #turn(): Promise<number> {
+    const { jobs, cluster } = this.#parts.store;
+    if (!jobs.isLeader) this.#leads = false;
+    if (!jobs.isLeader || this.#isIdle) return LOOK_MS;
+    // After a leader dies, two may lead for a moment.
+    const release = cluster ? await cluster.hold(HELD) : async () => {};
+    if (!release) return LOOK_MS;
+    try {
+      await this.#begin();
+      await this.#calibrate();
+      while (!this.#isClosed && jobs.isLeader) {
+        const more = await this.#batch();
+        this.#failures = 0;
+        this.error = undefined;
+        if (!more) return await this.#end();
+        await setImmediate();
+      }
+      return LOOK_MS;
+    } finally {
+      await release();
+    }
+  }
+
+  get #isIdle(): boolean {
+    return this.#leads && this.isDone && this.#due.size === 0 && !this.#isScanDue;
+  }
+
+  get #isScanDue(): boolean {
+    return performance.now() - this.#scanAt > SCAN_EVERY_MS;
+  }
+
+  /** A process that has become the leader looks at everything. */
+  async #begin(): Promise<void> {
+    if (!this.#leads) await this.#parts.index.read();
+    if (!this.#leads || this.#isScanDue) {
+      this.#scan = unfinished(this.#parts);
+      this.#scanAt = performance.now();
+      this.#leads = true;
+    }
+  }
+
+  /** Before texts are found by it, it must be known what is near to the model. */
+  async #calibrate(): Promise<void> {
+    const { index, model } = this.#parts;
+    if (!model || index.setOf(model.id).nearFrom !== undefined) return;
+    const { vectors } = await model.embed(UNRELATED, this.#signal());
+    const parts = UNRELATED.map((text, at) => ({ hash: hashOf(text), ...vectorOf(vectors[at] ?? []) }));
+    await this.#keep([{ ...CALIBRATION, model: model.id, parts: packParts(parts) }]);
+  }
+
+  #signal(): AbortSignal {
+    return AbortSignal.any([this.#ending.signal, AbortSignal.timeout(REQUEST_MS)]);
+  }
+
+  async #end(): Promise<number> {
+    const { index, model } = this.#parts;
+    this.isDone = true;
+    if (model) for (const other of [...index.sets.keys()]) if (other !== model.id) await index.removeModel(other);
+    return LOOK_MS;
+  }
+
+  #failed(cause: unknown): number {
+    if (this.#isClosed) return 0;
+    this.error = cause instanceof Error ? cause : new Error(String(cause));
+    this.isDone = false;
+    if (!(cause instanceof EmbeddingFailure)) this.#parts.onFailure(cause);
+    const asked = cause instanceof EmbeddingFailure ? cause.retryAfterMs : undefined;
+    this.#failures += 1;
+    return asked ?? backoffMs(this.#failures - 1, BACKOFF);
+  }
+
+  /** New work ends a wait, but not one after a failure. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        if (this.error && !this.#isClosed) return;
+        clearTimeout(timer);
+        resolve();
+      };
+      if (this.#due.size > 0) this.#wake();
+    });
+  }
+
+  async #next(): Promise<Due | undefined> {
+    const [first] = this.#due;
+    if (first) {
+      this.#due.delete(first[0]);
+      return first[1];
+    }
+    const next = await this.#scan?.next().catch((cause) => {
+      // It ends with its failure, and begins anew.
+      this.#scanAt = Number.NEGATIVE_INFINITY;
+      throw cause;
+    });
+    if (next?.done) this.#scan = undefined;
+    return next?.value ?? undefined;
+  }
+
+  /** Embeds the texts of some records together. False if none is left. */
+  async #batch(): Promise<boolean> {
+    const { model } = this.#parts;
+    const jobs: Job[] = [];
+    const texts = new Map<string, string>();
+    const taken: Due[] = [];
+    const gone: Due[] = [];
+    try {
+      for (
+        let due = await this.#next();
+        due;
+        due = texts.size < this.#requests.mostTexts ? await this.#next() : undefined
+      ) {
+        if (taken.some(({ collection, id }) => collection === due?.collection && id === due.id)) continue;
+        taken.push(due);
+        const job = model ? await this.#jobOf(due, texts) : undefined;
+        if (job) jobs.push(job);
+        else if (!model || !(await this.#exists(due))) gone.push(due);
+        if (taken.length >= MOST_RECORDS) break;
+      }
+      if (gone.length > 0) await this.#parts.index.remove(gone);
+      if (model && jobs.length > 0) await this.#embed(model, jobs, texts);
+    } catch (cause) {
+      for (const due of taken) this.#add(due);
+      throw cause;
+    }
+    for (const { due, isWhole } of jobs) if (!isWhole) this.#add(due);
+    return taken.length > 0;
+  }
+
+  async #exists({ collection, id }: Due): Promise<boolean> {
+    return (await this.#parts.store[collection].get(id)) !== undefined;
+  }
+
+  /** Adds the texts of the record that have no vector, as many as fit. Undefined if there is nothing to keep. */
+  async #jobOf(due: Due, texts: Map<string, string>): Promise<Job | undefined> {
+    const { store, index, model } = this.#parts;
+    const record: TextRecord | undefined = await store[due.collection].get(due.id);
+    const set = model && index.setOf(model.id);
+    if (!record || !set) return undefined;
+    const source = sourceOf(due.collection, record);
+    if (set.get(due)?.state === source.state) return undefined;
+    const parts = partsOf(due.collection, record, source);
+    const hashes = parts.map(hashOf);
+    let isWhole = true;
+    for (const [at, hash] of hashes.entries()) {
+      if (texts.has(hash) || set.known(hash)) continue;
+      if (texts.size < this.#requests.mostTexts) texts.set(hash, parts[at] ?? '');
+      else isWhole = false;
+    }
+    return { due, source, hashes, isWhole };
+  }
+
+  async #embed(model: EmbeddingModel, jobs: readonly Job[], texts: ReadonlyMap<string, string>): Promise<void> {
+    const { index } = this.#parts;
+    const set = index.setOf(model.id);
+    const made = await this.#requests.embed(model, texts, { signal: () => this.#signal(), width: set.width });
+    const width = made.values().next().value?.codes.length;
+    if (width !== undefined && set.width !== undefined && width !== set.width) {
+      throw new EmbeddingFailure(
+        `The embedding model ${model.id} now answers vectors of ${width} numbers, those kept have ${set.width}: it is another model; name it differently in EMBEDDING_MODEL.`,
+      );
+    }
+    const rows = jobs.map(({ due, source, hashes, isWhole }): StoredEmbedding => {
+      const parts = hashes.flatMap((hash) => made.get(hash) ?? set.known(hash) ?? []);
+      return { ...due, model: model.id, state: isWhole ? source.state : '', parts: packParts(parts) };
+    });
+    await this.#keep(rows);
+  }
+
+  /** What was paid for is kept, however long the store takes. */
+  async #keep(rows: readonly StoredEmbedding[]): Promise<void> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await this.#parts.index.put(rows);
+      } catch (cause) {
+        this.error = cause instanceof Error ? cause : new Error(String(cause));
+        this.#parts.onFailure(cause);
+        if (this.#isClosed) throw cause;
+        await this.#pause(backoffMs(failures, BACKOFF));
+        if (this.#isClosed) throw cause;
+      }
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import type { CollectionName } from '../../store/collections.ts';
+import type { EmbeddedRecord, StoredEmbedding } from '../../store/embeddings-port.ts';
+import type { Store } from '../../store/port.ts';
+import type { ReadableFilter } from '../search/types.ts';
+import { EMBEDDED, type EmbeddedCollection } from './texts.ts';
+import { type IndexedRecord, VectorSet } from './vector-set.ts';
+import type { Vector } from './vectors.ts';
+
+const TOPIC = 'embeddings';
+/** Other processes embed too: what they kept is read this often at most. */
+const READ_EVERY_MS = 500;
+/** Where the filter admits so few records, these are compared, and otherwise the nearest are filtered. */
+const FEW = 2000;
+
+export interface Near {
+  readonly record: IndexedRecord;
+  readonly parts: readonly NearPart[];
+}
+
+export interface NearPart {
+  readonly cosine: number;
+  /** It is nearer than texts that have nothing to do with the query. */
+  readonly isNear: boolean;
+}
+
+/** All kept vectors in the memory of this process, by model. It follows what is deleted, and what other processes keep. */
+export class EmbeddingIndex {
+  readonly #store: Store;
+  readonly #onFailure: (cause: unknown) => void;
+  readonly #sets = new Map<string, VectorSet>();
+  readonly #ends: (() => void)[] = [];
+  #place = 0;
+  #reading: Promise<void> | undefined;
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(store: Store, onFailure: (cause: unknown) => void) {
+    this.#store = store;
+    this.#onFailure = onFailure;
+  }
+
+  get sets(): ReadonlyMap<string, VectorSet> {
+    return this.#sets;
+  }
+
+  async start(): Promise<void> {
+    const { cluster } = this.#store;
+    const hear = this.#store.onCommit(({ changes }) => {
+      for (const { kind, collection, record } of changes)
+        if (kind === 'deleted') this.drop({ collection, id: record.id });
+    }, EMBEDDED);
+    this.#ends.push(hear);
+    if (cluster) {
+      this.#ends.push(cluster.onTold(TOPIC, (removed) => this.#sets.delete(String(removed))));
+      this.#ends.push(cluster.onGap(() => this.#forget()));
+    }
+    await this.read();
+  }
+
+  close(): void {
+    for (const end of this.#ends) end();
+  }
+
+  /** Takes in what was kept since it was last called. */
+  read(): Promise<void> {
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+      this.#readAt = performance.now();
+    });
+    return this.#reading;
+  }
+
+  setOf(model: string): VectorSet {
+    const set = this.#sets.get(model) ?? new VectorSet(model);
+    this.#sets.set(model, set);
+    return set;
+  }
+
+  /** Keeps them, and finds them from now on. @throws StoreUnavailable */
+  async put(rows: readonly StoredEmbedding[]): Promise<void> {
+    await this.#store.embeddings.put(rows);
+    for (const row of rows) this.setOf(row.model).put(row);
+  }
+
+  async remove(records: readonly EmbeddedRecord[]): Promise<void> {
+    for (const record of records) this.drop(record);
+    await this.#store.embeddings.remove(records);
+  }
+
+  async removeModel(model: string): Promise<void> {
+    this.#sets.delete(model);
+    await this.#store.embeddings.removeModel(model);
+    this.#store.cluster?.tell(TOPIC, model);
+  }
+
+  drop(record: EmbeddedRecord): void {
+    for (const set of this.#sets.values()) set.remove(record);
+  }
+
+  /** The records nearest to the query among those that the filter admits, nearest first. */
+  async nearest(
+    { model, query }: { readonly model: string; readonly query: Vector },
+    collection: EmbeddedCollection,
+    { readable, most }: { readonly readable: ReadableFilter; readonly most: number },
+  ): Promise<Near[]> {
+    if (this.#store.cluster && performance.now() - this.#readAt > READ_EVERY_MS) await this.read();
+    const set = this.setOf(model);
+    const cosines = await set.cosines(query);
+    const isReady = (record: IndexedRecord) => record.collection === collection && record.state !== '';
+    const found: Near[] = [];
+    const add = (record: IndexedRecord) =>
+      found.push({ record, parts: record.rows.map((row) => partOf(cosines[row] ?? 0, set.nearFrom ?? 1)) });
+    const few = await this.#ids(collection, { ...readable, limit: FEW + 1 });
+    if (few.length <= FEW) {
+      for (const id of few) {
+        const record = set.get({ collection, id });
+        if (record && isReady(record)) add(record);
+      }
+      return found.sort((one, other) => bestOf(other) - bestOf(one)).slice(0, most);
+    }
+    for (const batch of set.byCosine(cosines)) {
+      const ready = batch.filter(isReady);
+      const ids = ready.map(({ id }) => id);
+      if (ids.length === 0) continue;
+      const where = { ...readable.where, id: ids };
+      const admitted = new Set(await this.#ids(collection, { ...readable, where, limit: ids.length }));
+      for (const record of ready) if (admitted.has(record.id)) add(record);
+      if (found.length >= most) break;
+    }
+    return found.slice(0, most);
+  }
+
+  #ids(collection: EmbeddedCollection, query: ReadableFilter & { readonly limit: number }): Promise<readonly string[]> {
+    return this.#store.ids(collection as CollectionName, query);
+  }
+
+  /** It is unknown what others removed. */
+  #forget(): void {
+    this.#sets.clear();
+    this.#place = 0;
+    this.read().catch(this.#onFailure);
+  }
+
+  async #read(): Promise<void> {
+    for await (const { rows, place } of this.#store.embeddings.read(this.#place)) {
+      for (const row of rows) this.setOf(row.model).put(row);
+      this.#place = place;
+    }
+  }
+}
+
+function partOf(value: number, nearFrom: number): NearPart {
+  const cosine = Math.max(0, Math.min(1, value));
+  return { cosine, isNear: cosine >= nearFrom };
+}
+
+function bestOf({ parts }: Near): number {
+  return parts.reduce((best, { cosine }) => Math.max(best, cosine), 0);
+}
