@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { Store } from '../../store/port.ts';
+import { Embedder } from '../../tools/embeddings/embedder.ts';
+import { EmbeddingIndex } from '../../tools/embeddings/embedding-index.ts';
 import { closedAtEnd, killedAtEnd } from '../support/at-end.ts';
 import { byConcepts, startEmbeddingServer } from '../support/embedding-server.ts';
 import { openEmbeddingWorld } from '../support/embedding-world.ts';
 import { nodeArgs } from '../support/node-args.ts';
-import { databaseOf, dataFolder, onPostgres, removeFolder } from '../support/store.ts';
+import { databaseOf, dataFolder, onPostgres, openStoreIn, removeFolder } from '../support/store.ts';
 import { until } from '../support/until.ts';
 
 const CHILD = fileURLToPath(new URL('embedding-crash-child.ts', import.meta.url));
@@ -22,6 +26,30 @@ const page = (title: string, content: string) => (must: (tool: string, input: ob
   must('create_document', { title, content }).then(() => {});
 
 describe('embedding texts', () => {
+  it('leaves the process its turns where another one leads, though something was still to be embedded', async () => {
+    const folder = await ownFolder();
+    const store = await openStoreIn(folder);
+    const { embeddings, documents, memories, skills, messages } = store;
+    let isLeader = true;
+    const jobs = {
+      get isLeader() {
+        return isLeader;
+      },
+    };
+    const onCommit: Store['onCommit'] = (listener, named) => store.onCommit(listener, named);
+    const seen = { embeddings, documents, memories, skills, messages, jobs, onCommit } as unknown as Store;
+    const onFailure = (cause: unknown) => assert.fail(String(cause));
+    const index = new EmbeddingIndex(seen, onFailure);
+    const embedder = new Embedder({ store: seen, index, model: undefined, onFailure });
+    embedder.start();
+    await until(() => embedder.isDone);
+    isLeader = false; // it does not know yet
+    await store.transaction((tx) => tx.documents.insert({ title: 'Late', content: 'x', tags: [] }));
+    await delay(100);
+    await embedder.close();
+    await store.close();
+  });
+
   it('loses nothing and repeats nothing when the process is killed', async () => {
     const folder = await ownFolder();
     if (onPostgres) await databaseOf(folder);

@@ -18,6 +18,7 @@ const BACKOFF = { firstMs: 1000, longestMs: 5 * 60_000 };
 const MOST_RECORDS = 100;
 /** A process that does not lead asks this often whether it does. */
 const LOOK_MS = 1000;
+const SOON_MS = 50;
 /** All records are looked through again, in case something was missed. */
 const SCAN_EVERY_MS = 30 * 60_000;
 /** A request under way may end at a shutdown, because its tokens are paid for. */
@@ -98,7 +99,7 @@ export class Embedder {
   /** Works as long as there is something to do. Resolves to how long to wait then. */
   async #turn(): Promise<number> {
     const { jobs, cluster } = this.#parts.store;
-    if (!jobs.isLeader) this.#leads = false;
+    if (!jobs.isLeader) this.#follow();
     if (!jobs.isLeader || this.#isIdle) return LOOK_MS;
     // After a leader dies, two may lead for a moment.
     const release = cluster ? await cluster.hold(HELD) : async () => {};
@@ -117,6 +118,12 @@ export class Embedder {
     } finally {
       await release();
     }
+  }
+
+  /** Another process leads, which looks at everything itself. */
+  #follow(): void {
+    this.#leads = false;
+    this.#due.clear();
   }
 
   get #isIdle(): boolean {
@@ -170,13 +177,13 @@ export class Embedder {
   /** New work ends a wait, but not one after a failure. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
+      // What came since the last look did not wake it.
+      const timer = setTimeout(resolve, this.#due.size > 0 && !this.error ? Math.min(ms, SOON_MS) : ms);
       this.#wake = () => {
         if (this.error && !this.#isClosed) return;
         clearTimeout(timer);
         resolve();
       };
-      if (this.#due.size > 0) this.#wake();
     });
   }
 
