@@ -13,7 +13,13 @@ export function UploadFiles() {
   const over = useDrop(may === true, add);
   return (
     <>
-      <Button needs="create_document" text="Upload files" icon="import" onClick={() => input.current?.click()} />
+      <Button
+        needs="create_document"
+        text={<span class="wide-text">Upload files</span>}
+        label="Upload files"
+        icon="import"
+        onClick={() => input.current?.click()}
+      />
       <input
         ref={input}
         class="visually-hidden"
