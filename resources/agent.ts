@@ -12,7 +12,7 @@ export const memoryPolicy = z.object({
 });
 
 /** Documents from which it answers: of these projects and with one of these tags, or all. */
-export const agentKnowledge = z.object({
+const agentKnowledge = z.object({
   projectIds: z
     .array(refTo('project', recordId))
     .min(1)
@@ -22,6 +22,11 @@ export const agentKnowledge = z.object({
   tags: z.array(documentFields.tag).min(1).max(50).optional().describe('Documents with one of these tags.'),
   maxPassages: z.int().min(1).max(20).describe('Most passages put into its prompt.'),
 });
+
+export const knowledgeInput = agentKnowledge
+  .extend({ maxPassages: agentKnowledge.shape.maxPassages.default(5) })
+  .strict()
+  .describe('Documents that it answers from, with citations: fitting passages are put into its prompt.');
 
 export const agentFields = {
   name: nameText(120),

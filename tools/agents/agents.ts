@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Agent, agent, agentFields, agentKnowledge, agentStatus, memoryPolicy } from '../../resources/agent.ts';
+import { type Agent, agent, agentFields, agentStatus, knowledgeInput, memoryPolicy } from '../../resources/agent.ts';
 import { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
 import { agentRef, expectedRevision, namePart, pageOf, paging, plainLine } from '../../resources/fields.ts';
 import type { Readers } from '../../store/port.ts';
@@ -35,10 +35,6 @@ const newMemoryPolicy = z.strictObject({
   remember: remember.default(NO_MEMORY.remember),
   maxInjected: maxInjected.default(NO_MEMORY.maxInjected),
 });
-const knowledge = agentKnowledge
-  .extend({ maxPassages: agentKnowledge.shape.maxPassages.default(5) })
-  .strict()
-  .describe('Documents that it answers from, with citations: fitting passages are put into its prompt.');
 const memoryPolicyPatch = z.strictObject({ remember: remember.optional(), maxInjected: maxInjected.optional() });
 
 function policyAfter({ memoryPolicy }: Agent, change: z.output<typeof memoryPolicyPatch>): Agent['memoryPolicy'] {
@@ -107,7 +103,7 @@ const createAgent = defineTool({
     skillIds: agentFields.skillIds.optional(),
     maxSteps: agentFields.maxSteps.default(10),
     memoryPolicy: newMemoryPolicy.default(NO_MEMORY),
-    knowledge: knowledge.optional(),
+    knowledge: knowledgeInput.optional(),
     identity: agentIdentityInput.optional(),
   }),
   output: agentAnswer,
@@ -150,7 +146,7 @@ const updateAgent = defineTool({
     skillIds: agentFields.skillIds.nullable().optional(),
     maxSteps: agentFields.maxSteps.optional(),
     memoryPolicy: memoryPolicyPatch.optional(),
-    knowledge: knowledge.nullable().optional(),
+    knowledge: knowledgeInput.nullable().optional(),
     identity: agentIdentityPatch.nullable().optional(),
     expectedRevision,
   }),

@@ -10,7 +10,7 @@ import { ErrorBox, Link, Skeleton } from '../../ui.ts';
 const SHOWN = 1200;
 const BEFORE = 100;
 
-/** The passages that an answer names by their numbers; one that is opened is read as the person may read it. */
+/** The sources of an answer. Opening one reads its passage with the rights of the person. */
 export function Sources({ citations }: { readonly citations: readonly Citation[] }) {
   return (
     <ul class="sources" aria-label="Sources">
