@@ -87,7 +87,7 @@ const CONCEPTS = [
   ['holiday', 'vacation', 'leave'],
   ['password', 'passphrase', 'credentials'],
 ];
-const NUMBERS = 48;
+const NUMBERS = 256;
 
 /** Each word, or what it means, is a direction. */
 export function byConcepts(text: string): number[] {

@@ -36,5 +36,5 @@ export async function openEmbeddingWorld({ folder, baseUrl, model = 'tiny', fill
     return texts !== undefined && texts.records > 0 && texts.embedded === texts.records;
   };
   const search = (q: string) => must('search_passages', { q });
-  return { store, meaning, must, search, health, isEmbedded, failures, close };
+  return { store, meaning, must, mustAs, search, health, isEmbedded, failures, close };
 }

@@ -22,7 +22,9 @@ export interface FoundPassage {
   readonly place: string;
   /** Between 0 and 1. */
   readonly score: number;
-  /** It has less than half of what the query asks for, weighed by how rare the words are. */
+  /** How much of what the query asks for it has, weighed by how rare the words are. */
+  readonly coverage: number;
+  /** It has less than half of that. */
   readonly weak: boolean;
 }
 
@@ -110,7 +112,8 @@ export class PassageFinder {
         if (covered === 0) return [];
         const place = placeOf(source, passage);
         const fit = (1 - DOCUMENT_SHARE) * score + DOCUMENT_SHARE * wholeCovered;
-        return [{ source, passage, place, score: fit / whole, weak: covered / whole < WEAK_COVERAGE }];
+        const coverage = covered / whole;
+        return [{ source, passage, place, score: fit / whole, coverage, weak: coverage < WEAK_COVERAGE }];
       });
       return bestFirst(fitting).map((one, nth) => ({ ...one, score: one.score * FURTHER ** nth }));
     });

@@ -31,8 +31,8 @@ export function nearFrom(unrelated: readonly Vector[]): number {
   const cosines = unrelated.flatMap((one, at) => unrelated.slice(at + 1).map((other) => cosine(one, other)));
   const mean = cosines.reduce((sum, value) => sum + value, 0) / Math.max(1, cosines.length);
   const variance = cosines.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, cosines.length);
-  return Math.min(LATEST, mean + DEVIATIONS * Math.sqrt(variance));
+  return Math.max(LEAST, Math.min(MOST, mean + DEVIATIONS * Math.sqrt(variance)));
 }
 
-/** Also to a model that puts all texts near to each other, equal ones are near. */
-const LATEST = 0.95;
+/** Also to a model that puts all texts near to each other, or all of them far, equal ones are near and others are not. */
+const [LEAST, MOST] = [0.05, 0.95];

@@ -10,7 +10,7 @@ import { EmbeddingRequests } from './embedding-requests.ts';
 import { EMBEDDED, isEmbedded, partsOf, sourceOf, type TextRecord } from './texts.ts';
 import { type Due, unfinished } from './unfinished.ts';
 import { keyOf } from './vector-set.ts';
-import { hashOf, packParts, vectorOf } from './vectors.ts';
+import { between, hashOf, packParts, vectorOf } from './vectors.ts';
 
 const REQUEST_MS = 60_000;
 const BACKOFF = { firstMs: 1000, longestMs: 5 * 60_000 };
@@ -39,6 +39,8 @@ interface Job {
   readonly source: TextSource;
   readonly hashes: readonly string[];
   readonly isWhole: boolean;
+  /** The hashes of the headings of new parts, by those of the parts. */
+  readonly headings: ReadonlyMap<string, string>;
 }
 
 /** Embeds the texts of records in the background, in one process for all. What it kept survives any end of the process. */
@@ -245,14 +247,21 @@ export class Embedder {
     const source = sourceOf(due.collection, record);
     if (set.get(due)?.state === source.state) return undefined;
     const parts = partsOf(due.collection, record, source);
-    const hashes = parts.map(hashOf);
+    const hashes = parts.map(({ text }) => hashOf(text));
     let isWhole = true;
-    for (const [at, hash] of hashes.entries()) {
+    const ofHeadings = new Map<string, string>();
+    for (const [at, { text, headings }] of parts.entries()) {
+      const hash = hashes[at] ?? '';
       if (texts.has(hash) || set.known(hash)) continue;
-      if (texts.size < this.#requests.mostTexts) texts.set(hash, parts[at] ?? '');
-      else isWhole = false;
+      if (texts.size >= this.#requests.mostTexts) isWhole = false;
+      else {
+        texts.set(hash, text);
+        if (headings === '') continue;
+        ofHeadings.set(hash, hashOf(headings));
+        texts.set(hashOf(headings), headings);
+      }
     }
-    return { due, source, hashes, isWhole };
+    return { due, source, hashes, isWhole, headings: ofHeadings };
   }
 
   async #embed(model: EmbeddingModel, jobs: readonly Job[], texts: ReadonlyMap<string, string>): Promise<void> {
@@ -264,6 +273,10 @@ export class Embedder {
       throw new EmbeddingFailure(
         `The embedding model ${model.id} now answers vectors of ${width} numbers, those kept have ${set.width}: it is another model; name it differently in EMBEDDING_MODEL.`,
       );
+    }
+    for (const [hash, headings] of jobs.flatMap((job) => [...job.headings])) {
+      const [part, above] = [made.get(hash), made.get(headings)];
+      if (part && above) made.set(hash, { hash, ...between(part, above) });
     }
     const rows = jobs.map(({ due, source, hashes, isWhole }): StoredEmbedding => {
       const parts = hashes.flatMap((hash) => made.get(hash) ?? set.known(hash) ?? []);

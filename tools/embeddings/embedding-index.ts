@@ -19,8 +19,8 @@ export interface Near {
 
 export interface NearPart {
   readonly cosine: number;
-  /** It is nearer than texts that have nothing to do with the query. */
-  readonly isNear: boolean;
+  /** From 1 on it is nearer than texts that have nothing to do with the query. */
+  readonly nearness: number;
 }
 
 /** All kept vectors in the memory of this process, by model. It follows what is deleted, and what other processes keep. */
@@ -150,7 +150,7 @@ export class EmbeddingIndex {
 
 function partOf(value: number, nearFrom: number): NearPart {
   const cosine = Math.max(0, Math.min(1, value));
-  return { cosine, isNear: cosine >= nearFrom };
+  return { cosine, nearness: cosine / nearFrom };
 }
 
 function bestOf({ parts }: Near): number {

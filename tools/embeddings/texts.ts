@@ -17,7 +17,7 @@ export function isEmbedded(collection: string): collection is EmbeddedCollection
 /** Counts up where texts are split in another way, so that all are embedded anew. */
 const FORMAT = 1;
 /** Models have limits, and headings can be endless. */
-const LONGEST = 2400;
+const LONGEST_HEADINGS = 800;
 
 const SOURCES: { readonly [Name in EmbeddedCollection]: (record: never) => Omit<TextSource, 'id' | 'state'> } = {
   documents: ({ title, content }: Document) => ({ title, content }),
@@ -37,11 +37,19 @@ export function sourceOf(
   return { id: record.id, state: `${FORMAT}.${record.revision ?? 1}`, ...read(record) };
 }
 
-/** What a model gets to read of the text, a part for each passage. What tools answered is found by words alone. */
-export function partsOf(collection: EmbeddedCollection, record: object, { title, content }: TextSource): string[] {
+/** A passage as a model gets to read it. */
+export interface TextPart {
+  readonly text: string;
+  /** Title and headings alone, by which it is found too. Empty where it has none. */
+  readonly headings: string;
+}
+
+/** A part for each passage. What tools answered is found by words alone. */
+export function partsOf(collection: EmbeddedCollection, record: object, { title, content }: TextSource): TextPart[] {
   if (collection === 'messages' && (record as Message).role === 'tool') return [];
   return passagesOf(content).map(({ path, text }) => {
-    const headings = [...new Set([title, ...path])].filter((heading) => heading !== '').join(' > ');
-    return (headings === '' ? text : `${headings}\n${text}`).slice(0, LONGEST).toWellFormed();
+    const all = [...new Set([title, ...path])].filter((heading) => heading !== '').join(' > ');
+    const headings = all.slice(0, LONGEST_HEADINGS).toWellFormed();
+    return { text: (headings === '' ? text : `${headings}\n${text}`).toWellFormed(), headings };
   });
 }

@@ -26,6 +26,11 @@ export function vectorOf(numbers: readonly number[]): Vector {
   return { scale: largest / DIGITS / length, codes };
 }
 
+/** The vector between two. */
+export function between(one: Vector, other: Vector): Vector {
+  return vectorOf(Array.from(one.codes, (code, at) => code * one.scale + (other.codes[at] ?? 0) * other.scale));
+}
+
 export function noVector(numbers: number): Vector {
   return { scale: 0, codes: new Int8Array(numbers) };
 }

@@ -9,6 +9,7 @@ import {
   widened,
 } from '../documents/find-passages.ts';
 import type { Passage } from '../documents/passages.ts';
+import type { Near } from '../embeddings/embedding-index.ts';
 import { sourceOf } from '../embeddings/texts.ts';
 import type { PassageKind } from './passage-kinds.ts';
 import type { ReadableFilter } from './types.ts';
@@ -18,8 +19,12 @@ const MOST_BY_WORDS = 60;
 const MOST_BY_MEANING = 40;
 /** Of reciprocal rank fusion, as Cormack, Clarke and Büttcher recommend (Reciprocal Rank Fusion, 2009). */
 const K = 60;
-/** What is weak by words counts this much of its rank, since it shares few of the words that are asked for. */
-const WEAK_SHARE = 0.2;
+/** Below these a passage is weak, and its rank counts less: it shares few of the words, or it may be near by chance. */
+const LEAST_COVERAGE = 0.5;
+const byCoverage = (coverage: number) => Math.min(1, coverage / LEAST_COVERAGE) ** 3;
+/** Words count twice as much as meaning, as the handbook's questions of a few words need. */
+const byNearness = (nearness: number) => 0.5 * Math.min(1, nearness) ** 2;
+const MOST_SHARES = byCoverage(1) + byNearness(1);
 
 /** A record with its text. */
 interface FoundText {
@@ -33,6 +38,8 @@ export interface RankedPassage {
   readonly passage: Passage;
   readonly place: string;
   readonly score: number;
+  /** How much its rank counts. */
+  readonly share: number;
   readonly weak: boolean;
 }
 
@@ -72,7 +79,7 @@ async function byWords(kinds: readonly PassageKind[], question: Question, contex
   const found = await passageFinder.find([...texts.keys()], question.q);
   return found.flatMap(({ source, ...one }: FoundPassage) => {
     const text = texts.get(source);
-    return text ? [{ ...one, found: text }] : [];
+    return text ? [{ ...one, share: byCoverage(one.coverage), found: text }] : [];
   });
 }
 
@@ -93,51 +100,58 @@ async function byMeaning(
   question: Question,
   context: Asking,
 ): Promise<Ranking | undefined> {
-  const best = new Map<string, RankedPassage & { readonly rank: number }>();
+  const { server, principal } = context;
   const answers = await Promise.all(
     kinds.map(async (kind) => {
-      const readable = filterOf(kind, question, context);
-      const near = await context.server.meaning?.nearest(question.q, kind.collection, {
-        principal: context.principal,
-        readable,
-        most: MOST_BY_MEANING,
-      });
-      return near?.map((records) => ({ kind, records }));
+      const wanted = { principal, readable: filterOf(kind, question, context), most: MOST_BY_MEANING };
+      const near = await server.meaning?.nearest(question.q, kind.collection, wanted);
+      return near && Promise.all(near.map((records) => passagesNear(kind, records, question, context)));
     }),
   );
   if (answers.every((answer) => answer === undefined)) return undefined;
   const models = Math.max(...answers.map((answer) => answer?.length ?? 0));
-  for (let model = 0; model < models; model += 1) {
-    const passages: RankedPassage[] = [];
-    for (const answer of answers) {
-      const { kind, records } = answer?.[model] ?? {};
-      if (!kind || !records) continue;
-      const read = await readAll(
-        kind,
-        records.map(({ record }) => record.id),
-        question,
-        context,
-      );
-      for (const {
-        record: { id, state },
-        parts,
-      } of records) {
-        const text = read.get(id);
-        if (!text || text.source.state !== state) continue;
-        const split = await passageFinder.passagesOf(text.source);
-        for (const [at, { cosine, isNear }] of parts.entries()) {
-          const passage = split[at];
-          if (!passage) continue;
-          passages.push({ found: text, passage, place: placeOf(text.source, passage), score: cosine, weak: !isNear });
-        }
-      }
-    }
-    for (const [rank, one] of bestFirst(passages).entries()) {
-      const other = best.get(one.place);
-      if (!other || other.rank > rank) best.set(one.place, { ...one, rank, weak: one.weak && (other?.weak ?? true) });
-    }
+  const rankings = Array.from({ length: models }, (_, model) =>
+    bestFirst(answers.flatMap((answer) => answer?.[model] ?? [])),
+  );
+  return bestOf(rankings);
+}
+
+/** While another model embeds all anew, each passage has the better of its ranks. */
+function bestOf(rankings: readonly Ranking[]): Ranking {
+  const [only] = rankings;
+  if (only && rankings.length === 1) return only;
+  const best = new Map<string, RankedPassage & { readonly rank: number }>();
+  for (const [rank, one] of rankings.flatMap((ranking) => [...ranking.entries()])) {
+    const other = best.get(one.place);
+    const weak = one.weak && (other?.weak ?? true);
+    if (!other || rank < other.rank) best.set(one.place, { ...one, rank, weak });
+    else best.set(one.place, { ...other, weak });
   }
   return [...best.values()].sort((one, other) => one.rank - other.rank || (one.place < other.place ? -1 : 1));
+}
+
+async function passagesNear(
+  kind: PassageKind,
+  records: readonly Near[],
+  question: Question,
+  context: Asking,
+): Promise<RankedPassage[]> {
+  const ids = records.map(({ record }) => record.id);
+  const read = await readAll(kind, ids, question, context);
+  const passages: RankedPassage[] = [];
+  for (const { record, parts } of records) {
+    const found = read.get(record.id);
+    // Its vectors are of an earlier state.
+    if (found?.source.state !== record.state) continue;
+    const split = await passageFinder.passagesOf(found.source);
+    for (const [at, { cosine, nearness }] of parts.entries()) {
+      const passage = split[at];
+      if (!passage) continue;
+      const place = placeOf(found.source, passage);
+      passages.push({ found, passage, place, score: cosine, share: byNearness(nearness), weak: nearness < 1 });
+    }
+  }
+  return passages;
 }
 
 /** Reads the records by the filter again, which decides. Owners were checked with the ids. */
@@ -160,14 +174,10 @@ async function readAll(
 /** Joins both by reciprocal rank fusion. A score of 1: first in both. */
 function fused(words: Ranking, near: Ranking): Ranking {
   const all = new Map<string, RankedPassage>();
-  for (const [list, isNear] of [
-    [words, false],
-    [near, true],
-  ] as const) {
+  for (const list of [words, near]) {
     for (const [rank, one] of list.entries()) {
       const other = all.get(one.place);
-      const share = (one.weak && !isNear ? WEAK_SHARE : 1) / (K + rank + 1);
-      const score = (share * (K + 1)) / 2 + (other?.score ?? 0);
+      const score = ((one.share / MOST_SHARES) * (K + 1)) / (K + 1 + rank) + (other?.score ?? 0);
       all.set(one.place, { ...one, score, weak: one.weak && (other?.weak ?? true) });
     }
   }
