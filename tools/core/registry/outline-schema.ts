@@ -2,13 +2,15 @@ import type { JsonSchema } from './json-schema.ts';
 
 /** Longer lists of members are cut: they are for a model that chooses a tool. */
 const MOST_NAMES = 6;
+/** Members that nearly every answer has and that say nothing about the tool. */
+const COMMON: ReadonlySet<string> = new Set(['createdAt', 'updatedAt']);
 
 /**
  * An output schema as lists show it: the members of an answer with their types, and of objects in it the names of their members. Every value that
  * fits the whole schema fits this one.
  */
 export function outlineSchema({ type, properties = {} }: JsonSchema): JsonSchema {
-  const members = Object.entries(properties as Readonly<Record<string, Node>>);
+  const members = Object.entries(properties as Readonly<Record<string, Node>>).filter(([name]) => !COMMON.has(name));
   return { type, properties: Object.fromEntries(members.map(([name, part]) => [name, outline(part)])) };
 }
 
