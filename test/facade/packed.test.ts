@@ -14,7 +14,8 @@ import { FULL } from '../support/full.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const MOST_BYTES = 200_000_000;
+/** A third is DuckDB, a tenth what reads PDF, DOCX and HTML. */
+const MOST_BYTES = 215_000_000;
 
 /** The folder of the program: a full run installs what `npm pack` makes, as its users do; others take the project itself. */
 async function installed(folder: string): Promise<string> {
