@@ -159,8 +159,8 @@ describe('embedding texts', () => {
   });
 });
 
-describe('two processes on one database', { skip: !onPostgres && 'needs PostgreSQL' }, () => {
-  it('embed each text once, and both find it', async () => {
+function testTwoProcesses(): void {
+  it('two processes on one database embed each text once, and both find it', async () => {
     const folder = await ownFolder();
     const provider = await startEmbeddingServer();
     const one = await openEmbeddingWorld({
@@ -180,4 +180,7 @@ describe('two processes on one database', { skip: !onPostgres && 'needs PostgreS
     await one.close();
     await other.close();
   });
-});
+}
+
+// The second part of a full run is on PostgreSQL.
+if (onPostgres) testTwoProcesses();
