@@ -10,8 +10,8 @@ type StoreConfig = Pick<
 >;
 
 /**
- * Opens the store that the configuration names: the database, whose code is loaded only then, else the data folder. A start, which tells of
- * its progress, waits for a database that cannot be reached yet; a command does not.
+ * Opens the database of the configuration, or else the data folder. With `opening`, as at the start of a server, it waits for a database
+ * that cannot be reached yet. Code of PostgreSQL is loaded only where there is a database.
  */
 export async function openStore(config: StoreConfig, opening?: OpenProgress): Promise<Store> {
   const { dataDir, metricsMemoryMb, databaseUrl, databaseConnections, databaseWaitMs } = config;

@@ -46,7 +46,7 @@ export class SilentConnections {
     this.#ask = ask;
   }
 
-  /** Runs the statement, and watches the connection meanwhile. */
+  /** Runs the statement, and watches its connection until the answer. */
   async watch<Result>(client: pg.ClientBase, statement: () => Promise<Result>): Promise<Result> {
     if (!serverOf.has(client)) return statement();
     const waiting = { since: performance.now(), sent: streamOf(client).bytesWritten, suspectedAt: undefined };
@@ -75,7 +75,7 @@ export class SilentConnections {
     if (!states || performance.now() - asked > LOOK_MS) return;
     const lost: number[] = [];
     for (const [client, waiting] of late) {
-      if (this.#waiting.get(client) !== waiting) continue; // it was answered meanwhile
+      if (this.#waiting.get(client) !== waiting) continue; // its answer has come
       const found = states.get(numberOf(client));
       const isThere = found !== undefined && found.server === serverOf.get(client);
       const isWithoutWork = !isThere || WITHOUT_WORK.test(found.state);

@@ -20,7 +20,7 @@ export interface TablesState {
   readonly missing: readonly Migration[];
 }
 
-/** `applied`: the names of the migrations that the database has. @throws OperatorError when it has one that this version does not know */
+/** Compares the migrations of a database, by their names, with those of this version. @throws OperatorError if a newer version added one */
 export function tablesState(applied: readonly string[]): TablesState {
   const known = migrations();
   const to = known.at(-1)?.name ?? '';

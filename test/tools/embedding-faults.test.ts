@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Store } from '../../store/port.ts';
+import { createModels } from '../../tools/core/models/models.ts';
 import { Embedder } from '../../tools/embeddings/embedder.ts';
 import { EmbeddingIndex } from '../../tools/embeddings/embedding-index.ts';
 import { closedAtEnd, killedAtEnd } from '../support/at-end.ts';
@@ -40,7 +41,9 @@ describe('embedding texts', () => {
     const seen = { embeddings, documents, memories, skills, messages, jobs, onCommit } as unknown as Store;
     const onFailure = (cause: unknown) => assert.fail(String(cause));
     const index = new EmbeddingIndex(seen, onFailure);
-    const embedder = new Embedder({ store: seen, index, model: undefined, onFailure });
+    const { baseUrl } = await startEmbeddingServer();
+    const models = createModels({ providers: [{ kind: 'custom', baseUrl }] });
+    const embedder = new Embedder({ store: seen, index, model: models.findEmbedding('custom/tiny'), onFailure });
     embedder.start();
     await until(() => embedder.isDone);
     isLeader = false; // it does not know yet

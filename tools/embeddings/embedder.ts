@@ -13,12 +13,13 @@ import { keyOf } from './vector-set.ts';
 import { between, hashOf, packParts, vectorOf } from './vectors.ts';
 
 const REQUEST_MS = 60_000;
+/** Also where the provider asks for more: a timer of weeks would end at once. */
+const LONGEST_WAIT_MS = 60 * 60_000;
 const BACKOFF = { firstMs: 1000, longestMs: 5 * 60_000 };
 /** Records looked at for one request at most. */
 const MOST_RECORDS = 100;
 /** A process that does not lead asks this often whether it does. */
-const LOOK_MS = 1000;
-const SOON_MS = 50;
+const [LOOK_MS, SOON_MS] = [1000, 50];
 /** All records are looked through again, in case something was missed. */
 const SCAN_EVERY_MS = 30 * 60_000;
 /** A request under way may end at a shutdown, because its tokens are paid for. */
@@ -67,11 +68,12 @@ export class Embedder {
   }
 
   start(): void {
-    this.#stopListening = this.#parts.store.onCommit(({ changes }) => {
-      if (!this.#leads) return;
-      for (const { collection, record } of changes) {
+    const { store, index, model } = this.#parts;
+    this.#stopListening = store.onCommit(({ changes }) => {
+      // Without a model, only what one embedded earlier is followed.
+      if (!this.#leads || (!model && index.sets.size === 0)) return;
+      for (const { collection, record } of changes)
         if (isEmbedded(collection)) this.#add({ collection, id: record.id });
-      }
       this.#wake();
     }, EMBEDDED);
     this.#working = this.#work();
@@ -171,9 +173,9 @@ export class Embedder {
     this.error = cause instanceof Error ? cause : new Error(String(cause));
     this.isDone = false;
     if (!(cause instanceof EmbeddingFailure)) this.#parts.onFailure(cause);
-    const asked = cause instanceof EmbeddingFailure ? cause.retryAfterMs : undefined;
+    const { retryAfterMs } = cause instanceof EmbeddingFailure ? cause : {};
     this.#failures += 1;
-    return asked ?? backoffMs(this.#failures - 1, BACKOFF);
+    return Math.min(retryAfterMs ?? backoffMs(this.#failures - 1, BACKOFF), LONGEST_WAIT_MS);
   }
 
   /** New work ends a wait, but not one after a failure. */
@@ -221,7 +223,7 @@ export class Embedder {
         taken.push(due);
         const job = model ? await this.#jobOf(due, texts) : undefined;
         if (job) jobs.push(job);
-        else if (!model || !(await this.#exists(due))) gone.push(due);
+        else if (!model || !(await this.#parts.store[due.collection].get(due.id))) gone.push(due);
         if (taken.length >= MOST_RECORDS) break;
       }
       if (gone.length > 0) await this.#parts.index.remove(gone);
@@ -234,10 +236,6 @@ export class Embedder {
     return taken.length > 0;
   }
 
-  async #exists({ collection, id }: Due): Promise<boolean> {
-    return (await this.#parts.store[collection].get(id)) !== undefined;
-  }
-
   /** Adds the texts of the record that have no vector, as many as fit. Undefined if there is nothing to keep. */
   async #jobOf(due: Due, texts: Map<string, string>): Promise<Job | undefined> {
     const { store, index, model } = this.#parts;
@@ -248,8 +246,8 @@ export class Embedder {
     if (set.get(due)?.state === source.state) return undefined;
     const parts = partsOf(due.collection, record, source);
     const hashes = parts.map(({ text }) => hashOf(text));
-    let isWhole = true;
     const ofHeadings = new Map<string, string>();
+    let isWhole = true;
     for (const [at, { text, headings }] of parts.entries()) {
       const hash = hashes[at] ?? '';
       if (texts.has(hash) || set.known(hash)) continue;
