@@ -165,7 +165,9 @@ export const inPage = {
   fits: 'document.documentElement.scrollWidth <= innerWidth',
   paths: `[...document.querySelectorAll('.nav-link')].map((link) => link.getAttribute('href'))`,
   errors: `[...document.querySelectorAll('.error-box')].map((box) => box.textContent)`,
-  go: (path: string) => `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new Event('popstate'));`,
+  /** Done when the page is drawn, and has asked for what it shows. */
+  go: (path: string) =>
+    `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new Event('popstate')); new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))`,
 };
 
 /** Waits until the page shows what it asked for. Its stream of changes never ends, so silence of the network is no sign. */

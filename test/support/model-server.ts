@@ -132,6 +132,7 @@ async function perform(
   response.writeHead(200, { 'Content-Type': 'text/event-stream' });
   const send = async (delta: object, rest: object = {}) => {
     if (reply.pace) await sleep(reply.pace);
+    if (response.destroyed) throw new Error('The client has gone.');
     const choices = [{ index: 0, delta, finish_reason: null, ...rest }];
     response.write(`data: ${JSON.stringify({ id: 'cmpl', object: 'chat.completion.chunk', model, choices })}\n\n`);
   };
