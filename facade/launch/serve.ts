@@ -81,12 +81,18 @@ function whereToFind({ address, baseUrl }: RunningServer): string {
   return address === baseUrl ? listens : `${listens} and gives clients the address ${baseUrl}`;
 }
 
+/** Platforms send SIGKILL 30 s after SIGTERM, and nobody would hear what was not written. */
+const LONGEST_END_MS = 25_000;
+
 /** Goes on for DRAIN_SECONDS, until a load balancer has noticed, then finishes running calls and writes everything to disk. */
 function stopping(server: RunningServer, store: Store, { drainMs }: Pick<Config, 'drainMs'>): () => Promise<void> {
   return async () => {
     server.leave();
     await delay(drainMs);
-    await server.close();
-    await store.close();
+    const late = delay(LONGEST_END_MS, 'late' as const);
+    const closed = server.close().then(() => store.close());
+    if ((await Promise.race([closed, late])) !== 'late') return;
+    const { lastError = 'the store does not answer' } = store.status();
+    throw new Error(`not everything was written within ${LONGEST_END_MS / 1000} s (${lastError})`);
   };
 }

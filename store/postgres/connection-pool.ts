@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { asStoreError, isConnectionLost } from './failures.ts';
 import type { ClientSession, Statement } from './session.ts';
-import { noteServerProcess, SERVER_PROCESS, type SilentConnections } from './silent-connections.ts';
+import { noteServerProcess, SERVER_PROCESS, type SilentConnections, streamOf } from './silent-connections.ts';
 
 const IDLE_MS = 30_000;
 /** A connection that was idle for longer is asked for an answer before it is used: a proxy may have forgotten it without a word. */
@@ -87,8 +87,22 @@ export async function prepareConnection(client: pg.ClientBase, limitMs: number):
     await client.query({ ...QUESTION, text: `set ${setting}` }).catch(() => {});
 }
 
+/** How long the other end of a connection may take to hear that it ends. */
+const GOODBYE_MS = 1000;
+
+/** Is cut off when it ends where its other end does not hear of that: `pg` would wait for ever. */
+export class CuttableClient extends pg.Client {
+  override end(): Promise<void>;
+  override end(done: (error: Error) => void): void;
+  override end(done?: (error: Error) => void): Promise<void> | void {
+    const late = setTimeout(() => streamOf(this).destroy(), GOODBYE_MS).unref();
+    this.once('end', () => clearTimeout(late));
+    return done ? super.end(done) : super.end();
+  }
+}
+
 export function createPool(config: pg.PoolConfig, onError: (error: Error) => void): pg.Pool {
-  const pool = new pg.Pool({ ...config, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true });
+  const pool = new pg.Pool({ ...config, Client: CuttableClient, idleTimeoutMillis: IDLE_MS, allowExitOnIdle: true });
   // One that is lost while nobody uses it. The pool has removed it already.
   pool.on('error', onError);
   // One that is lost before its caller has it.

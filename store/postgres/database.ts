@@ -1,8 +1,9 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { StoreUnavailable } from '../errors.ts';
 import {
   ClientStatements,
   ConnectionPool,
+  CuttableClient,
   createPool,
   prepareConnection,
   QUESTION,
@@ -218,7 +219,7 @@ export class Database implements Session {
 
   /** A connection beside the pool, for what holds one for long. The caller connects and ends it, and hears of its errors. */
   client(over: pg.ClientConfig = {}): pg.Client {
-    return new pg.Client({ ...this.#config, ...over });
+    return new CuttableClient({ ...this.#config, ...over });
   }
 
   /** A pool beside this one, for a library that asks for one. Connections that are lost while nobody uses them leave it by themselves. */

@@ -108,7 +108,7 @@ function isSuspect(client: pg.ClientBase, { suspectedAt }: Waiting): boolean {
   return suspectedAt === streamOf(client).bytesRead;
 }
 
-function streamOf(client: pg.ClientBase): Socket {
+export function streamOf(client: pg.ClientBase): Socket {
   return insideOf(client).connection.stream;
 }
 

@@ -4,9 +4,13 @@ import { connect } from 'node:net';
 import { describe, it } from 'node:test';
 import { rest } from '../support/calls.ts';
 import { startProcess, withFolder } from '../support/child.ts';
+import { FULL } from '../support/full.ts';
+import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { openStoreIn } from '../support/store.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 
+const SECRETS = { SESSION_SECRET: 's'.repeat(40), SECRETS_KEY: Buffer.alloc(32, 5).toString('base64') };
 const key = `ak_shutdown_${'k'.repeat(40)}`;
 
 describe('SIGTERM', () => {
@@ -67,5 +71,23 @@ describe('SIGTERM', () => {
         ['list_agents', 'ok', undefined, {}],
       ]);
     });
+  });
+
+  if (!FULL) return;
+
+  it('is over before platforms kill, also where the database is silent and hears no goodbye', {
+    skip: withoutPostgres,
+  }, async () => {
+    const { url, drop } = await testDatabase();
+    const proxy = await TcpProxy.before(url);
+    await withFolder(async (folder) => {
+      const server = await startProcess(folder, { ...SECRETS, DATABASE_URL: proxy.inFrontOf(url) });
+      await rest(server, 'GET', '/api/v1/agents', { key: 'ak_wrong' });
+      proxy.treat({ kind: 'drop', directions: ['up'] });
+      assert.equal(await server.stop('SIGTERM'), 1);
+      assert.match(server.said(), /^The server could not end as it should: /m);
+    });
+    await proxy.close();
+    await drop();
   });
 });

@@ -5,7 +5,7 @@ import { send } from '../support/http.ts';
 
 const RECENT = 4000;
 /** A process ends within the time limit of statements. */
-const LONGEST_END_MS = 60_000;
+const LONGEST_END_MS = 40_000;
 /** What a process says at its end where disk or database did not take its last entries any more; then it ends with 1. */
 const UNFINISHED = /The server could not end as it should: .*(ENOSPC|EFBIG|EMFILE|database)/;
 const UNCAUGHT = /uncaught|unhandled|"level":60|(Type|Range|Reference|Assertion)Error|out of memory/;

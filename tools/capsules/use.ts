@@ -16,6 +16,7 @@ export class CapsuleUse {
   readonly #onFailure: (cause: unknown) => void;
   #unwritten = new Map<string, Uses>();
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
   /** One limit for each value of `callsPerMinute`. */
   readonly #limits = new Map<number, RateLimit>();
 
@@ -30,7 +31,7 @@ export class CapsuleUse {
   note(id: string, calls: number): void {
     const before = this.#unwritten.get(id)?.calls ?? 0;
     this.#unwritten.set(id, { calls: before + calls, at: Date.now() });
-    this.#timer ??= setTimeout(() => void this.#write(), WRITTEN_EVERY_MS).unref();
+    if (!this.#isClosed) this.#timer ??= setTimeout(() => void this.#write(), WRITTEN_EVERY_MS).unref();
   }
 
   /** @throws ToolError (rate_limited) */
@@ -42,6 +43,7 @@ export class CapsuleUse {
 
   /** Writes what was noted. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#write();
   }
