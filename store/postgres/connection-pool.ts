@@ -110,6 +110,26 @@ export function createPool(config: pg.PoolConfig, onError: (error: Error) => voi
   return pool;
 }
 
+/** A pool for graphile-worker, which gives a connection back twice where it is lost just as it begins to listen and the workers end. */
+export function createForgivingPool(...args: Parameters<typeof createPool>): pg.Pool {
+  const pool = createPool(...args);
+  const connect = pool.connect.bind(pool);
+  const withCallback = (callback: Connected) =>
+    connect((error, client, release) => callback(error, client, once(release)));
+  pool.connect = ((callback?: Connected) => (callback ? withCallback(callback) : connect())) as pg.Pool['connect'];
+  return pool;
+}
+
+type Connected = Parameters<pg.Pool['connect']>[0];
+
+function once<Args extends readonly unknown[]>(work: (...args: Args) => void): (...args: Args) => void {
+  let isDone = false;
+  return (...args) => {
+    if (!isDone) work(...args);
+    isDone = true;
+  };
+}
+
 const asTexts: pg.CustomTypesConfig = { getTypeParser: () => (value: string) => value };
 
 export class ClientStatements implements ClientSession {

@@ -192,6 +192,21 @@ describe('the database', { skip: withoutPostgres }, () => {
     assert.equal((await database.query({ text: 'select 1' })).length, 1);
   });
 
+  it('takes a connection back once from a library that gives it back twice', async () => {
+    const { url } = await testDatabase();
+    const pool = databaseAt(url).pool(1);
+    await new Promise<void>((resolve, reject) => {
+      pool.connect((error, _, release) => {
+        if (error) return reject(error);
+        release(true);
+        release();
+        resolve();
+      });
+    });
+    assert.equal((await pool.query('select 1')).rowCount, 1);
+    await pool.end();
+  });
+
   it('answers again after its connections were ended, idle ones and busy ones', async () => {
     const { url } = await testDatabase();
     const database = new Database({ url });
