@@ -92,7 +92,7 @@ function stopping(server: RunningServer, store: Store, { drainMs }: Pick<Config,
     const late = delay(LONGEST_END_MS, 'late' as const);
     const closed = server.close().then(() => store.close());
     if ((await Promise.race([closed, late])) !== 'late') return;
-    const { lastError = 'the store does not answer' } = store.status();
-    throw new Error(`not everything was written within ${LONGEST_END_MS / 1000} s (${lastError})`);
+    const { lastError = 'it does not answer' } = store.status();
+    throw new Error(`the store did not take what was left to write within ${LONGEST_END_MS / 1000} s: ${lastError}`);
   };
 }

@@ -7,7 +7,9 @@ const RECENT = 4000;
 /** A process ends within the time limit of statements. */
 const LONGEST_END_MS = 40_000;
 /** What a process says at its end where disk or database did not take its last entries any more; then it ends with 1. */
-const UNFINISHED = /The server could not end as it should: .*(ENOSPC|EFBIG|EMFILE|database)/;
+const UNFINISHED = /The server could not end as it should: .*(ENOSPC|EFBIG|EMFILE|database|the store did not take)/;
+/** One more process on a data folder waits for a few seconds only. */
+const REFUSED = /is open in process \d+ on .*one process at a time can use a data folder/;
 const UNCAUGHT = /uncaught|unhandled|"level":60|(Type|Range|Reference|Assertion)Error|out of memory/;
 
 /** One process of the product, on the same port each time it is started. */
@@ -134,7 +136,8 @@ export class FaultedServer {
 
   #judge({ code, signal }: Exit, { said }: StartingProcess): void {
     const right =
-      (this.#wanted === 'SIGTERM' && (code === 0 || (code === 1 && UNFINISHED.test(said())))) ||
+      (this.#wanted === 'SIGTERM' &&
+        (code === 0 || (code === 1 && (UNFINISHED.test(said()) || REFUSED.test(said()))))) ||
       (this.#wanted === 'SIGKILL' && signal === 'SIGKILL') ||
       // Before it hears signals, the system ends it.
       (this.#wanted === 'SIGTERM' && signal === 'SIGTERM' && said() === '');
