@@ -115,10 +115,13 @@ export function createForgivingPool(...args: Parameters<typeof createPool>): pg.
   const pool = createPool(...args);
   const connect = pool.connect.bind(pool);
   const withCallback = (callback: Connected) =>
-    connect((error, client, release) => callback(error, client, once(release)));
+    connect((error, client, release) => callback(error, client, once(release ?? nothing)));
   pool.connect = ((callback?: Connected) => (callback ? withCallback(callback) : connect())) as pg.Pool['connect'];
   return pool;
 }
+
+/** Where no connection came, `pg` gives nothing to call. */
+const nothing = () => {};
 
 type Connected = Parameters<pg.Pool['connect']>[0];
 

@@ -136,8 +136,8 @@ export class FaultedServer {
 
   #judge({ code, signal }: Exit, { said }: StartingProcess): void {
     const right =
-      (this.#wanted === 'SIGTERM' &&
-        (code === 0 || (code === 1 && (UNFINISHED.test(said()) || REFUSED.test(said()))))) ||
+      (code === 1 && REFUSED.test(said())) ||
+      (this.#wanted === 'SIGTERM' && (code === 0 || (code === 1 && UNFINISHED.test(said())))) ||
       (this.#wanted === 'SIGKILL' && signal === 'SIGKILL') ||
       // Before it hears signals, the system ends it.
       (this.#wanted === 'SIGTERM' && signal === 'SIGTERM' && said() === '');

@@ -205,6 +205,13 @@ describe('the database', { skip: withoutPostgres }, () => {
     });
     assert.equal((await pool.query('select 1')).rowCount, 1);
     await pool.end();
+    await new Promise<void>((resolve) => {
+      pool.connect((error, _, release) => {
+        assert.ok(error);
+        release();
+        resolve();
+      });
+    });
   });
 
   it('answers again after its connections were ended, idle ones and busy ones', async () => {
