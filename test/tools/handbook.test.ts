@@ -12,7 +12,8 @@ import { until } from '../support/until.ts';
 
 /**
  * The handbook of an invented company: 300 documents, and questions that one of them answers, written before the search. Keywords and plain
- * questions use its words; paraphrased ones share no word with the passage that answers them; the last have no answer.
+ * questions use its words; paraphrased ones share no word with the passage that answers them; the last have no answer. By the second set of
+ * paraphrased questions, written later and before they were asked, the joining of words and meaning was chosen.
  */
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 
@@ -56,9 +57,8 @@ for (const line of read('handbook-questions.tsv').trimEnd().split('\n')) {
   asked.push({ kind, file, heading, words, meaning: answer.data });
 }
 
-/** The share of questions of a kind whose passage is among the first five, as `0.95`. */
-function rate(kind: string, by: 'words' | 'meaning'): string {
-  const questions = asked.filter((one) => one.kind === kind);
+/** The share of the questions whose passage is among the first five, as `0.95`. */
+function rate(questions: typeof asked, by: 'words' | 'meaning'): string {
   const right = questions.filter(({ [by]: found, file, heading }) =>
     found.some(({ documentId, path }) => files.get(documentId) === file && path.includes(heading)),
   );
@@ -70,11 +70,14 @@ const readme = readFileSync(new URL('../../tools/README.md', import.meta.url), '
 for (const [kind, least, leastByMeaning] of [
   ['keywords', 0.97, 0.97],
   ['plain', 0.97, 0.97],
-  ['paraphrased', 0, 0.3],
+  ['paraphrased', 0, 0.35],
+  ['paraphrased, second set', 0, 0.22],
 ] as const) {
   it(`the passage that answers ${kind} questions is found as often as the README says`, () => {
-    const [words, meaning] = [rate(kind, 'words'), rate(kind, 'meaning')];
-    assert.ok(readme.includes(`| ${kind} | 20 | ${words} | ${meaning} |`), `| ${kind} | 20 | ${words} | ${meaning} |`);
+    const questions = asked.filter((one) => one.kind === kind);
+    const [words, meaning] = [rate(questions, 'words'), rate(questions, 'meaning')];
+    const line = `| ${kind} | ${questions.length} | ${words} | ${meaning} |`;
+    assert.ok(readme.includes(line), line);
     assert.ok(Number(words) >= least && Number(meaning) >= leastByMeaning, `${words}, ${meaning}`);
   });
 }

@@ -38,7 +38,9 @@ interface Terms {
 interface Split {
   readonly state: string;
   readonly size: number;
-  readonly terms: readonly Terms[];
+  readonly passages: readonly Passage[];
+  /** Once words were looked for in it. */
+  terms?: readonly Terms[];
 }
 
 const HEADING_WEIGHT = 2;
@@ -121,32 +123,38 @@ export class PassageFinder {
   }
 
   /** The passages of the text, split once for each state. */
-  async passagesOf(source: TextSource): Promise<readonly Passage[]> {
-    return (await this.#termsOf(source)).map(({ passage }) => passage);
+  passagesOf(source: TextSource): readonly Passage[] {
+    return this.#splitOf(source).passages;
   }
 
-  async #termsOf({ id, state, title, content }: TextSource): Promise<readonly Terms[]> {
-    const known = this.#split.get(id);
-    if (known?.state === state) return known.terms;
+  async #termsOf(source: TextSource): Promise<readonly Terms[]> {
+    const split = this.#splitOf(source);
+    if (split.terms) return split.terms;
     const terms: Terms[] = [];
     let began = performance.now();
-    for (const passage of passagesOf(content)) {
-      terms.push(termsOf(passage, title));
+    for (const passage of split.passages) {
+      terms.push(termsOf(passage, source.title));
       if (performance.now() - began < SLICE_MS) continue;
       await setImmediate();
       began = performance.now();
     }
-    // Another search may have split it meanwhile.
-    this.#size -= this.#split.get(id)?.size ?? 0;
+    split.terms = terms;
+    return terms;
+  }
+
+  #splitOf({ id, state, content }: TextSource): Split {
+    const known = this.#split.get(id);
+    if (known?.state === state) return known;
+    const split: Split = { state, size: content.length, passages: passagesOf(content) };
+    this.#size += split.size - (known?.size ?? 0);
     this.#split.delete(id);
-    this.#split.set(id, { state, size: content.length, terms });
-    this.#size += content.length;
+    this.#split.set(id, split);
     for (const [oldest, { size }] of this.#split) {
       if (this.#size <= MOST_KEPT) break;
       this.#split.delete(oldest);
       this.#size -= size;
     }
-    return terms;
+    return split;
   }
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { CollectionName } from '../../store/collections.ts';
 import type { EmbeddedRecord, StoredEmbedding } from '../../store/embeddings-port.ts';
 import type { Store } from '../../store/port.ts';
@@ -11,6 +12,8 @@ const TOPIC = 'embeddings';
 const READ_EVERY_MS = 500;
 /** Where the filter admits so few records, these are compared, and otherwise the nearest are filtered. */
 const FEW = 2000;
+/** Rows that are compared before others have their turn. */
+const SLICE = 2048;
 
 export interface Near {
   readonly record: IndexedRecord;
@@ -104,29 +107,24 @@ export class EmbeddingIndex {
   ): Promise<Near[]> {
     if (this.#store.cluster && performance.now() - this.#readAt > READ_EVERY_MS) await this.read();
     const set = this.setOf(model);
-    const cosines = await set.cosines(query);
     const isReady = (record: IndexedRecord) => record.collection === collection && record.state !== '';
-    const found: Near[] = [];
-    const add = (record: IndexedRecord) =>
-      found.push({ record, parts: record.rows.map((row) => partOf(cosines[row] ?? 0, set.nearFrom ?? 1)) });
     const few = await this.#ids(collection, { ...readable, limit: FEW + 1 });
     if (few.length <= FEW) {
-      for (const id of few) {
-        const record = set.get({ collection, id });
-        if (record && isReady(record)) add(record);
-      }
+      const records = few.flatMap((id) => set.get({ collection, id }) ?? []).filter(isReady);
+      const found = await compared(set, records, query);
       return found.sort((one, other) => bestOf(other) - bestOf(one)).slice(0, most);
     }
-    for (const batch of set.byCosine(cosines)) {
+    const found: IndexedRecord[] = [];
+    for await (const batch of set.nearest(query)) {
       const ready = batch.filter(isReady);
       const ids = ready.map(({ id }) => id);
       if (ids.length === 0) continue;
       const where = { ...readable.where, id: ids };
       const admitted = new Set(await this.#ids(collection, { ...readable, where, limit: ids.length }));
-      for (const record of ready) if (admitted.has(record.id)) add(record);
+      found.push(...ready.filter(({ id }) => admitted.has(id)));
       if (found.length >= most) break;
     }
-    return found.slice(0, most);
+    return compared(set, found.slice(0, most), query);
   }
 
   #ids(collection: EmbeddedCollection, query: ReadableFilter & { readonly limit: number }): Promise<readonly string[]> {
@@ -148,9 +146,22 @@ export class EmbeddingIndex {
   }
 }
 
-function partOf(value: number, nearFrom: number): NearPart {
-  const cosine = Math.max(0, Math.min(1, value));
-  return { cosine, nearness: cosine / nearFrom };
+/** The records with the cosines of their parts. Others have their turn meanwhile. */
+async function compared(set: VectorSet, records: readonly IndexedRecord[], query: Vector): Promise<Near[]> {
+  const found: Near[] = [];
+  let rows = 0;
+  for (const record of records) {
+    const parts = record.rows.map((row): NearPart => {
+      const cosine = Math.max(0, Math.min(1, set.cosine(row, query)));
+      return { cosine, nearness: cosine / (set.nearFrom ?? 1) };
+    });
+    found.push({ record, parts });
+    rows += parts.length;
+    if (rows < SLICE) continue;
+    rows = 0;
+    await setImmediate();
+  }
+  return found;
 }
 
 function bestOf({ parts }: Near): number {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { EmbeddedRecord, StoredEmbedding } from '../../store/embeddings-port.ts';
 import { CALIBRATION, nearFrom } from './calibration.ts';
-import { DotProducts } from './dot-products.ts';
+import { VectorRows } from './vector-rows.ts';
 import { type Part, unpackParts, type Vector } from './vectors.ts';
 
 /** A record with the rows of its parts. */
@@ -19,7 +19,7 @@ export class VectorSet {
   readonly #holders: IndexedRecord[][] = [];
   readonly #free: number[] = [];
   #scales = new Float32Array(1024);
-  #products: DotProducts | undefined;
+  #vectors: VectorRows | undefined;
   /** How many numbers its vectors have, once there is one. */
   width: number | undefined;
   complete = 0;
@@ -41,8 +41,8 @@ export class VectorSet {
   /** The vector of a text that some record has. */
   known(hash: string): Part | undefined {
     const row = this.#rowOf.get(hash);
-    if (row === undefined || !this.#products) return undefined;
-    return { hash, scale: this.#scales[row] ?? 0, codes: this.#products.get(row).subarray(0, this.width) };
+    if (row === undefined || !this.#vectors) return undefined;
+    return { hash, scale: this.#scales[row] ?? 0, codes: this.#vectors.get(row) };
   }
 
   put({ collection, id, state, parts: packed }: StoredEmbedding): void {
@@ -77,30 +77,44 @@ export class VectorSet {
     }
   }
 
-  /** The cosine of each row with the query. Others have their turn meanwhile. */
-  async cosines({ scale, codes }: Vector): Promise<Float32Array> {
-    const cosines = new Float32Array(this.#hashes.length);
-    for (const { from, products } of this.#products?.with(codes, cosines.length) ?? []) {
-      for (const [at, product] of products.entries())
-        cosines[from + at] = product * scale * (this.#scales[from + at] ?? 0);
-      await setImmediate();
-    }
-    return cosines;
+  cosine(row: number, { scale, codes }: Vector): number {
+    return (this.#vectors?.product(row, codes) ?? 0) * scale * (this.#scales[row] ?? 0);
   }
 
-  /** Records by their best row, best first, in batches that grow. */
-  *byCosine(cosines: Float32Array): Generator<readonly IndexedRecord[], void> {
+  /**
+   * Records by their best row, nearest first, in batches. Rows are taken up by their signs, many at once, and then sorted by their cosines.
+   * Others have their turn meanwhile.
+   */
+  async *nearest(query: Vector): AsyncGenerator<readonly IndexedRecord[], void> {
     const seen = new Set<IndexedRecord>();
-    for (const rows of inOrder(cosines)) {
-      const batch: IndexedRecord[] = [];
-      for (const row of rows) {
-        for (const record of this.#holders[row] ?? []) {
-          if (!seen.has(record)) batch.push(record);
-          seen.add(record);
-        }
+    for (const rows of byDifferences(await this.#differences(query))) {
+      const near: { readonly row: number; readonly cosine: number }[] = [];
+      for (const [at, row] of rows.entries()) {
+        const cosine = this.cosine(row, query);
+        if (cosine > 0) near.push({ row, cosine });
+        if (at % COMPARED === COMPARED - 1) await setImmediate();
       }
-      yield batch;
+      near.sort((one, other) => other.cosine - one.cosine || one.row - other.row);
+      for (let from = 0; from < near.length; from += BATCH) {
+        const batch: IndexedRecord[] = [];
+        for (const { row } of near.slice(from, from + BATCH)) {
+          for (const record of this.#holders[row] ?? []) {
+            if (!seen.has(record)) batch.push(record);
+            seen.add(record);
+          }
+        }
+        yield batch;
+      }
     }
+  }
+
+  async #differences({ codes }: Vector): Promise<Uint16Array> {
+    const differences = new Uint16Array(this.#hashes.length);
+    for (const { from, counts } of this.#vectors?.differences(codes, differences.length) ?? []) {
+      differences.set(counts, from);
+      await setImmediate();
+    }
+    return differences;
   }
 
   #place(part: Part): number {
@@ -112,8 +126,8 @@ export class VectorSet {
       larger.set(this.#scales);
       this.#scales = larger;
     }
-    this.#products ??= new DotProducts(part.codes.length);
-    this.#products.set(row, part.codes);
+    this.#vectors ??= new VectorRows(part.codes.length);
+    this.#vectors.set(row, part.codes);
     this.#scales[row] = part.scale;
     this.#hashes[row] = part.hash;
     this.#holders[row] = [];
@@ -126,27 +140,20 @@ export function keyOf({ collection, id }: EmbeddedRecord): string {
   return `${collection} ${id}`;
 }
 
-const FIRST = 256;
-const BUCKETS = 1024;
+/** So many rows are compared by their numbers at once: for 40 records, far more than those that signs alone misplace. */
+const COMPARED = 2048;
+const BATCH = 256;
 
-/** The rows with a positive cosine, highest first: the first ones at once, the others in ever larger parts, so that few are sorted. */
-function* inOrder(cosines: Float32Array): Generator<readonly number[], void> {
-  const counts = new Uint32Array(BUCKETS + 1);
-  const bucketOf = (value: number) => Math.max(0, Math.min(BUCKETS, Math.ceil(value * BUCKETS)));
-  for (const value of cosines) {
-    const bucket = bucketOf(value);
-    counts[bucket] = (counts[bucket] ?? 0) + 1;
-  }
-  let above = BUCKETS;
-  for (let wanted = FIRST; above > 0; wanted *= 4) {
-    let from = above;
-    for (let count = 0; from > 0 && count < wanted; from -= 1) count += counts[from] ?? 0;
+/** All rows, those with the fewest differences first, in parts. */
+function* byDifferences(differences: Uint16Array): Generator<readonly number[], void> {
+  const counts: number[] = [];
+  for (const difference of differences) counts[difference] = (counts[difference] ?? 0) + 1;
+  for (let from = 0; from < counts.length; ) {
+    let to = from;
+    for (let count = 0; to < counts.length && count < COMPARED; to += 1) count += counts[to] ?? 0;
     const rows: number[] = [];
-    for (const [row, value] of cosines.entries()) {
-      const bucket = bucketOf(value);
-      if (bucket > from && bucket <= above) rows.push(row);
-    }
-    yield rows.sort((one, other) => (cosines[other] ?? 0) - (cosines[one] ?? 0) || one - other);
-    above = from;
+    for (const [row, difference] of differences.entries()) if (difference >= from && difference < to) rows.push(row);
+    yield rows;
+    from = to;
   }
 }

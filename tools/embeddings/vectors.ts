@@ -61,14 +61,10 @@ export function unpackParts(packed: Uint8Array): Part[] {
   const width = bytes.readUInt32LE(0);
   const parts: Part[] = [];
   for (let at = 4; at + HASH_BYTES + 4 + width <= bytes.length; at += HASH_BYTES + 4 + width) {
-    const codes = Int8Array.from(
-      bytes.subarray(at + HASH_BYTES + 4, at + HASH_BYTES + 4 + width),
-      (byte) => (byte << 24) >> 24,
-    );
     parts.push({
       hash: bytes.toString('base64url', at, at + HASH_BYTES),
       scale: bytes.readFloatLE(at + HASH_BYTES),
-      codes,
+      codes: new Int8Array(bytes.subarray(at + HASH_BYTES + 4, at + HASH_BYTES + 4 + width)),
     });
   }
   return parts;

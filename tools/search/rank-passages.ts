@@ -17,8 +17,8 @@ import type { ReadableFilter } from './types.ts';
 /** Of so many records, the best by the store's index, the passages are compared. */
 const MOST_BY_WORDS = 60;
 const MOST_BY_MEANING = 40;
-/** Of reciprocal rank fusion, as Cormack, Clarke and Büttcher recommend (Reciprocal Rank Fusion, 2009). */
-const K = 60;
+/** Of reciprocal rank fusion. Below the usual 60, so that the first by meaning stand before the many that share some word. */
+const K = 10;
 /** Below these a passage is weak, and its rank counts less: it shares few of the words, or it may be near by chance. */
 const LEAST_COVERAGE = 0.5;
 const byCoverage = (coverage: number) => Math.min(1, coverage / LEAST_COVERAGE) ** 3;
@@ -143,7 +143,7 @@ async function passagesNear(
     const found = read.get(record.id);
     // Its vectors are of an earlier state.
     if (found?.source.state !== record.state) continue;
-    const split = await passageFinder.passagesOf(found.source);
+    const split = passageFinder.passagesOf(found.source);
     for (const [at, { cosine, nearness }] of parts.entries()) {
       const passage = split[at];
       if (!passage) continue;
