@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Readers, TextSearch, Where } from '../../store/port.ts';
 import type { Context } from '../core/registry/context.ts';
 import {
@@ -25,6 +26,9 @@ const byCoverage = (coverage: number) => Math.min(1, coverage / LEAST_COVERAGE) 
 /** Words count twice as much as meaning, as the handbook's questions of a few words need. */
 const byNearness = (nearness: number) => 0.5 * Math.min(1, nearness) ** 2;
 const MOST_SHARES = byCoverage(1) + byNearness(1);
+
+/** Others have their turn after so long. */
+const SLICE_MS = 8;
 
 /** A record with its text. */
 interface FoundText {
@@ -139,7 +143,12 @@ async function passagesNear(
   const ids = records.map(({ record }) => record.id);
   const read = await readAll(kind, ids, question, context);
   const passages: RankedPassage[] = [];
+  let began = performance.now();
   for (const { record, parts } of records) {
+    if (performance.now() - began > SLICE_MS) {
+      await setImmediate();
+      began = performance.now();
+    }
     const found = read.get(record.id);
     // Its vectors are of an earlier state.
     if (found?.source.state !== record.state) continue;

@@ -11,6 +11,7 @@ import { HEADER, lengthIn, packEntry, unpackEntry } from './entry.ts';
 export const EMBEDDINGS = 'embeddings.bin';
 const DRAFT = `${EMBEDDINGS}.tmp`;
 const BATCH_BYTES = 1_000_000;
+const BLOCK_BYTES = 256 * 1024;
 /** The file is written again without what was removed when that is more than the rest. */
 const LEAST_REMOVED = 1_000_000;
 
@@ -49,11 +50,15 @@ export class EmbeddingFile implements Embeddings {
   async *read(after = 0): AsyncGenerator<EmbeddingBatch, void> {
     if (!this.#isThere) return;
     const { end, entries } = await this.#open();
-    const reader = await open(this.#path, 'r');
+    // A compaction moves entries, and leaves the file that is read as it is.
+    const places = Array.from(entries.values(), ({ at, size }) => ({ at, size })).sort(
+      (one, other) => one.at - other.at,
+    );
+    const reader = new BlockReader(await open(this.#path, 'r'));
     try {
       let rows: StoredEmbedding[] = [];
       let bytes = 0;
-      for (const { at, size } of [...entries.values()]) {
+      for (const { at, size } of places) {
         if (at < after) continue;
         const row = await readEntry(reader, at, size);
         if (row) rows.push(row);
@@ -157,11 +162,11 @@ export class EmbeddingFile implements Embeddings {
     await this.#files.remove(join(this.#folder, DRAFT));
     const file = await this.#files.open(this.#path);
     const opened: Opened = { file, end: 0, kept: 0, entries: new Map() };
-    const reader = await open(this.#path, 'r');
+    const reader = new BlockReader(await open(this.#path, 'r'));
     try {
-      const { size: total } = await reader.stat();
+      const total = await reader.size();
       for (;;) {
-        const length = lengthIn(await readAt(reader, opened.end, HEADER));
+        const length = lengthIn(await reader.read(opened.end, HEADER));
         if (length === undefined || opened.end + HEADER + length > total) break;
         const size = HEADER + length;
         const row = await readEntry(reader, opened.end, size);
@@ -188,12 +193,12 @@ export class EmbeddingFile implements Embeddings {
   async #compact(opened: Opened): Promise<void> {
     const draft = join(this.#folder, DRAFT);
     const file = await this.#files.open(draft);
-    const reader = await open(this.#path, 'r');
+    const reader = new BlockReader(await open(this.#path, 'r'));
     const places: number[] = [];
     let end = 0;
     try {
       for (const { at, size } of opened.entries.values()) {
-        await writeAll(file, await readAt(reader, at, size), end);
+        await writeAll(file, await reader.read(at, size), end);
         places.push(end);
         end += size;
       }
@@ -227,13 +232,36 @@ async function wipe(opened: Opened, entry: Entry | undefined): Promise<void> {
   opened.kept -= entry.size;
 }
 
-async function readEntry(reader: FileHandle, at: number, size: number): Promise<StoredEmbedding | undefined> {
-  const entry = await readAt(reader, at, size);
+async function readEntry(reader: BlockReader, at: number, size: number): Promise<StoredEmbedding | undefined> {
+  const entry = await reader.read(at, size);
   return entry.length < size ? undefined : unpackEntry(entry);
 }
 
-async function readAt(reader: FileHandle, at: number, size: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(size);
-  const { bytesRead } = await reader.read(bytes, 0, size, at);
-  return bytes.subarray(0, bytesRead);
+/** Reads many entries at once, since each turn of the disk takes longer than an entry. */
+class BlockReader {
+  readonly #file: FileHandle;
+  #from = 0;
+  #block: Buffer = Buffer.alloc(0);
+
+  constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  async size(): Promise<number> {
+    return (await this.#file.stat()).size;
+  }
+
+  /** Fewer bytes at the end of the file. */
+  async read(at: number, size: number): Promise<Buffer> {
+    if (at < this.#from || at + size > this.#from + this.#block.length) {
+      const block = Buffer.alloc(Math.max(size, BLOCK_BYTES));
+      const { bytesRead } = await this.#file.read(block, 0, block.length, at);
+      [this.#from, this.#block] = [at, block.subarray(0, bytesRead)];
+    }
+    return this.#block.subarray(at - this.#from, at - this.#from + size);
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
 }
