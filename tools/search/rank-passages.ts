@@ -19,7 +19,7 @@ import type { ReadableFilter } from './types.ts';
 const MOST_BY_WORDS = 60;
 const MOST_BY_MEANING = 40;
 /** Of reciprocal rank fusion. Below the usual 60, so that the first by meaning stand before the many that share some word. */
-const K = 10;
+const K = 20;
 /** Below these a passage is weak, and its rank counts less: it shares few of the words, or it may be near by chance. */
 const LEAST_COVERAGE = 0.5;
 const byCoverage = (coverage: number) => Math.min(1, coverage / LEAST_COVERAGE) ** 3;
