@@ -1,8 +1,8 @@
 import type { Receiver } from '../support/webhook-world.ts';
 import type { Violations, Work } from './work.ts';
 
-/** The receiver may have been away several times, and what waits is tried again after some minutes at most. */
-const ARRIVES_MS = 120_000;
+/** A receiver that failed six times in a row is left alone for 15 minutes. */
+const ARRIVES_MS = 20 * 60_000;
 
 /** What the receiver of an outgoing webhook heard: each acknowledged change at least once, those of one record in order. */
 export class Outgoing implements Work {
