@@ -10,7 +10,7 @@ import {
   QUICK_ANSWER_MS,
 } from './connection-pool.ts';
 import {
-  asStoreError,
+  asConnectError,
   isAnswerLate,
   isConnectionLost,
   isLockLate,
@@ -245,7 +245,7 @@ export class Database implements Session {
       await prepareConnection(client, 0);
     } catch (cause) {
       await client.end().catch(() => {});
-      throw asStoreError(cause, 'the database cannot be reached');
+      throw asConnectError(cause);
     }
     const end = () => void client.end().catch(() => {});
     signal?.addEventListener('abort', end);
@@ -269,7 +269,7 @@ export class Database implements Session {
       this.#error = undefined;
       return client;
     } catch (cause) {
-      const error = asStoreError(cause, 'the database cannot be reached');
+      const error = asConnectError(cause);
       this.#error = error;
       throw error;
     }

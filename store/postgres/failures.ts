@@ -41,10 +41,22 @@ export function asStoreError(cause: unknown, what: string): Error {
   return cause instanceof Error ? cause : new Error(String(cause));
 }
 
-/** What keeps the store from being opened is for the operator to solve: an address, a password, a missing database or right. */
+/** Whatever ends a connection at its beginning: a server whose disk is full may call that an internal error. */
+export function asConnectError(cause: unknown): Error {
+  const what = 'the database cannot be reached';
+  const error = asStoreError(cause, what);
+  const isKnown = error instanceof StoreUnavailable || isRefused(cause);
+  return isKnown ? error : new StoreUnavailable(`${what}: ${messageOf(cause)}`, { cause });
+}
+
+/** An address, a password, a missing database or right. */
+function isRefused(error: unknown): boolean {
+  return /^(28|3D|42501)/.test(codeOf(error));
+}
+
+/** What keeps the store from being opened is for the operator to solve. */
 export function asOpeningError(error: unknown): unknown {
-  const isRefused = /^(28|3D|42501)/.test(codeOf(error));
-  if (!isRefused && !(error instanceof StoreUnavailable)) return error;
+  if (!isRefused(error) && !(error instanceof StoreUnavailable)) return error;
   return new OperatorError(`The database of DATABASE_URL cannot be used: ${messageOf(error)}.`, { cause: error });
 }
 

@@ -94,7 +94,10 @@ export class Client {
         recordId: idempotencyKey === undefined ? undefined : outcome.output.id,
       });
     const isInternal = outcome.is !== 'done' && (outcome.code === 'internal' || outcome.code === 'no answer');
-    if (isInternal) this.#violations.found(`${tool} at ${door} of process ${server.at}: ${outcome.message}`);
+    if (isInternal)
+      this.#violations.found(
+        `${tool} at ${door} of process ${server.at}: ${outcome.message} ${server.said().slice(-SAID)}`,
+      );
     return outcome;
   }
 

@@ -10,7 +10,7 @@ import type { StagedRows } from '../../store/rows-port.ts';
 import { derivedTables } from '../../store/sql/derived-tables.ts';
 import { createTable, exchangeRates, ratesInUse, rawTables } from '../../store/sql/raw-tables.ts';
 import { rounds } from '../support/full.ts';
-import { type TestDatabase, testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { databaseAt, type TestDatabase, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { auditRecord } from './records.ts';
 
@@ -122,6 +122,23 @@ describe('imported rows of several processes on one database', { skip: withoutPo
     await assert.rejects(late, (error) => error instanceof StoreBusy);
     assert.equal(await countIn(other, "visits where uid = 'gone'"), 0);
     assert.equal((await importInto(other, rows)).created, 20);
+  });
+
+  it('are refused with the reason where there is no room to compare them, and taken once there is', async () => {
+    const { url } = await testDatabase();
+    const store = await openPostgresStore({ url });
+    const operator = databaseAt(url);
+    // A temporary table is the first that needs room.
+    await operator.query({
+      text: `create function no_room() returns event_trigger language plpgsql as
+        $$ begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$;
+        create event trigger no_room on ddl_command_start when tag in ('CREATE TABLE') execute function no_room()`,
+    });
+    const stage = () => store.rows.stage({ type: 'visits', rows: visits(9), at: AT });
+    await assert.rejects(stage, StoreUnavailable);
+    await operator.query({ text: 'drop event trigger no_room' });
+    await (await stage()).discard();
+    await store.close();
   });
 
   it('are there with their audit entry or not at all, whichever connection is lost in the middle of an import', async () => {

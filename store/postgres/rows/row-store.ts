@@ -183,9 +183,8 @@ async function inTransaction<Result>(
   session: ClientSession,
   work: (writer: RowConnection) => Promise<Result>,
 ): Promise<Result> {
-  const writer = await beginWriting(session);
   try {
-    const result = await work(writer);
+    const result = await work(await beginWriting(session));
     await session.query({ text: 'commit' });
     return result;
   } catch (error) {
