@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { StoredEmbedding } from '../../store/embeddings-port.ts';
 import type { Store } from '../../store/port.ts';
 import type { EmbeddingModel } from '../../tools/core/models/embedding-model.ts';
@@ -9,11 +10,12 @@ import { partsOf, sourceOf } from '../../tools/embeddings/texts.ts';
 import { hashOf, packParts, vectorOf } from '../../tools/embeddings/vectors.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { principalOf, registryOn } from '../support/registry.ts';
-import { dataFolder, openStoreIn, storeOfRun } from '../support/store.ts';
+import { dataFolder, onPostgres, openStoreIn, storeOfRun } from '../support/store.ts';
+import { startBenchPostgres } from './analytics-postgres.ts';
 
 /**
  * One `search_passages` among 100,000 passages with random vectors of 512 numbers, with and without a model: the processor time of this
- * process, and how long others wait. Run with `npx tsx test/bench/passages.ts`; `TEST_STORE=postgres` for the other store.
+ * process (and of PostgreSQL), and how long others wait. Run with `npx tsx test/bench/passages.ts`; `TEST_STORE=postgres` for the other store.
  */
 const DOCUMENTS = Number(process.env.BENCH_DOCUMENTS ?? 10_000);
 const PASSAGES = 10;
@@ -69,26 +71,12 @@ async function fill(store: Store): Promise<void> {
 const median = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1] ?? 0;
 const most = (numbers: readonly number[]) => Math.max(...numbers);
 
-/** The longest that a turn of the event loop took during the work, in milliseconds. */
-async function longestHold(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0;
-  let last = performance.now();
-  let isDone = false;
-  const look = () => {
-    longest = Math.max(longest, performance.now() - last);
-    last = performance.now();
-    if (!isDone) setImmediate(look);
-  };
-  setImmediate(look);
-  await work();
-  isDone = true;
-  return longest;
-}
-
 const folder = await dataFolder();
-const store = await openStoreIn(folder);
+const postgres = onPostgres ? await startBenchPostgres() : undefined;
+const store = postgres ? await postgres.open() : await openStoreIn(folder);
 await prepareSettings(store);
 await fill(store);
+await postgres?.settle();
 const [document] = (await store.documents.find({ limit: 1 })).records;
 if (!document) throw new Error('The store is empty.');
 console.log(`${storeOfRun}: ${DOCUMENTS} documents, ${DOCUMENTS * passagesOf(document.content).length} passages`);
@@ -115,22 +103,32 @@ for (const [by, registry] of [
   ['with a model', registryOn(store, { meaning })],
 ] as const) {
   for (const [name, query] of Object.entries(queries)) {
-    const [processor, elapsed, holds]: [number[], number[], number[]] = [[], [], []];
+    const [processor, database, elapsed]: [number[], number[], number[]] = [[], [], []];
+    await registry.must(admin, 'search_passages', { q: query() });
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
     for (let run = 0; run < RUNS; run += 1) {
       const before = process.cpuUsage();
+      const databaseBefore = postgres?.processorMs() ?? 0;
       const began = performance.now();
-      const hold = await longestHold(() => registry.must(admin, 'search_passages', { q: query() }));
+      await registry.must(admin, 'search_passages', { q: query() });
       elapsed.push(performance.now() - began);
       const { user, system } = process.cpuUsage(before);
       processor.push((user + system) / 1000);
-      holds.push(hold);
+      database.push((postgres?.processorMs() ?? 0) - databaseBefore);
     }
-    console.log(
-      `${by}, ${name}: processor ${median(processor).toFixed(1)} ms (${most(processor).toFixed(1)} at most), elapsed ${median(elapsed).toFixed(1)} ms, longest hold ${median(holds).toFixed(1)} ms (${most(holds).toFixed(1)} at most)`,
-    );
+    delay.disable();
+    const figures = [
+      `processor ${median(processor).toFixed(1)} ms (${most(processor).toFixed(1)} at most)`,
+      ...(postgres ? [`of PostgreSQL ${median(database)} ms`] : []),
+      `elapsed ${median(elapsed).toFixed(1)} ms`,
+      `others wait ${(delay.percentile(99) / 1e6).toFixed(1)} ms (p99)`,
+    ];
+    console.log(`${by}, ${name}: ${figures.join(', ')}`);
   }
 }
 await meaning.close();
 await store.close();
+await postgres?.stop();
 await rm(folder, { recursive: true, force: true });
 process.exit(0);

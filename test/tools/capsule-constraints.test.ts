@@ -305,19 +305,38 @@ describe('what is fixed for a tool of a capsule', () => {
     assert.equal((await outcome(acting, 'get_document', {})).output.id, id);
     const whole = await world.store.agents.get(idOf('agent', 1));
     assert.ok(whole);
-    const recalled = await recall(world.store, { agent: whole, caller: held, threadId: undefined, text: 'common' });
+    const recalled = await recall(world.store, {
+      agent: whole,
+      caller: held,
+      threadId: undefined,
+      server: {},
+      text: 'common',
+    });
     assert.ok(recalled.length > 0 && recalled.every(({ scope }) => scope === 'agent'));
     const other = capsule(['list_memories'], { list_memories: { agentId: idOf('agent') } });
-    const none = await recall(world.store, { agent: whole, caller: other, threadId: undefined, text: 'common' });
+    const none = await recall(world.store, {
+      agent: whole,
+      caller: other,
+      threadId: undefined,
+      server: {},
+      text: 'common',
+    });
     assert.deepEqual(none, [], 'memories of another agent');
     const unpinned = capsule(['list_memories'], { list_memories: { pinned: false } });
-    const found = await recall(world.store, { agent: whole, caller: unpinned, threadId: undefined, text: 'common' });
+    const found = await recall(world.store, {
+      agent: whole,
+      caller: unpinned,
+      threadId: undefined,
+      server: {},
+      text: 'common',
+    });
     assert.ok(found.length > 0 && found.every(({ pinned }) => !pinned));
     const one = capsule(['get_memory'], { get_memory: { id: idOf('memory', 2) } });
     const [only, ...rest] = await recall(world.store, {
       agent: whole,
       caller: one,
       threadId: undefined,
+      server: {},
       text: 'common',
     });
     assert.deepEqual([only?.id, rest], [idOf('memory', 2), []]);

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Readers, TextSearch, Where } from '../../store/port.ts';
-import type { Context } from '../core/registry/context.ts';
+import type { Context, ServerFacts } from '../core/registry/context.ts';
 import {
   bestFirst,
   type FoundPassage,
@@ -53,11 +53,14 @@ interface Question {
   readonly where: Where<{ readonly projectId: string; readonly tags: readonly string[]; readonly id: string }>;
 }
 
-type Asking = Context<Readers & TextSearch, never>;
+type Asking = Pick<Context<Readers & TextSearch, never>, 'store' | 'principal'> & {
+  readonly server: Pick<ServerFacts, 'meaning'>;
+};
+type RankedKind = Omit<PassageKind, 'search'>;
 type Ranking = readonly RankedPassage[];
 
 /** The passages of what the caller may read that answer the question, best first. */
-export async function rankPassages(kinds: readonly PassageKind[], question: Question, context: Asking) {
+export async function rankPassages(kinds: readonly RankedKind[], question: Question, context: Asking) {
   const { meaning } = context.server;
   const [words, near] = await Promise.all([
     byWords(kinds, question, context),
@@ -67,12 +70,12 @@ export async function rankPassages(kinds: readonly PassageKind[], question: Ques
   return { found: near ? fused(words, near) : words, meaning: state };
 }
 
-function filterOf({ readable }: PassageKind, { where }: Question, { principal }: Asking): ReadableFilter {
+function filterOf({ readable }: RankedKind, { where }: Question, { principal }: Asking): ReadableFilter {
   const own = readable(principal);
   return { ...own, where: { ...where, ...own.where } };
 }
 
-async function byWords(kinds: readonly PassageKind[], question: Question, context: Asking): Promise<Ranking> {
+async function byWords(kinds: readonly RankedKind[], question: Question, context: Asking): Promise<Ranking> {
   const texts = new Map<TextSource, FoundText>();
   const text = widened(question.q);
   for (const kind of kinds) {
@@ -89,7 +92,7 @@ async function byWords(kinds: readonly PassageKind[], question: Question, contex
 
 function add(
   texts: Map<TextSource, FoundText>,
-  { type, collection }: PassageKind,
+  { type, collection }: RankedKind,
   record: { readonly id: string },
 ): FoundText {
   const source = sourceOf(collection, record);
@@ -100,7 +103,7 @@ function add(
 
 /** Undefined if no model answers, or nothing is embedded yet. */
 async function byMeaning(
-  kinds: readonly PassageKind[],
+  kinds: readonly RankedKind[],
   question: Question,
   context: Asking,
 ): Promise<Ranking | undefined> {
@@ -135,7 +138,7 @@ function bestOf(rankings: readonly Ranking[]): Ranking {
 }
 
 async function passagesNear(
-  kind: PassageKind,
+  kind: RankedKind,
   records: readonly Near[],
   question: Question,
   context: Asking,
@@ -165,7 +168,7 @@ async function passagesNear(
 
 /** Reads the records by the filter again, which decides. Owners were checked with the ids. */
 async function readAll(
-  kind: PassageKind,
+  kind: RankedKind,
   ids: readonly string[],
   question: Question,
   context: Asking,

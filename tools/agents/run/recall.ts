@@ -4,6 +4,10 @@ import type { Readers, TextSearch, Where } from '../../../store/port.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { whereAllowed } from '../../core/access/record-limit.ts';
 import { visibleTo } from '../../core/access/visibility.ts';
+import type { ServerFacts } from '../../core/registry/context.ts';
+import { widened } from '../../documents/find-passages.ts';
+import { rankPassages } from '../../search/rank-passages.ts';
+import type { ReadableFilter } from '../../search/types.ts';
 
 interface RecallInput {
   readonly agent: Agent;
@@ -11,12 +15,14 @@ interface RecallInput {
   readonly threadId: string | undefined;
   /** What the conversation is about. */
   readonly text: string;
+  readonly server: Pick<ServerFacts, 'meaning'>;
 }
 
 const LONGEST_QUERY = 2000;
 
 /**
- * Selects the memories for a prompt: first pinned ones, then those that match the text, then the newest, as many as the agent takes.
+ * Selects the memories for a prompt: first pinned ones, then those that fit the text by words and meaning, then those that share words with
+ * it, then the newest, as many as the agent takes.
  * Memories of the agent and of the thread are always included; memories of the workspace only if the caller may read them. Where fixed
  * arguments limit the caller to some memories, no others are selected.
  */
@@ -34,9 +40,29 @@ export async function recall(store: Readers & TextSearch, asked: RecallInput): P
   };
   const text = asked.text.slice(0, LONGEST_QUERY).trim();
   const { hits } =
-    text === '' ? { hits: [] } : await store.search('memories', { text, where: common, any: holding, limit: most });
-  const found = [...(await newest({ pinned: true })), ...hits.map(({ record }) => record), ...(await newest({}))];
+    text === ''
+      ? { hits: [] }
+      : await store.search('memories', { text: widened(text), where: common, any: holding, limit: most });
+  const fitting = text === '' ? [] : await near({ where: common, any: holding }, text, { ...asked, store });
+  const found = [
+    ...(await newest({ pinned: true })),
+    ...fitting,
+    ...hits.map(({ record }) => record),
+    ...(await newest({})),
+  ];
   return [...new Map(found.map((memory) => [memory.id, memory])).values()].slice(0, most);
+}
+
+/** Those that an embedding model puts near, joined with words as `search_passages` does it. */
+async function near(
+  readable: ReadableFilter,
+  q: string,
+  { store, server, caller: principal }: RecallInput & { readonly store: Readers & TextSearch },
+): Promise<Memory[]> {
+  if (!server.meaning?.isOn) return [];
+  const kind = { type: 'memory', collection: 'memories', readable: () => readable } as const;
+  const { found } = await rankPassages([kind], { q, where: {} }, { store, server, principal });
+  return found.flatMap(({ weak, found: { record } }) => (weak ? [] : [record as Memory])); // of that collection
 }
 
 /** The filters that match where both match. Empty if nothing can. */

@@ -149,7 +149,8 @@ async function readPrompt(
 ) {
   const config = await readBotConfig(store);
   const skills = await Promise.all((agent?.skillIds ?? []).map((id) => store.skills.get(id)));
-  const memories = agent ? await recall(store, { agent, caller: principal, threadId: run.threadId, text: about }) : [];
+  const asked = { caller: principal, threadId: run.threadId, text: about, server };
+  const memories = agent ? await recall(store, { agent, ...asked }) : [];
   const { catalog } = server;
   const knowledge = agent && (await lookUp({ ...asking, agent, caller: principal, catalog, call, text: about }));
   const parts = { config, agent, skills: skills.filter((skill) => skill !== undefined), memories };
