@@ -124,6 +124,58 @@ describe('embedding texts', () => {
     await world.close();
   });
 
+  it('asks a provider that wants weeks of rest no more for now', async () => {
+    const provider = await startEmbeddingServer();
+    provider.play(() => ({ status: 429, headers: { 'Retry-After': String(60 * 24 * 60 * 60) } }));
+    const world = await openEmbeddingWorld({
+      folder: await ownFolder(),
+      baseUrl: provider.baseUrl,
+      fill: page('Pets', 'The puppy sleeps.'),
+    });
+    await until(async () => (await world.health())?.status === 'degraded');
+    for (let at = 0; at < 20; at += 1) await world.must('create_document', { title: `Cat ${at}`, content: 'It sits.' });
+    assert.equal(provider.requests.length, 1);
+    await world.close();
+  });
+
+  it('lets searches go on by words where the provider never answers', async () => {
+    const provider = await startEmbeddingServer();
+    const world = await openEmbeddingWorld({
+      folder: await ownFolder(),
+      baseUrl: provider.baseUrl,
+      fill: page('Pets', 'The puppy sleeps.'),
+    });
+    await until(world.isEmbedded);
+    provider.play(() => 'hang');
+    const asked = provider.requests.length;
+    for (const q of ['puppy', 'where the puppy sleeps']) {
+      const { data, meaning } = await world.search(q);
+      assert.deepEqual([data[0]?.title, meaning], ['Pets', 'unavailable']);
+    }
+    assert.equal(provider.requests.length, asked + 1); // the second waits for nothing
+    assert.match((await world.health())?.lastError ?? '', /did not answer in time/);
+    await world.close();
+  });
+
+  it('removes the vectors of a record that is purged', async () => {
+    const provider = await startEmbeddingServer();
+    const world = await openEmbeddingWorld({ folder: await ownFolder(), baseUrl: provider.baseUrl });
+    const keep = await world.must('create_document', { title: 'Cats', content: 'The cat sits.' });
+    const { id } = await world.must('create_document', { title: 'Pets', content: 'The puppy sleeps.' });
+    await until(world.isEmbedded);
+    const kept = async () => {
+      const ids: string[] = [];
+      for await (const { rows } of world.store.embeddings.read()) ids.push(...rows.map((row) => row.id));
+      return ids.filter((each) => each === id || each === keep.id);
+    };
+    assert.deepEqual(new Set(await kept()), new Set([id, keep.id]));
+    await world.must('delete_document', { id });
+    await world.must('purge_record', { entityType: 'document', id });
+    await until(async () => (await kept()).length === 1);
+    assert.deepEqual(await kept(), [keep.id]);
+    await world.close();
+  });
+
   it('gives texts in smaller parts to a provider that refuses many, and leaves out what it refuses alone', async () => {
     const provider = await startEmbeddingServer();
     provider.play(({ input }) =>
