@@ -100,6 +100,27 @@ describe('search by meaning', () => {
     assert.ok('error' in answer && answer.error.code === 'forbidden');
   });
 
+  it('is counted as usage of the model, for texts and for questions', async () => {
+    await search('counted');
+    const tokens = provider.embedded.reduce((sum, text) => sum + Math.ceil(text.length / 4), 0);
+    await until(async () => {
+      const { rows } = await must('get_usage', { by: 'model' });
+      const { calls, inputTokens } = rows.find(({ key }: { key: string }) => key === 'custom/tiny') ?? {};
+      return calls === provider.requests.length && inputTokens === tokens;
+    });
+  });
+
+  it('goes by words alone for a caller whose budget is used up', async () => {
+    const { id, secret: key } = await must('create_api_key', { name: 'poor', scopes: ['documents:read'] });
+    await must('create_budget', { subject: { type: 'key', id }, measure: 'tokens', period: 'day', limit: 1 });
+    const byKey = async (q: string) => (await must('search_passages', { q }, key)).meaning;
+    assert.equal(await byKey('the first of its questions'), 'used');
+    const asked = provider.requests.length;
+    assert.equal(await byKey('puppy that sleeps'), 'unavailable');
+    assert.equal(provider.requests.length, asked);
+    assert.equal((await search('puppy that sleeps')).meaning, 'used');
+  });
+
   it('goes by words alone while the provider is away, and says so', async () => {
     provider.play(() => ({ status: 503 }));
     const { data, meaning } = await search('puppy sleeps');
