@@ -195,6 +195,20 @@ describe('embedding texts', () => {
     await world.close();
   });
 
+  it('asks for few long vectors at once, so that nobody waits for them to be parsed', async () => {
+    const provider = await startEmbeddingServer((text) => new Array<number>(4096).fill(0).with(text.length, 1));
+    const content = Array.from({ length: 30 }, (_, at) => `## Part\n\n${'x'.repeat(at + 1)}`).join('\n\n');
+    const { close, isEmbedded } = await openEmbeddingWorld({
+      folder: await ownFolder(),
+      baseUrl: provider.baseUrl,
+      fill: page('Long', content),
+    });
+    await until(isEmbedded);
+    const texts = provider.requests.slice(1).map(({ input }) => input.length); // behind those of the calibration
+    assert.ok(texts.length > 3 && Math.max(...texts) <= 9, texts.join());
+    await close();
+  });
+
   it('does not mix vectors of different lengths', async () => {
     const provider = await startEmbeddingServer();
     const world = await openEmbeddingWorld({

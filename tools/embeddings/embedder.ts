@@ -34,7 +34,6 @@ interface EmbedderParts {
   onFailure(cause: unknown): void;
 }
 
-/** A record on its way. */
 interface Job {
   readonly due: Due;
   readonly source: TextSource;
@@ -55,7 +54,7 @@ export class Embedder {
   #isClosed = false;
   #wake = () => {};
   #failures = 0;
-  readonly #requests = new EmbeddingRequests();
+  readonly #requests: EmbeddingRequests;
   #working: Promise<void> = Promise.resolve();
   #stopListening = () => {};
   /** Why it waits. */
@@ -65,6 +64,7 @@ export class Embedder {
 
   constructor(parts: EmbedderParts) {
     this.#parts = parts;
+    this.#requests = new EmbeddingRequests(() => parts.model && parts.index.setOf(parts.model.id).width);
   }
 
   start(): void {
@@ -265,7 +265,7 @@ export class Embedder {
   async #embed(model: EmbeddingModel, jobs: readonly Job[], texts: ReadonlyMap<string, string>): Promise<void> {
     const { index } = this.#parts;
     const set = index.setOf(model.id);
-    const made = await this.#requests.embed(model, texts, { signal: () => this.#signal(), width: set.width });
+    const made = await this.#requests.embed(model, texts, () => this.#signal());
     const width = made.values().next().value?.codes.length;
     if (width !== undefined && set.width !== undefined && width !== set.width) {
       throw new EmbeddingFailure(

@@ -18,17 +18,26 @@ export function hashOf(text: string): string {
   return hash('sha256', text, 'buffer').toString('base64url', 0, HASH_BYTES);
 }
 
-export function vectorOf(numbers: readonly number[]): Vector {
-  const length = Math.hypot(...numbers);
-  const largest = numbers.reduce((most, number) => Math.max(most, Math.abs(number)), 0);
-  if (length === 0) return noVector(numbers.length);
-  const codes = Int8Array.from(numbers, (number) => Math.round((number / largest) * DIGITS));
-  return { scale: largest / DIGITS / length, codes };
+export function vectorOf(numbers: ArrayLike<number>): Vector {
+  const vector = { scale: 0, codes: new Int8Array(numbers.length) };
+  let largest = 0;
+  for (let at = 0; at < numbers.length; at += 1) largest = Math.max(largest, Math.abs(numbers[at] ?? 0));
+  if (largest === 0) return vector;
+  let squares = 0;
+  for (let at = 0; at < numbers.length; at += 1) {
+    const share = (numbers[at] ?? 0) / largest;
+    squares += share * share;
+    vector.codes[at] = Math.round(share * DIGITS);
+  }
+  return { ...vector, scale: 1 / DIGITS / Math.sqrt(squares) };
 }
 
 /** The vector between two. */
 export function between(one: Vector, other: Vector): Vector {
-  return vectorOf(Array.from(one.codes, (code, at) => code * one.scale + (other.codes[at] ?? 0) * other.scale));
+  const sums = new Float64Array(one.codes.length);
+  for (let at = 0; at < sums.length; at += 1)
+    sums[at] = (one.codes[at] ?? 0) * one.scale + (other.codes[at] ?? 0) * other.scale;
+  return vectorOf(sums);
 }
 
 export function noVector(numbers: number): Vector {
