@@ -36,11 +36,13 @@ export const versionRecord = z.object({
   /** The principal in whose quota of storage it counts, and the bytes of the JSON of `payload`. Versions of older servers lack both. */
   principalId: z.string().optional(),
   size: z.int().min(0).optional(),
+  /** Ids of the principal that made the change, of those that it acted for, and of the runs in which they acted. */
+  by: z.array(z.string()).optional(),
 });
 export type VersionRecord = z.infer<typeof versionRecord>;
 
 /** One state of a versioned record. Revisions count 1, 2, 3 without gaps. A `delete` version holds the state before the deletion. */
-export const version = versionRecord.omit({ principalId: true, size: true }).extend({
+export const version = versionRecord.omit({ principalId: true, size: true, by: true }).extend({
   content: z.string().describe('The text of a text entity, else canonical JSON (RFC 8785) of the payload.'),
   contentHash: z.string().describe('SHA-256 of `content` in hex.'),
   payload: z.record(z.string(), z.unknown()).optional().describe('The record without server-managed secrets.'),

@@ -135,7 +135,7 @@ export const collections = {
     idPrefix: 'ver',
     appendOnly: true,
     unique: [{ fields: ['entityType', 'entityId', 'revision'] }],
-    indexes: [['entityType', 'entityId']],
+    indexes: [['entityType', 'entityId'], ['by']],
     counts: { by: ['entityType', 'principalId'], bytes: { of: 'payload', noted: 'size' } },
   }),
   ...accessCollections,

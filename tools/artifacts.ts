@@ -148,6 +148,7 @@ export const artifactKind = defineKind({
   list: listArtifacts,
   get: getArtifact,
   update: updateArtifact,
+  delete: deleteArtifact,
   refersTo: { projectId: 'project', threadId: 'thread' },
   address: {
     description: 'What is in an artifact, under its own media type.',

@@ -57,6 +57,7 @@ import { budgetTools } from './usage/budgets.ts';
 import { getUsage } from './usage/get-usage.ts';
 import { purgeableUser, userTools } from './users/users.ts';
 import { purgeableAmong, purgeTool } from './versions/purge.ts';
+import { undoTool } from './versions/undo.ts';
 import { versionTools } from './versions/versions.ts';
 import { webhookDeliveryTools } from './webhooks/webhook-deliveries.ts';
 import { webhookTools } from './webhooks/webhooks.ts';
@@ -80,7 +81,7 @@ export const catalog = indexCatalog([
   ...group('Reports', ...reportTools),
   ...group('Settings', getBotConfig, updateBotConfig, ...settingsTools),
   ...group('Capsules', ...capsuleTools, previewCapsule),
-  ...group('Versions', ...versionTools(kinds)),
+  ...group('Versions', ...versionTools(kinds), undoTool(kinds)),
   ...group('Memory', ...memoryTools),
   ...group('API keys', ...apiKeyTools),
   ...group('Sessions', ...sessionTools, ...passkeyTools),

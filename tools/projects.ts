@@ -114,6 +114,7 @@ export const projectKind = defineKind({
   list: listProjects,
   get: getProject,
   update: updateProject,
+  delete: deleteProject,
   history: {
     payload: withoutBookkeeping,
   },

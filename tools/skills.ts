@@ -156,6 +156,7 @@ export const skillKind = defineKind({
   list: listSkills,
   get: getSkill,
   update: updateSkill,
+  delete: deleteSkill,
   history: {
     text: 'instructions',
     payload: withoutBookkeeping,

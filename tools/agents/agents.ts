@@ -221,6 +221,7 @@ export const agentKind = defineKind({
   list: listAgents,
   get: getAgent,
   update: updateAgent,
+  delete: deleteAgent,
   names: ['id', 'name'],
   search: { where: { status: ['active', 'paused'] } },
   history: {

@@ -142,6 +142,7 @@ export const databaseRecordKind = defineKind({
   list: listRecords,
   get: getRecord,
   update: updateRecord,
+  delete: deleteRecord,
   names: ['id', 'databaseId'],
   refersTo: { databaseId: 'database' },
   event: { name: 'record', words: 'A record of a database' },

@@ -178,6 +178,7 @@ export const documentKind = defineKind({
   list: listDocuments,
   get: getDocument,
   update: updateDocument,
+  delete: deleteDocument,
   address: { description: 'Markdown of a document.', mimeType: 'text/markdown', text: 'content' },
   refersTo: { projectId: 'project' },
   history: {

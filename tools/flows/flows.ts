@@ -208,6 +208,7 @@ export const flowKind = defineKind({
   list: listFlows,
   get: getFlow,
   update: updateFlow,
+  delete: deleteFlow,
   refersTo: { agentId: 'agent' },
   history: {
     payload: withoutBookkeeping,

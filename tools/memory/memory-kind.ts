@@ -3,7 +3,15 @@ import { accessKeysWith, mayKnowOf } from '../core/access/visibility.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { requireReferencesToRestore } from '../core/registry/references.ts';
-import { getMemory, listMemories, replacedBy, restoreSuperseded, searchMemories, updateMemory } from './memory.ts';
+import {
+  deleteMemory,
+  getMemory,
+  listMemories,
+  replacedBy,
+  restoreSuperseded,
+  searchMemories,
+  updateMemory,
+} from './memory.ts';
 
 const MEMORIES = { type: 'memory', collection: 'memories' } as const;
 
@@ -12,6 +20,7 @@ export const memoryKind = defineKind({
   list: listMemories,
   get: getMemory,
   update: updateMemory,
+  delete: deleteMemory,
   refersTo: { agentId: 'agent', threadId: 'thread', userId: 'user' },
   address: { label: 'content' },
   search: { where: { superseded: false }, shownBy: [searchMemories] },

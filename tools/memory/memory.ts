@@ -191,7 +191,7 @@ export const updateMemory = defineTool({
   },
 });
 
-const deleteMemory = defineTool({
+export const deleteMemory = defineTool({
   name: 'delete_memory',
   title: 'Delete memory',
   description: 'Forget a memory; a memory that it superseded is current again. restore_version brings it back.',

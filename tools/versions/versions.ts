@@ -1,21 +1,19 @@
 import { z } from 'zod';
 import { cursor, expectedRevision, includeTotal, limit, pageOf, recordId } from '../../resources/fields.ts';
 import { orNameOf, refTo } from '../../resources/markers.ts';
-import { entityType, type VersionRecord, version, versionDiff } from '../../resources/version.ts';
-import { type CollectionName, collections } from '../../store/collections.ts';
+import { entityType, version, versionDiff } from '../../resources/version.ts';
 import { StaleRevision } from '../../store/errors.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Access, Lasting } from '../core/access/guarded-tool.ts';
 import { accessFor } from '../core/access/requirement.ts';
 import { mayKnowOf } from '../core/access/visibility.ts';
 import { shownPayload, showVersion } from '../core/history/history.ts';
-import type { HistoryWriters } from '../core/history-writers.ts';
-import { isVersioned, type Payload, type VersionedKind } from '../core/kind.ts';
-import type { Context } from '../core/registry/context.ts';
-import type { History, Kind } from '../core/registry/define-kind.ts';
+import { isVersioned, type Payload } from '../core/kind.ts';
+import type { Kind } from '../core/registry/define-kind.ts';
 import { CREATES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
 import type { Staged, Tool } from '../core/registry/tool.ts';
+import { bringBack, clearing, stateOf, type Versioned } from './bring-back.ts';
 import { diffPayloads } from './diff-payloads.ts';
 import {
   type Caller,
@@ -26,8 +24,6 @@ import {
   type VersionReference,
   versionIn,
 } from './find-version.ts';
-
-type Versioned = Kind & VersionedKind & { readonly history: History };
 
 /** What reads or restores records of a kind. */
 type Tools = Readonly<Record<'get' | 'update', Tool>>;
@@ -225,7 +221,8 @@ const restoreVersion = (histories: Histories) =>
       const latest = await latestVersion(store, input);
       if (expectedRevision !== undefined && expectedRevision !== latest.revision)
         throw new StaleRevision(latest.revision);
-      await bringBack(kind, { target, latest, staged }, context);
+      const changeDescription = `Restored revision ${target.revision}`;
+      await bringBack(kind, { target, latest, staged, changeDescription }, context);
       return showVersion(kind.history, await latestVersion(store, input), store);
     },
   });
@@ -235,44 +232,4 @@ export function versionTools(kinds: readonly Kind[]): readonly Tool[] {
   return [listVersions, getVersion, diffVersion, restoreVersion].map((define) => define(histories));
 }
 
-interface Restoring {
-  readonly target: VersionRecord;
-  readonly latest: VersionRecord;
-  readonly staged: Staged;
-}
-
-async function bringBack(
-  { collection, history }: Versioned,
-  { target, latest: { revision }, staged }: Restoring,
-  context: Context<HistoryWriters, 'conflict'>,
-): Promise<void> {
-  const records = context.store[collection] as AnyHistory; // of the kind's own collection, as is its schema
-  const { entityId } = target;
-  const current = await records.get(entityId);
-  const state = stateOf(collection, target, revision);
-  const prepared = history.prepareRestore
-    ? await history.prepareRestore(state as never, current as never, context, staged)
-    : state;
-  const { updatedAt: _, revision: __, ...restored } = prepared as Payload & { updatedAt?: unknown; revision?: unknown };
-  const note = { kind: 'restore', changeDescription: `Restored revision ${target.revision}` } as const;
-  if (current) await records.update(entityId, { ...clearing(current), ...restored }, note);
-  else await records.insert({ ...restored, revision: revision + 1 }, note);
-}
-
-function stateOf(collection: CollectionName, { payload, createdAt, revision }: VersionRecord, next = revision) {
-  return collections[collection].schema.parse({ ...payload, updatedAt: createdAt, revision: next });
-}
-
 const NOTHING: Staged = { discard: async () => {} };
-
-interface AnyHistory {
-  get(id: string): Promise<Payload | undefined>;
-  insert(record: Payload, note: object): Promise<unknown>;
-  update(id: string, change: Payload, options: object): Promise<unknown>;
-}
-
-/** A change that removes every member of the record; those with a bookkeeping meaning stay. */
-function clearing(record: Payload): Payload {
-  const kept = new Set(['id', 'createdAt', 'updatedAt', 'revision']);
-  return Object.fromEntries(Object.keys(record).map((member) => [member, kept.has(member) ? undefined : null]));
-}

@@ -40,7 +40,7 @@ export function rememberTool(remembering: Remembering): LoopTool | undefined {
   const { agent, caller, run, catalog, call, signal } = remembering;
   // The agent's memory policy allows this one tool, besides its allowlist.
   const acting = (whom: Principal, as = agent) =>
-    actingFor(whom, { ...as, tools: as.memoryPolicy.remember ? [STORES] : [] }, catalog);
+    actingFor(whom, { ...as, tools: as.memoryPolicy.remember ? [STORES] : [] }, catalog, run.id);
   const principal = acting(caller);
   const renewed = remembering.renewedAs(acting);
   const stores = catalog.get(STORES)?.tool;

@@ -184,7 +184,7 @@ interface Asking {
 function toolsOf(task: AgentTask, { principal, server, call }: RunContext, { renewedAs, signal }: Asking): AgentTools {
   const { run, agent } = task;
   const { catalog } = server;
-  const acting: ActingAs = (caller, as) => actingFor(caller, as ?? ASSISTANT, catalog);
+  const acting: ActingAs = (caller, as) => actingFor(caller, as ?? ASSISTANT, catalog, run.id);
   const remember = agent && rememberTool({ agent, caller: principal, renewedAs, run, catalog, call, signal });
   const own = remember ? [remember] : [];
   return new AgentTools({

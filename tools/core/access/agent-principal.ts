@@ -25,6 +25,7 @@ export function actingFor(
   caller: Principal,
   agent: Pick<Agent, 'id' | 'name' | 'tools'>,
   { entries: known }: GuardedCatalog,
+  runId?: string,
 ): Principal {
   const entries = allowlistLimit(`the agent ${agent.name}`, agent.tools ?? []);
   const limit: ToolLimit = {
@@ -40,6 +41,7 @@ export function actingFor(
     rights: intersectRights(caller.rights, grantRights(needed)),
     tools: intersectToolLimits(caller.tools, limit),
     actsFor: caller,
+    ...(runId !== undefined && { runId }),
   };
 }
 

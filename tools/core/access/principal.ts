@@ -30,7 +30,7 @@ export interface Principal {
   readonly integrationAccounts?: 'owner';
   /** For a flow: the flows whose runs led to this one, with itself last. */
   readonly causes?: readonly string[];
-  /** For a flow: the run in which it acts. */
+  /** For a flow or an agent: the run in which it acts. */
   readonly runId?: string;
   /** For a flow: the attempt at a step of the run. It is the same when an interrupted attempt is repeated. */
   readonly attempt?: string;

@@ -7,7 +7,7 @@ import type { CollectionName } from '../../../store/collections.ts';
 import { mapInSeries } from '../../../store/map-in-series.ts';
 import type { Change, Guard, NewRecord, Readers, Store, Transaction, Where, Writer } from '../../../store/port.ts';
 import { bytesOf } from '../../../store/sizes.ts';
-import { authorOf, type Principal } from '../access/principal.ts';
+import { authorOf, chainOf, type Principal } from '../access/principal.ts';
 import { type StorageRoom, storageOwnerOf } from '../access/storage.ts';
 import type { HistoryWriter, HistoryWriters, VersionNote } from '../history-writers.ts';
 import { type HistoryOptions, isVersioned, type Payload, type RecordKind, type VersionedKind } from '../kind.ts';
@@ -23,6 +23,8 @@ export function withHistory(tx: Transaction, kinds: readonly RecordKind[], by: W
 
 interface WrittenBy {
   readonly author: Author;
+  /** Ids by which the change is found (`by` of the version). */
+  readonly by?: readonly string[];
   readonly now?: () => Date;
   /** The principal in whose quota of storage the versions count. */
   readonly principalId?: string;
@@ -140,7 +142,7 @@ class VersionedWriter implements HistoryWriter<StoredRecord> {
   }
 
   async #note(state: StoredRecord, revision: number, { kind = 'snapshot', changeDescription }: VersionNote = {}) {
-    const { tx, author, principalId, room } = this.#parts;
+    const { tx, author, by, principalId, room } = this.#parts;
     const { type, history } = this.#kind;
     const payload = history.payload(state as never); // a record of the kind's own collection
     const size = bytesOf(payload);
@@ -156,6 +158,7 @@ class VersionedWriter implements HistoryWriter<StoredRecord> {
       contentHash: hash('sha256', contentOf(history, payload)),
       payload,
       author,
+      ...(by && { by: [...by] }),
       ...(changeDescription !== undefined && { changeDescription }),
       ...(principalId !== undefined && { principalId }),
       size,
@@ -204,7 +207,12 @@ export async function transactWithHistory<Result>(
 ): Promise<Result> {
   const { kinds, now, storage } = server;
   const room = await storage?.roomFor(principal);
-  const by = { author: authorOf(principal), principalId: storageOwnerOf(principal), room, now };
-  const done = store.transaction((tx) => work(tx, withHistory(tx, kinds, by)), principal);
+  const writer = { author: authorOf(principal), by: actorIds(principal), principalId: storageOwnerOf(principal) };
+  const done = store.transaction((tx) => work(tx, withHistory(tx, kinds, { ...writer, room, now })), principal);
   return done.finally(() => room?.end());
+}
+
+function actorIds(principal: Principal): string[] {
+  const ids = [principal, ...chainOf(principal)].flatMap(({ id, runId }) => (runId === undefined ? [id] : [id, runId]));
+  return [...new Set(ids)];
 }

@@ -28,6 +28,8 @@ interface Tools {
   readonly get?: Tool | undefined;
   /** Its rights decide who may restore the record. */
   readonly update?: Tool | undefined;
+  /** Does what undoing the creation of a record takes. Absent if a record goes with another one. */
+  readonly delete?: Tool | undefined;
 }
 
 /** How records of the kind are kept in versions, shown there and brought back. */

@@ -1,0 +1,53 @@
+import type { EntityType, VersionRecord } from '../../resources/version.ts';
+import type { Position, Readers } from '../../store/port.ts';
+import type { Context } from '../core/registry/context.ts';
+
+/** Records that one call undoes at most, and versions that it looks at. */
+const MOST_RECORDS = 500;
+const MOST_VERSIONS = 10_000;
+const PAGE = 100;
+
+/** What one actor changed of a record. */
+export interface RecordChanges {
+  readonly entityType: EntityType;
+  readonly entityId: string;
+  readonly revisions: ReadonlySet<number>;
+  /** Of the record, whoever made it. */
+  readonly latest: VersionRecord;
+}
+
+interface Wanted {
+  /** The id of a principal, or of a run. */
+  readonly actor: string;
+  readonly since: string;
+  readonly until?: string | undefined;
+  readonly types?: readonly EntityType[] | undefined;
+}
+
+/** @throws ToolError (too_large) */
+export async function changesBy(
+  { store, fail }: Pick<Context<Readers, 'too_large'>, 'store' | 'fail'>,
+  { actor, since, until, types }: Wanted,
+): Promise<RecordChanges[]> {
+  const found = new Map<string, Omit<RecordChanges, 'latest' | 'revisions'> & { readonly revisions: Set<number> }>();
+  const query = { where: { by: actor, entityType: types }, from: since, to: until, limit: PAGE };
+  let seen = 0;
+  for (let after: Position | undefined; ; ) {
+    const { records, next } = await store.versions.find({ ...query, after });
+    for (const { entityType, entityId, revision } of records) {
+      const key = `${entityType} ${entityId}`;
+      const changes = found.get(key) ?? { entityType, entityId, revisions: new Set() };
+      found.set(key, changes);
+      changes.revisions.add(revision);
+    }
+    seen += records.length;
+    if (found.size > MOST_RECORDS || seen > MOST_VERSIONS)
+      throw fail('too_large', `These are changes of more than ${MOST_RECORDS} records; name types or a shorter time.`);
+    if (!next) break;
+    after = next;
+  }
+  const latest = async ({ entityType, entityId }: { readonly entityType: EntityType; readonly entityId: string }) =>
+    store.versions.first({ where: { entityType, entityId } });
+  const all = await Promise.all([...found.values()].map(async (each) => ({ ...each, latest: await latest(each) })));
+  return all.flatMap(({ latest: newest, ...each }) => (newest ? [{ ...each, latest: newest }] : []));
+}

@@ -1,0 +1,273 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { recordId, timestamp } from '../../resources/fields.ts';
+import { entityType, type VersionRecord, versionDiff } from '../../resources/version.ts';
+import { collections } from '../../store/collections.ts';
+import type { Readers } from '../../store/port.ts';
+import { mayCall } from '../core/access/reach.ts';
+import { subjectsIn } from '../core/access/subjects.ts';
+import { mayKnowOf } from '../core/access/visibility.ts';
+import { ToolError } from '../core/errors.ts';
+import { shownPayload } from '../core/history/history.ts';
+import type { HistoryWriters } from '../core/history-writers.ts';
+import { isVersioned, type Payload } from '../core/kind.ts';
+import type { Context } from '../core/registry/context.ts';
+import type { Kind } from '../core/registry/define-kind.ts';
+import { DELETES, defineTool } from '../core/registry/define-tool.ts';
+import type { Staged, Tool } from '../core/registry/tool.ts';
+import { bringBack, stateOf, type Versioned } from './bring-back.ts';
+import { changesBy, type RecordChanges } from './changes-by.ts';
+import { diffPayloads } from './diff-payloads.ts';
+
+/** Characters of JSON of all differences that a dry run shows. */
+const MOST_SHOWN = 512 * 1024;
+
+const id = (what: string) => recordId.optional().describe(what);
+const by = z
+  .strictObject({
+    principalId: id('An API key or an admin user, with the agents, flows and apps that acted for it.'),
+    capsuleId: id('A capsule, with the agents and apps that acted for it.'),
+    appId: id('A connected app.'),
+    agentId: id('An agent, whoever it acted for.'),
+    runId: id('One run of an agent.'),
+    flowRunId: id('One run of a flow, with the agents that it ran.'),
+  })
+  .refine((given) => Object.keys(given).length === 1, 'Name exactly one.')
+  .describe('Whose changes: exactly one of these.');
+
+const subject = { type: entityType, id: recordId, name: z.string().optional() };
+const undone = z.object({
+  ...subject,
+  from: z.int().describe('The latest revision, which is undone with those before it.'),
+  to: z.int().describe('The revision whose state is back. 0: there was no such record, so it was deleted.'),
+  diff: versionDiff.optional().describe('In a dry run: what would change, as far as it fits.'),
+});
+const left = z.object({ ...subject, why: z.string() });
+const input = z.strictObject({
+  by,
+  since: timestamp.describe('Changes from this time on.'),
+  until: timestamp.optional().describe('Changes before this time. Default: now.'),
+  types: z.array(entityType).min(1).optional().describe('Records of these types only.'),
+  dryRun: z.boolean().default(false).describe('Only show what would be undone, with the differences.'),
+});
+const output = z.object({ dryRun: z.boolean(), undone: z.array(undone), left: z.array(left) });
+
+type Input = Omit<z.output<typeof input>, 'dryRun'>;
+type Undone = z.output<typeof undone>;
+type Left = z.output<typeof left>;
+type Caller = Pick<Context<Readers, 'too_large'>, 'store' | 'principal' | 'server' | 'fail'>;
+
+/** One record whose changes can be undone. */
+interface Undoing {
+  readonly kind: Versioned;
+  readonly latest: VersionRecord;
+  /** The state to bring back. Undefined: the record did not exist. */
+  readonly before: VersionRecord | undefined;
+  readonly since: number;
+}
+
+interface Plan {
+  readonly undoings: readonly Undoing[];
+  readonly left: readonly Left[];
+}
+
+/** What was prepared before the transaction: the answer of a dry run, and what states of flows need. */
+interface Prepared extends Staged {
+  readonly differences?: ReadonlyMap<string, Undone['diff']>;
+  readonly byVersion: ReadonlyMap<string, Staged>;
+}
+
+export function undoTool(kinds: readonly Kind[]): Tool {
+  const byType = new Map(kinds.filter(isVersioned).map((kind) => [kind.type, kind]));
+  const planOf = (wanted: Input, caller: Caller) => planUndoing(byType, wanted, caller);
+  return defineTool({
+    name: 'undo_changes',
+    title: 'Undo changes',
+    description:
+      'Take back all that an agent, run, capsule, app, key or person changed since a time: each record that nobody else changed afterwards gets its earlier state as a new version, all together or none. `left` names the others, with the reason. Show a `dryRun` first.',
+    keywords:
+      'undo everything, revert all edits, roll back a run, the agent made a mess, bulk revert, undo what the bot did, rollback changes of a partner, clean up after a leaked key, restore all records, take it all back, undo a capsule, mass undo',
+    access: { scope: 'admin', grant: 'undo:write' },
+    annotations: DELETES,
+    lasting: { what: 'actor', of: (given) => !('dryRun' in given && given.dryRun) },
+    input,
+    output,
+    errors: ['too_large', 'conflict'],
+
+    async stage(wanted, context) {
+      const { undoings } = await planOf(wanted, context);
+      return wanted.dryRun
+        ? { ...NOTHING, differences: await differencesOf(undoings, context) }
+        : stagedOf(undoings, context);
+    },
+
+    async handler({ dryRun, ...wanted }, context, { byVersion, differences }: Prepared) {
+      const plan = await planOf(wanted, context);
+      const ids = new Set(plan.undoings.map(({ latest }) => latest.entityId));
+      const done: Undone[] = [];
+      const refused: Left[] = [];
+      for (const undoing of plan.undoings) {
+        const why = await (dryRun ? takenBy(undoing, context.store, ids) : undo(undoing, byVersion, context));
+        const diff = differences?.get(undoing.latest.id);
+        if (why === undefined) done.push({ ...answerOf(undoing), ...(diff && { diff }) });
+        else refused.push({ ...subjectOf(undoing.latest), why });
+      }
+      return { dryRun, undone: done, left: [...plan.left, ...refused] };
+    },
+  });
+}
+
+const NOTHING = { byVersion: new Map<string, Staged>(), discard: async () => {} };
+
+/** What takes long of bringing states back. */
+async function stagedOf(undoings: readonly Undoing[], { principal }: Caller): Promise<Prepared> {
+  const byVersion = new Map<string, Staged>();
+  for (const { kind, before } of undoings) {
+    const staged = before && (await kind.history.stageRestore?.(stateIn(kind, before), principal));
+    if (staged) byVersion.set(before.id, staged);
+  }
+  const discard = async () => void (await Promise.all([...byVersion.values()].map((staged) => staged.discard())));
+  return { byVersion, discard };
+}
+
+/** The latest change first, so that what was made last is gone before what it belongs to. */
+async function planUndoing(kinds: ReadonlyMap<string, Versioned>, wanted: Input, caller: Caller): Promise<Plan> {
+  const [actor = ''] = Object.values(wanted.by);
+  const changed = await changesBy(caller, { ...wanted, actor });
+  const undoings: Undoing[] = [];
+  const left: Left[] = [];
+  for (const changes of changed) {
+    const kind = kinds.get(changes.entityType);
+    if (!kind || !(await mayKnowOf(caller, kind, changes.entityId))) continue;
+    const found = await judged(kind, changes, caller);
+    if (found && 'why' in found) left.push(found);
+    else if (found) undoings.push(found);
+  }
+  return { undoings: undoings.toSorted(byLatest), left };
+}
+
+function byLatest({ latest: one }: Undoing, { latest: other }: Undoing): number {
+  return other.createdAt.localeCompare(one.createdAt) || other.id.localeCompare(one.id);
+}
+
+/** Undefined where the record is as it was before. */
+async function judged(kind: Versioned, changes: RecordChanges, caller: Caller): Promise<Undoing | Left | undefined> {
+  const { store } = caller;
+  const { revisions, latest } = changes;
+  const where = { entityType: latest.entityType, entityId: latest.entityId };
+  const since = Math.min(...revisions);
+  const leave = (why: string): Left => ({ ...subjectOf(latest), why });
+  const previous = since > 1 ? await store.versions.first({ where: { ...where, revision: since - 1 } }) : undefined;
+  if (since > 1 && !previous) return leave('The state before is no longer kept.');
+  const before = previous?.kind === 'delete' ? undefined : previous;
+  const undoing = { kind, latest, before, since };
+  if (isAsBefore(undoing)) return undefined;
+  for (let revision = latest.revision; revision > since; revision -= 1) {
+    if (revisions.has(revision)) continue;
+    const other = await store.versions.first({ where: { ...where, revision } });
+    const who = other ? `${other.author.name} (${other.author.type})` : 'somebody';
+    return leave(`Revision ${revision} is a later change by ${who}.`);
+  }
+  const tool = before ? kind.update : kind.delete;
+  if (!tool) return leave('It was made together with another record, and goes with that one.');
+  const isAllowed = await mayCall(
+    caller.principal,
+    tool,
+    inputFor(tool, latest),
+    subjectsIn(store, caller.server.kinds),
+  );
+  if (!isAllowed) return leave(`Your rights do not include ${tool.name} for it.`);
+  return undoing;
+}
+
+function isAsBefore({ latest, before }: Undoing): boolean {
+  if (!before) return latest.kind === 'delete';
+  return latest.kind !== 'delete' && isDeepStrictEqual(latest.payload, before.payload);
+}
+
+/** Why the earlier state cannot be beside another record of today, except those that go before it. */
+async function takenBy(
+  { kind: { collection }, before }: Undoing,
+  store: Readers,
+  gone: ReadonlySet<string> = new Set(),
+): Promise<string | undefined> {
+  if (!before) return undefined;
+  const { entityId, payload } = before;
+  for (const { fields, except } of collections[collection].unique) {
+    const values = fields.map((field) => [field, payload[field]] as const);
+    const counts = (record: Payload) => !except || record[except.field] !== except.value;
+    if (values.some(([, value]) => value === undefined) || !counts(payload)) continue;
+    const reader: { find(query: object): Promise<{ records: readonly Payload[] }> } = store[collection];
+    const { records } = await reader.find({ where: Object.fromEntries(values), limit: 5 });
+    const other = records.find((each) => each.id !== entityId && !gone.has(String(each.id)) && counts(each));
+    if (other) return `Its ${fields.join(' and ')} of before now belongs to ${other.id}.`;
+  }
+  return undefined;
+}
+
+/** Undefined if it is undone, else why it is not. Whatever refuses does so before it writes. */
+async function undo(
+  undoing: Undoing,
+  byVersion: Prepared['byVersion'],
+  context: Context<HistoryWriters, 'conflict'>,
+): Promise<string | undefined> {
+  const { kind, latest, before, since } = undoing;
+  const { collection, history } = kind;
+  try {
+    const taken = await takenBy(undoing, context.store);
+    if (taken !== undefined) return taken;
+    if (!before) {
+      const tool = kind.delete as Tool; // the plan has looked
+      const given = inputFor(tool, latest);
+      await tool.authorize?.(given, context);
+      await tool.handler(given, context);
+      return undefined;
+    }
+    const current = await context.store[collection].get(latest.entityId);
+    await history.authorizeRestore?.(stateIn(kind, before), current as never, context);
+    const staged = byVersion.get(before.id);
+    if (history.stageRestore && !staged) return 'It was changed just now; ask again.';
+    const revisions = since === latest.revision ? `revision ${since}` : `revisions ${since} to ${latest.revision}`;
+    await bringBack(kind, { target: before, latest, staged, changeDescription: `Undid ${revisions}` }, context);
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof ToolError) return thrown.message;
+    throw thrown;
+  }
+}
+
+function stateIn({ collection }: Versioned, version: VersionRecord): never {
+  return stateOf(collection, version) as never; // of the kind's own collection
+}
+
+/** The members that name the record in the input of the tool. */
+function inputFor({ input: schema }: Tool, { entityId, payload }: VersionRecord): object {
+  const members = Object.keys(schema.shape).filter((name) => name === 'id' || name.endsWith('Id'));
+  return Object.fromEntries(members.map((name) => [name, name === 'id' ? entityId : payload[name]]));
+}
+
+function subjectOf({ entityType: type, entityId, payload }: VersionRecord) {
+  const name = [payload.displayName, payload.name, payload.title].find((text) => typeof text === 'string');
+  return { type, id: entityId, ...(typeof name === 'string' && { name }) };
+}
+
+function answerOf({ latest, before }: Undoing): Undone {
+  return { ...subjectOf(latest), from: latest.revision, to: before?.revision ?? 0 };
+}
+
+async function differencesOf(
+  undoings: readonly Undoing[],
+  context: Caller,
+): Promise<ReadonlyMap<string, Undone['diff']>> {
+  const found = new Map<string, Undone['diff']>();
+  let room = MOST_SHOWN;
+  for (const { kind, latest, before } of undoings) {
+    const shown = (version: VersionRecord | undefined) =>
+      version && version.kind !== 'delete' ? shownPayload(kind.history, version.payload, context.store) : {};
+    const diff = await diffPayloads(kind.history, [await shown(latest), await shown(before)], context);
+    room -= JSON.stringify(diff).length;
+    if (room < 0) break;
+    found.set(latest.id, diff);
+  }
+  return found;
+}
