@@ -63,6 +63,10 @@ const table: Record<string, { readonly at: readonly string[]; readonly input: Ma
     at: ['entityId'],
     input: async (agent) => ({ entityType: 'agent', entityId: agent, versionId: await version() }),
   },
+  undo_changes: {
+    at: ['by.agentId'],
+    input: (agentId) => ({ by: { agentId }, since: '2026-01-01T00:00:00Z', dryRun: true }),
+  },
   list_audit_entries: { at: ['principal'], input: (agent) => ({ principal: agent }) },
   get_usage: { at: ['filter.agent'], input: (agent) => ({ by: 'tool', filter: { agent } }) },
   list_budgets: { at: ['subject.id'], input: (agent) => ({ subject: asAgent(agent) }) },

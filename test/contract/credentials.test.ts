@@ -106,6 +106,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   authorize_app: 'who is signed in hands out no more than they have',
   create_passkey: 'for the person who is signed in',
   restore_version: 'a flow or an agent of then is judged as one that is written now',
+  undo_changes: 'the same',
   rename_passkey: 'its name alone, of one’s own',
   connect_integration: 'its link opens for the caller alone, signed in',
   create_integration: 'with secrets that the caller knows; its tools ask for rights of their own',

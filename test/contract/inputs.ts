@@ -88,6 +88,7 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   get_version: { entityType: 'agent', entityId: 'agt_one', versionId: 'ver_one' },
   diff_version: { entityType: 'agent', entityId: 'agt_one', versionId: 'ver_one' },
   restore_version: { entityType: 'agent', entityId: 'agt_one', versionId: 'ver_one' },
+  undo_changes: { by: { capsuleId: 'cap_one' }, since: '2026-01-01T00:00:00Z' },
   create_capsule: { name: 'contract' },
   update_capsule: { id: 'cap_one', status: 'live' },
   create_api_key: { name: 'contract', scopes: [], grants: ['key:write:none'] },

@@ -104,6 +104,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   search_memories: { scope: 'memory:read', grant: 'memory:read' },
   preview_capsule: { scope: 'admin', grant: 'capsule:read:{id}' },
   purge_record: { scope: 'admin', grant: 'record:purge' },
+  undo_changes: { scope: 'admin', grant: 'undo:write' },
   list_integrations: { scope: 'admin', grant: 'integration:read' },
   get_integration: { scope: 'admin', grant: 'integration:read:{id}' },
   create_integration: { scope: 'admin', grant: 'integration:write' },

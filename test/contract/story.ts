@@ -136,6 +136,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await act('delete_skill', { id: skill.id });
   await act('get_skill', { id: skill.id });
   await act('list_skills', {});
+  await act('undo_changes', { by: { agentId: agent.id }, since: '2026-01-01T00:00:00Z', dryRun: true });
   await act('purge_record', { entityType: 'skill', id: skill.id });
   await act('purge_record', { entityType: 'skill', id: skill.id });
   await act('purge_record', { entityType: 'agent-config', id: 'bot-config' });

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { recordId, timestamp } from '../../resources/fields.ts';
+import { agentRef, recordId, timestamp } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
 import { entityType, type VersionRecord, versionDiff } from '../../resources/version.ts';
 import { collections } from '../../store/collections.ts';
 import type { Readers } from '../../store/port.ts';
@@ -22,15 +23,17 @@ import { diffPayloads } from './diff-payloads.ts';
 /** Characters of JSON of all differences that a dry run shows. */
 const MOST_SHOWN = 512 * 1024;
 
-const id = (what: string) => recordId.optional().describe(what);
+const id = (ref: string, what: string) => refTo(ref, recordId).optional().describe(what);
 const by = z
   .strictObject({
-    principalId: id('An API key or an admin user, with the agents, flows and apps that acted for it.'),
-    capsuleId: id('A capsule, with the agents and apps that acted for it.'),
-    appId: id('A connected app.'),
-    agentId: id('An agent, whoever it acted for.'),
-    runId: id('One run of an agent.'),
-    flowRunId: id('One run of a flow, with the agents that it ran.'),
+    principalId: recordId
+      .optional()
+      .describe('An API key or an admin user, with the agents, flows and apps that acted for it.'),
+    capsuleId: id('capsule', 'A capsule, with the agents and apps that acted for it.'),
+    appId: id('app', 'A connected app.'),
+    agentId: agentRef.optional().describe('An agent (id or name), whoever it acted for.'),
+    runId: id('agent-run', 'One run of an agent.'),
+    flowRunId: id('flow-run', 'One run of a flow, with the agents that it ran.'),
   })
   .refine((given) => Object.keys(given).length === 1, 'Name exactly one.')
   .describe('Whose changes: exactly one of these.');
@@ -86,7 +89,7 @@ export function undoTool(kinds: readonly Kind[]): Tool {
     description:
       'Take back all that an agent, run, capsule, app, key or person changed since a time: each record that nobody else changed afterwards gets its earlier state as a new version, all together or none. `left` names the others, with the reason. Show a `dryRun` first.',
     keywords:
-      'undo everything, revert all edits, roll back a run, the agent made a mess, bulk revert, undo what the bot did, rollback changes of a partner, clean up after a leaked key, restore all records, take it all back, undo a capsule, mass undo',
+      'take back everything that a bot did, it made a mess, roll back a run, mass revert, clean up after a leaked key, clean up what a partner changed, everything since a time',
     access: { scope: 'admin', grant: 'undo:write' },
     annotations: DELETES,
     lasting: { what: 'actor', of: (given) => !('dryRun' in given && given.dryRun) },
