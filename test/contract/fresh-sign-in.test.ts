@@ -144,6 +144,7 @@ async function lastingCalls(must: ReturnType<typeof callsOf>['must']): Promise<R
       lasting: { entityType: 'flow', entityId: flow, versionId: versions[1].id },
       harmless: { entityType: 'skill', entityId: skill, versionId: skills[0].id },
     },
+    undo_changes: { lasting: UNDOING, harmless: { ...UNDOING, dryRun: true } },
     update_capsule: { lasting: { id: capsule, allowedTools: ['*'] }, harmless: { id: capsule, status: 'disabled' } },
     create_integration: {
       lasting: { ...PROGRAM, name: 'fourth' },
@@ -153,6 +154,7 @@ async function lastingCalls(must: ReturnType<typeof callsOf>['must']): Promise<R
   };
 }
 
+const UNDOING = { by: { capsuleId: 'cap_one' }, since: '2026-01-01T00:00:00Z' };
 const EVENT = { kind: 'event', type: 'skill.created' };
 const STEPS = [{ id: 'a', tool: 'list_skills' }];
 const PROGRAM = { transport: 'stdio', command: '/bin/cat', enabled: false };
