@@ -72,8 +72,16 @@ export function recordsOf({ arguments: args, recordIds = [] }: AuditEntry): stri
   return [...recordIds, ...subjectsOf(args)];
 }
 
+export function isIdText(value: unknown): boolean {
+  return typeof value === 'string' && ID.test(value);
+}
+
 /** The entry with only the ids left of its arguments. */
-export function withoutContent({ arguments: args, ...entry }: AuditEntry): AuditEntry {
-  const ids = Object.entries(args).filter(([, value]) => typeof value === 'string' && ID.test(value));
+export function withoutContent({
+  arguments: args,
+  salt: _,
+  ...entry
+}: AuditEntry & { readonly salt?: string }): AuditEntry {
+  const ids = Object.entries(args).filter(([, value]) => isIdText(value));
   return { ...entry, arguments: Object.fromEntries(ids) };
 }

@@ -1,4 +1,5 @@
 import type { AuditEntry, Callers, CallerType } from '../resources/audit-entry.ts';
+import type { AuditProof } from './audit-proof-port.ts';
 import type { Cluster } from './cluster-port.ts';
 import type { CollectionName, RecordOf } from './collections.ts';
 import type { Embeddings } from './embeddings-port.ts';
@@ -216,6 +217,8 @@ export interface AuditLog {
   tally?(query: TallyQuery): Promise<readonly Tally[]>;
   flush(): Promise<void>;
   prune(before: string): Promise<number>;
+  /** Absent where entries have no proof, as the store was opened without a key for it. */
+  readonly proof?: AuditProof | undefined;
 }
 
 export interface AuditFilter {
@@ -255,6 +258,8 @@ export interface Tally {
 }
 
 export interface AuditQuery extends AuditFilter {
+  /** With what proves the entries: members `proof` and `salt`. */
+  readonly sealed?: boolean | undefined;
   readonly limit: number;
   readonly after?: Position | undefined;
 }

@@ -56,6 +56,7 @@ import { threadTools } from './threads/threads.ts';
 import { budgetTools } from './usage/budgets.ts';
 import { getUsage } from './usage/get-usage.ts';
 import { purgeableUser, userTools } from './users/users.ts';
+import { verifyAudit } from './verify-audit.ts';
 import { purgeableAmong, purgeTool } from './versions/purge.ts';
 import { undoTool } from './versions/undo.ts';
 import { versionTools } from './versions/versions.ts';
@@ -95,7 +96,7 @@ export const catalog = indexCatalog([
   ...group('Databases', ...databaseTools, ...recordTools),
   ...group('Integrations', ...integrationTools, ...integrationAccountTools),
   ...group('Webhooks', ...webhookTools, ...webhookDeliveryTools),
-  ...group('Audit', listAuditEntries),
+  ...group('Audit', listAuditEntries, verifyAudit),
   ...group('Usage', getUsage, ...budgetTools),
   ...group('Data', importRecords, rebuildMetrics, purgeTool([...purgeableAmong(kinds), purgeableUser])),
   ...group('Discovery', ...discoveryTools),

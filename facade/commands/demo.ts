@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ async function main(start: Start): Promise<void> {
   const config = { ...readConfig(process.env), dataDir: folder, backups: undefined };
   console.log('Making a demo workspace; this takes a few seconds.');
   const clock = new DemoClock();
-  const store = await openLowdbStore({ folder, now: clock.now, opening: start });
+  const store = await openLowdbStore({ folder, now: clock.now, opening: start, auditSecret: randomUUID() });
   start.step('filling the demo workspace');
   const first = await fillDemo(store, clock, config);
   await serve(config, store, createLogger(config), { start, prepare: async () => first });

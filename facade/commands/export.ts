@@ -4,7 +4,7 @@ import { copySnapshot } from '../../store/lowdb/backup.ts';
 import type { Store } from '../../store/port.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { howToRun } from '../config/how-to-run.ts';
-import { openStore } from '../launch/open-store.ts';
+import { auditSecretOf, openStore } from '../launch/open-store.ts';
 import { exportStore } from '../store-copy/export-store.ts';
 import { readArguments, runCommand } from './run-command.ts';
 
@@ -37,15 +37,20 @@ async function withCopy<Result>(
 ): Promise<Result> {
   await rm(folder, { recursive: true, force: true });
   try {
-    await copySnapshot(config.dataDir, folder);
-    return await withStore({ ...config, dataDir: folder }, work);
+    const auditSecret = auditSecretOf(config);
+    await copySnapshot(config.dataDir, folder, { auditSecret });
+    return await withStore({ ...config, dataDir: folder }, work, auditSecret);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function withStore<Result>(config: Config, work: (store: Store) => Promise<Result>): Promise<Result> {
-  const store = await openStore(config);
+async function withStore<Result>(
+  config: Config,
+  work: (store: Store) => Promise<Result>,
+  auditSecret = auditSecretOf(config),
+): Promise<Result> {
+  const store = await openStore(config, undefined, auditSecret);
   try {
     return await work(store);
   } finally {

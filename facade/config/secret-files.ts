@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../store/errors.ts';
-import { IDEMPOTENCY_SECRET } from '../../store/lowdb/files/folder.ts';
+import { AUDIT_SECRET, IDEMPOTENCY_SECRET } from '../../store/lowdb/files/folder.ts';
 import {
   currentKeys,
   keptSigningKeys,
@@ -39,6 +39,13 @@ export function readIdempotencySecret(folder: string): string {
     'a secret of',
     'by which calls of the last day are not known again',
   );
+  return secret;
+}
+
+/** The secret behind the proof of the audit log. Created if missing. @throws OperatorError */
+export function readAuditSecret(folder: string): string {
+  const consequence = 'whose public key is another, which takes over what was signed before';
+  const [secret = ''] = readLines(join(folder, AUDIT_SECRET), 'a secret of', consequence);
   return secret;
 }
 

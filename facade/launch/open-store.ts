@@ -3,22 +3,32 @@ import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { OpenProgress } from '../../store/open-progress.ts';
 import type { Store } from '../../store/port.ts';
 import type { Config } from '../config/config.ts';
+import { readAuditSecret } from '../config/secret-files.ts';
 
 type StoreConfig = Pick<
   Config,
-  'dataDir' | 'metricsMemoryMb' | 'databaseUrl' | 'databaseConnections' | 'databaseWaitMs'
+  'secretsKeys' | 'dataDir' | 'metricsMemoryMb' | 'databaseUrl' | 'databaseConnections' | 'databaseWaitMs'
 >;
 
 /**
  * Opens the database of the configuration, or else the data folder. With `opening`, as at the start of a server, it waits for a database
  * that cannot be reached yet. Code of PostgreSQL is loaded only where there is a database.
  */
-export async function openStore(config: StoreConfig, opening?: OpenProgress): Promise<Store> {
+export async function openStore(
+  config: StoreConfig,
+  opening?: OpenProgress,
+  auditSecret = auditSecretOf(config),
+): Promise<Store> {
   const { dataDir, metricsMemoryMb, databaseUrl, databaseConnections, databaseWaitMs } = config;
-  if (databaseUrl === undefined) return openLowdbStore({ folder: dataDir, metricsMemoryMb, opening });
+  if (databaseUrl === undefined) return openLowdbStore({ folder: dataDir, metricsMemoryMb, auditSecret, opening });
   const { openPostgresStore } = await import('../../store/postgres/open.ts');
   const waitMs = opening && databaseWaitMs;
-  return openPostgresStore({ url: databaseUrl, poolSize: databaseConnections, waitMs, opening });
+  return openPostgresStore({ url: databaseUrl, poolSize: databaseConnections, waitMs, auditSecret, opening });
+}
+
+/** Not from the disk where the environment has a key: who can change the log on the disk must not find what signs it there. */
+export function auditSecretOf({ secretsKeys, databaseUrl, dataDir }: StoreConfig): string | undefined {
+  return secretsKeys?.[0] ?? (databaseUrl === undefined ? readAuditSecret(dataDir) : undefined);
 }
 
 /** Where the data is, without user and password. */

@@ -11,7 +11,7 @@ import { copyFolder, plainFiles } from './copy-folder.ts';
 import { realFiles } from './files/files.ts';
 import { AUDIT, BACKUP_FACTS, SNAPSHOT } from './files/folder.ts';
 import { holderOf } from './files/lock.ts';
-import { openLowdbStore } from './open.ts';
+import { type LowdbOptions, openLowdbStore } from './open.ts';
 
 const ATTEMPTS = 5;
 
@@ -27,7 +27,11 @@ type BackupFacts = z.infer<typeof backupFacts>;
  * Copies a data folder during writes. It holds every transaction answered before; it is durable and was opened as a test. @throws
  * StoreDamaged
  */
-export async function copySnapshot(sourceFolder: string, targetFolder: string): Promise<void> {
+export async function copySnapshot(
+  sourceFolder: string,
+  targetFolder: string,
+  { auditSecret }: Pick<LowdbOptions, 'auditSecret'> = {},
+): Promise<void> {
   if (!existsSync(join(sourceFolder, SNAPSHOT)))
     throw new OperatorError(`${sourceFolder} is not a data folder: it has no ${SNAPSHOT}; set DATA_DIR.`);
   mkdirSync(targetFolder, { recursive: true, mode: 0o700 });
@@ -36,7 +40,7 @@ export async function copySnapshot(sourceFolder: string, targetFolder: string): 
   for (let attempt = 1; ; attempt += 1) {
     try {
       await copyFolder(sourceFolder, targetFolder);
-      const counts = await verify(targetFolder);
+      const counts = await verify(targetFolder, auditSecret);
       await writeFacts(targetFolder, { source: resolve(sourceFolder), bytes: await bytesOf(targetFolder), ...counts });
       return;
     } catch (error) {
@@ -47,8 +51,11 @@ export async function copySnapshot(sourceFolder: string, targetFolder: string): 
   }
 }
 
-async function verify(folder: string): Promise<Pick<BackupFacts, 'records' | 'auditEntries'>> {
-  const store = await openLowdbStore({ folder });
+async function verify(
+  folder: string,
+  auditSecret: string | undefined,
+): Promise<Pick<BackupFacts, 'records' | 'auditEntries'>> {
+  const store = await openLowdbStore({ folder, auditSecret });
   try {
     if (currentRowsFile(folder) > 0) await store.rows.check();
     const names = Object.keys(collections) as CollectionName[]; // its own members

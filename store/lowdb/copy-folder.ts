@@ -6,7 +6,9 @@ import { OperatorError } from '../errors.ts';
 import { realFiles } from './files/files.ts';
 import {
   AUDIT,
+  AUDIT_SECRET,
   BACKUP_FACTS,
+  HEADS,
   IDEMPOTENCY_SECRET,
   isJournal,
   journalPath,
@@ -41,12 +43,14 @@ export async function copyFolder(source: string, target: string): Promise<void> 
   await copyDurably(join(source, SNAPSHOT), join(target, SNAPSHOT));
   const { generation } = readSnapshotHeader(join(target, SNAPSHOT));
   mkdirSync(join(target, AUDIT), { recursive: true, mode: 0o700 });
+  // Heads come first: they must not cover entries that are written during the copy.
+  if (existsSync(join(source, AUDIT, HEADS))) await copyDurably(join(source, AUDIT, HEADS), join(target, AUDIT, HEADS));
   for (const name of plainFiles(join(source, AUDIT)))
-    await copyDurably(join(source, AUDIT, name), join(target, AUDIT, name));
+    if (name !== HEADS) await copyDurably(join(source, AUDIT, name), join(target, AUDIT, name));
   for (const journal of journalsIn(source)) {
     if (journal >= generation) await copyDurably(journalPath(source, journal), journalPath(target, journal));
   }
-  const done = [MANIFEST, SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY, IDEMPOTENCY_SECRET, BACKUP_FACTS];
+  const done = [MANIFEST, SNAPSHOT, SNAPSHOT_DRAFT, LOCK, SECRETS_KEY, IDEMPOTENCY_SECRET, AUDIT_SECRET, BACKUP_FACTS];
   for (const name of plainFiles(source)) {
     if (done.includes(name) || isJournal(name) || isRowsFile(name)) continue;
     await copyDurably(join(source, name), join(target, name));

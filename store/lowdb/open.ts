@@ -1,9 +1,12 @@
 import { rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Low } from 'lowdb';
+import { ProofKey } from '../audit-proof/proof-key.ts';
+import { AuditProver } from '../audit-proof/prover.ts';
 import { startErrorOf } from '../disk-full.ts';
 import { noProgress, type OpenProgress } from '../open-progress.ts';
 import type { Readers, Store } from '../port.ts';
+import { HeadFile } from './audit/head-file.ts';
 import { SegmentedAudit } from './audit/log.ts';
 import { keepOlderFormat } from './copy-folder.ts';
 import { EmbeddingFile } from './embeddings/embedding-file.ts';
@@ -32,6 +35,8 @@ export interface LowdbOptions {
   /** The largest number of audit entries of reads that wait in memory while the disk refuses them. */
   readonly auditBufferLimit?: number;
   readonly metricsMemoryMb?: number;
+  /** The secret behind the proof of the audit log. Without it, entries have none. */
+  readonly auditSecret?: string | undefined;
   readonly format?: Format;
   readonly files?: Files;
   readonly opening?: OpenProgress | undefined;
@@ -66,8 +71,7 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   manifest.read();
   const recovered = await recover({ folder, collections, low, format, manifest, opening });
   for (const collection of collections.values()) collection.indexText();
-  const audit = new SegmentedAudit({ folder, files, manifest, bufferLimit: options.auditBufferLimit ?? 100_000 });
-  await audit.load(recovered, opening);
+  const audit = await openAudit(options, { manifest, recovered });
   const journal = new Journal({
     folder,
     files,
@@ -95,6 +99,20 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
   // Every row of a collection was checked by its schema when it was written or read from the disk.
   return Object.assign(core, readers as Readers);
+}
+
+async function openAudit(
+  { folder, files = realFiles, now = () => new Date(), opening = noProgress, ...options }: LowdbOptions,
+  { manifest, recovered }: { readonly manifest: Manifest; readonly recovered: Recovered },
+): Promise<SegmentedAudit> {
+  const audit = new SegmentedAudit({ folder, files, manifest, bufferLimit: options.auditBufferLimit ?? 100_000 });
+  if (options.auditSecret !== undefined) {
+    const log = audit.provenLog(new HeadFile(folder, files));
+    audit.proof = new AuditProver(new ProofKey(options.auditSecret), log, now);
+  }
+  await audit.load(recovered, opening);
+  await audit.proof?.begin();
+  return audit;
 }
 
 function emptyCollections(): ReadonlyMap<string, Collection> {

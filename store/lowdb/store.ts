@@ -85,6 +85,7 @@ export class LowdbStore implements StoreCore {
         return parts.audit.flush();
       },
       prune: (before) => this.#prune(before),
+      proof: parts.audit.proof,
     };
   }
 

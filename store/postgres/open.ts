@@ -17,6 +17,8 @@ export interface PostgresOptions extends DatabaseOptions {
   readonly opening?: OpenProgress | undefined;
   /** How long a database that cannot be reached is waited for. Default: 0. */
   readonly waitMs?: number | undefined;
+  /** The secret behind the proof of the audit log, the same in all processes. Without it, entries have none. */
+  readonly auditSecret?: string | undefined;
 }
 
 /** Brings the tables to the state of this version. @throws OperatorError, StoreUnavailable */
@@ -25,6 +27,7 @@ export async function openPostgresStore({
   clock,
   opening = noProgress,
   waitMs = 0,
+  auditSecret,
   ...options
 }: PostgresOptions): Promise<Store> {
   const database = new Database(options);
@@ -40,6 +43,7 @@ export async function openPostgresStore({
       database,
       rows: new PostgresRowStore(database),
       shared,
+      auditSecret,
       now,
     }) as Store & PostgresStore;
     await store.start();

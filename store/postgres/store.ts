@@ -44,6 +44,7 @@ interface StoreParts {
   readonly database: Database;
   readonly rows: PostgresRowStore;
   readonly shared: Shared;
+  readonly auditSecret: string | undefined;
   readonly now: () => Date;
 }
 
@@ -69,8 +70,8 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
     super();
     const { database, now, rows, shared } = parts;
     this.#parts = parts;
-    this.#audit = new PostgresAudit(database, now);
-    this.#erasures = new Erasures(database);
+    this.#audit = new PostgresAudit(database, now, parts.auditSecret);
+    this.#erasures = new Erasures(database, async (ids) => this.#audit.proof?.erased(ids));
     this.#transactions = new Transactions({
       ...parts,
       hook: shared.changes,
@@ -91,6 +92,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
 
   async start(): Promise<void> {
     await this.#audit.partitions.ensure([], this.#parts.now());
+    await this.#audit.proof?.begin();
     this.#erasures.sweeping.soon();
     await this.#parts.shared.start();
   }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
+import type { SealedBatch } from '../audit-proof/sealer.ts';
 import type { CollectionName } from '../collections.ts';
 import type { CommitAdditions } from '../commit-listeners.ts';
 import { StoreUnavailable, StoreUncertain } from '../errors.ts';
@@ -25,6 +26,7 @@ class OpenTransaction implements WriterDeps, CollectedWork {
   readonly now: () => Date;
   readonly writesLate: boolean;
   readonly audit: AuditEntry[] = [];
+  sealed: SealedBatch | undefined;
   readonly erased: string[] = [];
   readonly erasedUsers: string[] = [];
   batch: StagedRows | undefined;
@@ -175,6 +177,7 @@ export class Transactions {
         completed = await this.#complete(open, session);
       } catch (error) {
         await session.query({ text: 'rollback' }).catch(() => {});
+        open.sealed?.undone();
         throw error;
       }
       await this.#commit(session, open);
@@ -182,6 +185,7 @@ export class Transactions {
       await this.#after(open);
       hook.committed(completed.changes, origin);
       hasErased = open.erased.length > 0;
+      if (hasErased) await erasures.sign(open.erased).catch(() => {}); // the sweep does it again
       return result;
     });
     // Entries that this process had not written yet. What fails here is done by the sweep.
@@ -206,8 +210,10 @@ export class Transactions {
     const changes = open.changes();
     const noted = changes.length > 0 ? [hook.note(changes)] : [];
     const others = [...open.additions, ...additions, ...noted];
+    open.sealed = audit.sealed(open.audit);
     open.xid =
-      (await audit.appendIn(session, open.audit, { justErased: open.erased.filter(isStorable), others })) ?? open.xid;
+      (await audit.appendIn(session, open.sealed.entries, { justErased: open.erased.filter(isStorable), others })) ??
+      open.xid;
     open.mark = markOf(open, noted);
     return { changes, enterWords: enter };
   }
@@ -217,8 +223,22 @@ export class Transactions {
     try {
       await session.query({ text: 'commit', answerMs: COMMIT_MS });
     } catch (error) {
-      if (!(error instanceof StoreUnavailable) || !isConnectionLost(error.cause)) throw error;
-      if (!(await this.#isCommitted(open, error))) throw error;
+      if (!(await this.#isCommittedAnyway(open, error))) {
+        open.sealed?.undone();
+        throw error;
+      }
+    }
+    open.sealed?.kept();
+  }
+
+  async #isCommittedAnyway(open: OpenTransaction, error: unknown): Promise<boolean> {
+    if (!(error instanceof StoreUnavailable) || !isConnectionLost(error.cause)) return false;
+    try {
+      return await this.#isCommitted(open, error);
+    } catch (uncertain) {
+      if (open.sealed) this.#parts.audit.unsure(open.sealed);
+      open.sealed = undefined;
+      throw uncertain;
     }
   }
 

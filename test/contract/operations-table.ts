@@ -127,6 +127,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   list_webhook_deliveries: { scope: 'admin', grant: 'webhook:read:{id}' },
   retry_webhook_delivery: { scope: 'admin', grant: 'webhook:write:{id}' },
   list_audit_entries: { scope: 'admin', grant: 'audit:read' },
+  verify_audit: { scope: 'admin', grant: 'audit:read' },
   get_metrics: { scope: 'agents:read', grant: 'system:read' },
   get_usage: { scope: 'admin', grant: 'usage:read' },
   list_budgets: { scope: 'admin', grant: 'budget:read' },

@@ -247,7 +247,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await act('list_audit_entries', { tool: 'get_skill', limit: 1 });
   for (const tool of [
     ...['list_event_types', 'list_models', 'list_tool_categories', 'check_health', 'get_system_health'],
-    ...['check_setup', 'list_backups', 'create_backup'],
+    ...['check_setup', 'list_backups', 'create_backup', 'verify_audit'],
   ])
     await act(tool);
   await act('list_audit_entries', {}, asReader);

@@ -53,7 +53,7 @@ async function withBackups(
         dataDir: data,
         now: () => clock.now,
         onFailure: (cause) => failures.push(cause),
-        copy,
+        copy: (from, to) => copy(from, to),
       });
     await work({ data, folder, clock, begin, failures });
   });

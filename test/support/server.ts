@@ -3,6 +3,7 @@ import { after, before } from 'node:test';
 import { type Config, readConfig } from '../../facade/config/config.ts';
 import { prepareStore } from '../../facade/launch/first-start.ts';
 import { createLogger } from '../../facade/launch/logger.ts';
+import { auditSecretOf } from '../../facade/launch/open-store.ts';
 import { type Fixtures, startServer } from '../../facade/server.ts';
 import type { Files } from '../../store/lowdb/files/files.ts';
 import type { Store } from '../../store/port.ts';
@@ -62,7 +63,10 @@ export async function startTestServer(
   const log: Record<string, unknown>[] = [];
   const logger = createLogger(config, { write: (line: string) => void log.push(JSON.parse(line)) });
   const clock = new TestClock();
-  const store = await openStoreIn(folder, { now: clock.now, ...(files && { files }) });
+  const store = await openStoreIn(folder, {
+    now: clock.now,
+    ...(files ? { files } : { auditSecret: auditSecretOf(config) }),
+  });
   let stop = async () => {};
   const close = closedAtEnd(async () => {
     await stop();

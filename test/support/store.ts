@@ -30,7 +30,12 @@ export async function openStoreIn(
   kind: StoreKind = storeOfRun,
 ): Promise<Store> {
   if (kind === 'lowdb' || options.files) return openLowdbStore({ folder, ...options });
-  return openPostgresStore({ url: await databaseOf(folder), now: options.now, poolSize: POOL_SIZE });
+  return openPostgresStore({
+    url: await databaseOf(folder),
+    now: options.now,
+    poolSize: POOL_SIZE,
+    auditSecret: options.auditSecret,
+  });
 }
 
 /** What a server needs in its environment to run on the store. */

@@ -2,6 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { type AuditEntry, recordsOf, withoutContent } from '../../../resources/audit-entry.ts';
+import type { HeadLog } from '../../audit-proof/head.ts';
+import { type AuditProver, entriesOf, type ProvenLog } from '../../audit-proof/prover.ts';
+import { withoutSeal } from '../../audit-proof/seal.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import { noProgress, type OpenProgress } from '../../open-progress.ts';
 import { comparePositions } from '../../ordered-set.ts';
@@ -44,6 +47,8 @@ export class SegmentedAudit {
   #last: Promise<unknown> = Promise.resolve();
   #error: Error | undefined;
   readonly dropped: string[] = [];
+  /** Set before the first entry is added. Absent: entries have no proof. */
+  proof: AuditProver | undefined;
 
   constructor(options: AuditOptions) {
     this.#options = options;
@@ -113,7 +118,8 @@ export class SegmentedAudit {
     const number = this.#segmentNumber(dayOf(entry));
     const segment = this.#segments[number];
     if (!segment) return;
-    const line = segment.add(this.#withoutErased(entry, origin), origin);
+    const kept = this.#withoutErased(entry, origin);
+    const line = segment.add(this.proof?.seal(kept) ?? kept, origin);
     this.#index.add(line, number);
     this.#dirty.add(segment);
     if (latest && latest !== this.#segments.at(-1)) this.#dirty.add(latest);
@@ -138,6 +144,7 @@ export class SegmentedAudit {
     await this.flush();
     if (erasures.length === 0) return;
     const ids = erasures.flatMap((erasure) => erasure.ids);
+    await this.proof?.erased(ids);
     for (const segment of [...this.#segments]) {
       if (!segment || !this.#segments.includes(segment)) continue;
       const lines = await segment.replacements(ids, (entry, origin) => this.#withoutErased(entry, origin));
@@ -159,7 +166,8 @@ export class SegmentedAudit {
         .sort((a, b) => comparePositions(positionOf(b), positionOf(a)));
       if (entries.length > limit || places.length < wanted || !isByMark(query)) break;
     }
-    const records = entries.slice(0, limit);
+    const found = entries.slice(0, limit);
+    const records = query.sealed ? found : found.map(withoutSeal);
     const last = records.at(-1);
     return { records, next: entries.length > limit && last ? positionOf(last) : null };
   }
@@ -177,13 +185,14 @@ export class SegmentedAudit {
     return count;
   }
 
-  prune(before: string): Promise<number> {
-    return this.#inTurn(() => this.#prune(before));
+  async prune(before: string): Promise<number> {
+    const day = new Date(before).toISOString().slice(0, 10);
+    if (this.proof && this.#segments.some((segment) => segment && segment.day < day)) await this.proof.prune(day);
+    return this.#inTurn(() => this.#prune(day));
   }
 
-  async #prune(before: string): Promise<number> {
+  async #prune(day: string): Promise<number> {
     await this.#flush();
-    const day = new Date(before).toISOString().slice(0, 10);
     const removed = this.#segments.filter((segment) => segment !== undefined && segment.day < day);
     if (removed.length === 0) return 0;
     await this.#options.manifest.forgetSegments(removed.flatMap((segment) => segment?.day ?? []));
@@ -201,10 +210,23 @@ export class SegmentedAudit {
   async close(): Promise<void> {
     try {
       await this.flush();
+      await this.proof?.close({ signs: true });
     } finally {
+      await this.proof?.close({ signs: false });
       clearTimeout(this.#timer);
       for (const segment of this.#segments) await segment?.close();
     }
+  }
+
+  /** What its proof needs of it. */
+  provenLog(heads: HeadLog): ProvenLog {
+    const sealed = (query: AuditQuery) => this.find({ ...query, sealed: true });
+    return {
+      heads,
+      flush: () => this.flush(),
+      entries: (range) => entriesOf(sealed, range),
+      count: () => this.count({}),
+    };
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

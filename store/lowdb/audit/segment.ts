@@ -271,6 +271,12 @@ export class AuditSegment {
   }
 }
 
+/** The files of entries that the folder holds, oldest first. */
+export function segmentNames(folder: string): { readonly day: string; readonly name: string }[] {
+  const names = readdirSync(folder).filter((name) => SEGMENT.test(name));
+  return names.sort().map((name) => ({ day: SEGMENT.exec(name)?.[1] ?? '', name }));
+}
+
 /** The days for which the folder holds a segment, oldest first. Removes incomplete copies that a crash left. */
 export function segmentDays(folder: string): string[] {
   const names = readdirSync(folder);

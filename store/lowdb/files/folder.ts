@@ -6,12 +6,16 @@ export const SNAPSHOT = 'db.json';
 export const SNAPSHOT_DRAFT = 'db.json.tmp';
 export const LOCK = 'lock.json';
 export const AUDIT = 'audit';
+/** Signed statements about the audit log, in its folder. */
+export const HEADS = 'heads.ndjson';
 /** How far the journal and the audit segments reached. */
 export const MANIFEST = 'manifest';
 /** The key that encrypts the secrets in the records. Backups do not contain it, since they contain the secrets. */
 export const SECRETS_KEY = 'secrets.key';
 /** The secret in the hashes of the inputs of calls that may be repeated. Backups do not contain it, since they contain the hashes. */
 export const IDEMPOTENCY_SECRET = 'repeats-secret';
+/** The secret that signs the proof of the audit log. Backups do not contain it, since they contain the log. */
+export const AUDIT_SECRET = 'audit-secret';
 export const BACKUP_FACTS = 'backup.json';
 
 const JOURNAL = /^journal-(\d{8,})\.ndjson$/;

@@ -1,4 +1,5 @@
 import { type AuditEntry, CALLER_TYPES, type Callers, callersOf, recordsOf } from '../../../resources/audit-entry.ts';
+import { type SealedEntry, withoutSeal } from '../../audit-proof/seal.ts';
 import type { AuditFilter, AuditQuery, Page, Tally, TallyKey, TallyQuery } from '../../port.ts';
 import { deepFreeze } from '../../row.ts';
 import { allOf, isStorable, Values } from '../records/query.ts';
@@ -36,8 +37,8 @@ const WRITTEN = NAMES.replace(
 );
 
 /** Entries that are there already are left out. `justErased`: records that the transaction of these entries erased itself. */
-export function entriesToAdd(entries: readonly AuditEntry[], justErased: readonly string[] = []): BatchedStatement {
-  const given = entries.map(storable);
+export function entriesToAdd(entries: readonly SealedEntry[], justErased: readonly string[] = []): BatchedStatement {
+  const given = entries.map((entry) => ({ entry, json: JSON.stringify(entry) }));
   const each = (pick: (entry: AuditEntry) => unknown) => given.map(({ entry }) => pick(entry));
   const callers = given.map(({ entry: { principal, onBehalfOf = [] } }) => callersOf([principal, ...onBehalfOf]));
   return {
@@ -64,11 +65,11 @@ export function entriesToAdd(entries: readonly AuditEntry[], justErased: readonl
   };
 }
 
-function storable(entry: AuditEntry): { readonly entry: AuditEntry; readonly json: string } {
+/** The entry as PostgreSQL can store it. */
+export function storable(entry: AuditEntry): AuditEntry {
   const json = JSON.stringify(entry);
-  if (!json.includes('\\u')) return { entry, json };
-  const clean = json.replaceAll(UNSTORABLE, (found) => (found === '\\\\' ? found : '\\ufffd'));
-  return { entry: JSON.parse(clean), json: clean };
+  if (!json.includes('\\u')) return entry;
+  return JSON.parse(json.replaceAll(UNSTORABLE, (found) => (found === '\\\\' ? found : '\\ufffd')));
 }
 
 export async function findEntries(session: Session, query: AuditQuery): Promise<Page<AuditEntry>> {
@@ -77,8 +78,8 @@ export async function findEntries(session: Session, query: AuditQuery): Promise<
   const { after, limit } = query;
   if (after) parts.push(`(at, id) < (${values.add(after.createdAt)}, ${values.add(after.id)})`);
   const text = `select entry from audit_entries where ${allOf(parts)} order by at desc, id desc limit ${values.add(limit + 1)}`;
-  const found = await session.query<{ entry: AuditEntry }>({ text, values: values.all });
-  const records = found.slice(0, limit).map(({ entry }) => deepFreeze(entry));
+  const found = await session.query<{ entry: SealedEntry }>({ text, values: values.all });
+  const records = found.slice(0, limit).map(({ entry }) => deepFreeze(query.sealed ? entry : withoutSeal(entry)));
   const last = records.at(-1);
   return { records, next: found.length > limit && last ? { createdAt: last.at, id: last.id } : null };
 }

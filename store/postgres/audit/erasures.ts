@@ -29,11 +29,15 @@ where not due.swept and record_ids @> array[due.id] and audit_entries.id <> all 
 /** Removes what is left of removed records elsewhere: the arguments of calls about them, and words that no other record has. */
 export class Erasures {
   readonly #database: Database;
+  readonly #signed = new Set<string>();
+  /** Signs that the content about these records is withdrawn. */
+  readonly #sign: (ids: readonly string[]) => Promise<void>;
   /** After each commit, and at each start. */
   readonly sweeping: DelayedTask;
 
-  constructor(database: Database) {
+  constructor(database: Database, sign: (ids: readonly string[]) => Promise<void>) {
     this.#database = database;
+    this.#sign = sign;
     this.sweeping = new DelayedTask(() => this.#sweep(), { delayMs: SWEEP_AFTER_MS });
   }
 
@@ -41,11 +45,20 @@ export class Erasures {
     if (ids.length > 0) await session.query({ text: ERASE, values: [[...new Set(ids)], [...ownEntries]] });
   }
 
+  async sign(ids: readonly string[]): Promise<void> {
+    const unsigned = ids.filter((id) => !this.#signed.has(id));
+    if (unsigned.length === 0) return;
+    await this.#sign(unsigned);
+    for (const id of unsigned) this.#signed.add(id);
+  }
+
   async clear(): Promise<void> {
     await this.#database.query({ text: CLEAR });
   }
 
   async #sweep(): Promise<void> {
+    const due = await this.#database.query<{ id: string }>({ text: 'select id from erased_records where not swept' });
+    await this.sign(due.map(({ id }) => id));
     const swept = await this.#database.query({ text: SWEEP });
     if (swept.length > 0) await tidyVocabulary(this.#database);
   }

@@ -1,12 +1,19 @@
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
+import { ProofKey } from '../../audit-proof/proof-key.ts';
+import { AuditProver } from '../../audit-proof/prover.ts';
+import type { SealedEntry } from '../../audit-proof/seal.ts';
+import type { SealedBatch } from '../../audit-proof/sealer.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { AuditFilter, AuditLog, AuditQuery, Page, Tally, TallyQuery } from '../../port.ts';
 import { frozenEntry } from '../../transaction-view.ts';
 import type { Database } from '../database.ts';
 import { isPartitionMissing } from '../failures.ts';
 import { type BatchedStatement, batchWrites, type Session } from '../session.ts';
-import { countEntries, entriesToAdd, findEntries, tallyCalls } from './entries.ts';
+import { countEntries, entriesToAdd, findEntries, storable, tallyCalls } from './entries.ts';
+import { PostgresHeads } from './heads.ts';
 import { AuditPartitions } from './partitions.ts';
+import { sealedEntries } from './sealed-entries.ts';
+import { UnsureBatches } from './unsure-batches.ts';
 
 const FLUSH_MS = 250;
 const RETRY_MS = 1000;
@@ -16,19 +23,29 @@ const MOST_WAITING = 100_000;
 /** The audit log in the database. Entries of calls that only read wait for a moment, so that many are written at once. */
 export class PostgresAudit implements AuditLog {
   readonly partitions: AuditPartitions;
+  readonly proof: AuditProver | undefined;
+  readonly #unsure: UnsureBatches;
   readonly #database: Database;
   readonly #now: () => Date;
-  #waiting: AuditEntry[] = [];
+  #waiting: SealedEntry[] = [];
   #lost = 0;
   #error: Error | undefined;
   #timer: NodeJS.Timeout | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
-  constructor(database: Database, now: () => Date) {
+  constructor(database: Database, now: () => Date, secret: string | undefined) {
     this.#database = database;
     this.#now = now;
     this.partitions = new AuditPartitions(database);
+    this.#unsure = new UnsureBatches(database);
+    const log = {
+      heads: new PostgresHeads(database),
+      flush: () => this.#flush(),
+      settle: () => this.#unsure.settle(),
+      entries: (range: Parameters<typeof sealedEntries>[1]) => sealedEntries(database, range),
+    };
+    this.proof = secret === undefined ? undefined : new AuditProver(new ProofKey(secret), log, now);
   }
 
   get error(): Error | undefined {
@@ -43,7 +60,8 @@ export class PostgresAudit implements AuditLog {
       this.#lost += 1;
       return;
     }
-    this.#waiting.push(frozenEntry(entry));
+    const kept = storable(frozenEntry(entry));
+    this.#waiting.push(this.proof?.seal(kept) ?? kept);
     this.#flushLater(FLUSH_MS);
   }
 
@@ -76,12 +94,25 @@ export class PostgresAudit implements AuditLog {
 
   async prune(before: string): Promise<number> {
     await this.flush();
-    return this.partitions.prune(new Date(before).toISOString().slice(0, 10));
+    const day = new Date(before).toISOString().slice(0, 10);
+    await this.proof?.prune(day);
+    return this.partitions.prune(day);
+  }
+
+  /** The entries of a transaction as they are stored. It must say how it ended. */
+  sealed(entries: readonly AuditEntry[]): SealedBatch {
+    const kept = entries.map(storable);
+    return this.proof?.sealBatch(kept) ?? { entries: kept, kept() {}, undone() {} };
+  }
+
+  /** It is not known yet whether the transaction of the entries was committed. */
+  unsure(batch: SealedBatch): void {
+    if (this.proof) this.#unsure.add(batch);
   }
 
   async appendIn(
     session: Session,
-    entries: readonly AuditEntry[],
+    entries: readonly SealedEntry[],
     {
       justErased = [],
       others = [],
@@ -103,7 +134,13 @@ export class PostgresAudit implements AuditLog {
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     this.#isClosed = true;
-    await this.#flush();
+    let isFlushed = false;
+    try {
+      await this.#flush();
+      isFlushed = true;
+    } finally {
+      await this.proof?.close({ signs: isFlushed });
+    }
   }
 
   #flush(): Promise<void> {

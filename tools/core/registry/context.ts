@@ -72,7 +72,7 @@ export interface ServerFacts {
   readonly startedAt: Date;
   readonly catalog: Catalog;
   readonly kinds: readonly RecordKind[];
-  readonly audit: Pick<AuditLog, 'find' | 'count' | 'tally'>;
+  readonly audit: Pick<AuditLog, 'find' | 'count' | 'tally' | 'proof'>;
   /** Imported rows. */
   readonly rows: RowStore;
   readonly storeKind: string;

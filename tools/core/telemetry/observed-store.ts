@@ -79,6 +79,7 @@ function tracedAudit(audit: AuditLog, span: SpanFor): AuditLog {
     ...(tally && { tally: (query) => withChildSpan(span('tally', 'audit'), () => tally.call(audit, query)) }),
     flush: () => audit.flush(),
     prune: (before) => audit.prune(before),
+    proof: audit.proof,
   };
 }
 
