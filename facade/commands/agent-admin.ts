@@ -19,6 +19,10 @@ const commands: Readonly<Record<string, Command>> = {
     about: 'prints the audit entries of the running server as NDJSON',
     run: () => import('./export-audit.ts'),
   },
+  'verify-audit': {
+    about: 'checks a copied audit log, without a server: 1 where it was changed',
+    run: () => import('./verify-audit.ts'),
+  },
   doctor: { about: 'checks this set-up and says what to do', run: () => import('./doctor.ts') },
   'recover-key': { about: 'makes an admin key when all are lost', run: () => import('./recover-key.ts') },
 };

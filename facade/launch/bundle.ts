@@ -81,7 +81,7 @@ const UNUSED = ['typescript', 'iconv-lite'];
 
 const COMMANDS = [
   'agent-admin',
-  ...'demo stdio tool import backup export import-all export-audit doctor recover-key'.split(' '),
+  ...'demo stdio tool import backup export import-all export-audit verify-audit doctor recover-key'.split(' '),
 ];
 const PROGRAMS = ['main', ...COMMANDS.map((name) => `commands/${name}`)];
 

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../resources/audit-entry.ts';
+import type { SealedEntry } from '../../store/audit-proof/seal.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
 import type { AuditLog, Page, Position, Query, Store } from '../../store/port.ts';
 import type { TableRow } from '../../store/rows/records.ts';
@@ -10,7 +10,7 @@ export type AnyRecord = Readonly<Record<string, unknown>> & { readonly id: strin
 /** A piece of what a store holds, small enough for one line and one transaction. */
 export type Part =
   | { readonly records: CollectionName; readonly of: readonly AnyRecord[] }
-  | { readonly audit: readonly AuditEntry[] }
+  | { readonly audit: readonly SealedEntry[] }
   | { readonly rows: RawTable; readonly of: readonly TableRow[] };
 
 /** The collections that are moved: all but the notes of the move itself. */
@@ -88,7 +88,7 @@ async function* entriesBetween(source: EntrySource, fromMs: number, toMs: number
     yield* entriesBetween(source, middle, toMs);
     return;
   }
-  const { records } = await audit.find({ ...range, limit: count });
+  const { records } = await audit.find({ ...range, limit: count, sealed: true });
   for (const part of inParts(records.toReversed())) yield { audit: part.records };
 }
 

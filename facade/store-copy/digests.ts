@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { canonicalize } from 'json-canonicalize';
+import { withoutSeal } from '../../store/audit-proof/seal.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
 import { storedColumns } from '../../store/rows/table-rows.ts';
 import type { AnyRecord, Part } from './contents.ts';
@@ -60,7 +61,7 @@ export function nameOf(part: Part): string {
 function* textsOf(part: Part, expiredBy: string): Generator<string> {
   if ('records' in part) {
     for (const record of part.of) if (!isExpired(part.records, record, expiredBy)) yield canonicalize(record);
-  } else if ('audit' in part) for (const entry of part.audit) yield canonicalize(entry);
+  } else if ('audit' in part) for (const entry of part.audit) yield canonicalize(withoutSeal(entry));
   else {
     const columns = storedColumns(part.rows);
     for (const row of part.of) yield JSON.stringify(columns.map((column) => row[column] ?? null));

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
+import type { AuditHead } from '../../store/audit-proof/head.ts';
 import { OperatorError } from '../../store/errors.ts';
 import { newId } from '../../store/ids.ts';
 import type { Store } from '../../store/port.ts';
@@ -45,6 +46,7 @@ async function writeAll(store: Store, writer: LineWriter, options: ExportOptions
   await writer.write({ export: head });
   const counts: Record<string, number> = {};
   const keys = new Set<string>();
+  await store.audit.proof?.sign();
   for await (const part of contentsOf(store)) {
     await writer.write(part);
     if (isShared) written.add(part);
@@ -52,6 +54,7 @@ async function writeAll(store: Store, writer: LineWriter, options: ExportOptions
     if ('records' in part) for (const key of sealingKeys(part.of)) keys.add(key);
     if (writer.lines % TOLD_EVERY === 0) onProgress?.(writer.lines);
   }
+  for await (const heads of headsIn(store)) await writer.write({ heads });
   for await (const { metric, answer } of allMetrics(store, now)) await writer.write({ metric, answer });
   if (isShared) await requireUnchanged(store, written);
   const end: End = { counts, secretsKeys: [...keys].sort() };
@@ -68,6 +71,20 @@ async function requireUnchanged(store: Store, written: Digests): Promise<void> {
   throw new OperatorError(
     `The database changed while it was exported (${changed.join(', ')}). Stop its processes, or export a copy of it: pg_dump, then pg_restore into another database.`,
   );
+}
+
+const HEADS_OF_A_LINE = 200;
+
+/** What proves the audit log. It stays in the file: the log of another store has a proof of its own. */
+async function* headsIn({ audit: { proof } }: Store): AsyncGenerator<readonly AuditHead[]> {
+  let heads: AuditHead[] = [];
+  for await (const { head } of proof?.heads() ?? []) {
+    if (head) heads.push(head);
+    if (heads.length < HEADS_OF_A_LINE) continue;
+    yield heads;
+    heads = [];
+  }
+  if (heads.length > 0) yield heads;
 }
 
 function sizeOf(part: Part): number {

@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { auditEntry } from '../../resources/audit-entry.ts';
+import { auditHead, type StoredHead } from '../../store/audit-proof/head.ts';
+import type { SealedEntry } from '../../store/audit-proof/seal.ts';
+import type { FoundEntry } from '../../store/audit-proof/verify.ts';
 import { OperatorError } from '../../store/errors.ts';
 import { type CheckedLine, checkedLines, damaged } from './checked-lines.ts';
 import type { Part } from './contents.ts';
@@ -55,6 +59,35 @@ export async function metricsOf(path: string): Promise<MetricLine[]> {
   for await (const { json } of checkedLines(path))
     if (json.startsWith('{"metric"')) found.push(metric.parse(parsed(json)));
   return found;
+}
+
+/** The audit log of an exported file, whose lines need not be as they were written. */
+export function auditOfExport(path: string): { entries: AsyncIterable<FoundEntry>; heads: AsyncIterable<StoredHead> } {
+  return { entries: entriesOf(path), heads: headsOf(path) };
+}
+
+async function* entriesOf(path: string): AsyncGenerator<FoundEntry> {
+  for await (const { json } of checkedLines(path)) {
+    if (!json.startsWith('{"audit"')) continue;
+    for (const entry of exportedEntries.parse(parsed(json)).audit) yield { entry };
+  }
+}
+
+async function* headsOf(path: string): AsyncGenerator<StoredHead> {
+  for await (const { json } of checkedLines(path)) {
+    if (!json.startsWith('{"heads"')) continue;
+    for (const head of exportedHeads.parse(parsed(json)).heads) {
+      const known = auditHead.safeParse(head).data;
+      yield known ? { head: known } : { head: undefined, damage: 'it is not a head' };
+    }
+  }
+}
+
+const exportedEntries = z.object({ audit: z.array(z.custom<SealedEntry>(isEntry)) });
+const exportedHeads = z.object({ heads: z.array(z.unknown()) });
+
+function isEntry(value: unknown): boolean {
+  return auditEntry.safeParse(value).success;
 }
 
 function parsed(json: string): unknown {

@@ -18,7 +18,7 @@ export interface HistoryCall {
 
 /** Tools that answer what is not in the store: of the process, of other hosts, or of the doors. */
 const BESIDE =
-  /^(get_system_health|check_health|check_setup|invoke_agent|send_chat_message|trigger_flow|retry_flow_run|cancel_\w+|list_models|search_tools|describe_tool|call_tool|\w+_session|\w+_passkeys?|create_sign_in_link|authorize_app|\w*integration\w*|preview_capsule|list_backups|create_backup|receive_webhook)$/;
+  /^(get_system_health|check_health|check_setup|invoke_agent|send_chat_message|trigger_flow|retry_flow_run|cancel_\w+|list_models|search_tools|describe_tool|call_tool|\w+_session|\w+_passkeys?|create_sign_in_link|authorize_app|\w*integration\w*|preview_capsule|list_backups|create_backup|verify_audit|receive_webhook)$/;
 const MOST_IDS = 6;
 const MOST_KEYS = 40;
 /** How ids of the kinds begin that purges and histories name. */

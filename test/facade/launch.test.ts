@@ -13,7 +13,7 @@ const PACKAGES = ['esbuild', 'tsx'];
 /** As the bundle of the programs names them: where one is missing, no bundle is made. */
 const COMMANDS = [
   'agent-admin',
-  ...'demo stdio tool import backup export import-all export-audit doctor recover-key'.split(' '),
+  ...'demo stdio tool import backup export import-all export-audit verify-audit doctor recover-key'.split(' '),
 ];
 /** Loads a part of itself when it gets a signal. */
 const MAIN = `
