@@ -116,6 +116,12 @@ export class AuditProver implements AuditProof {
     return this.#sealer.seal(entry);
   }
 
+  /** The same as text. */
+  sealedJson(entry: AuditEntry): string {
+    this.#signing.soon();
+    return this.#sealer.sealedJson(entry);
+  }
+
   sealBatch(entries: readonly AuditEntry[]): SealedBatch {
     this.#signing.soon();
     return this.#sealer.sealBatch(entries);

@@ -32,54 +32,72 @@ export function parseSeal(text: string): Seal | undefined {
   return { chain, span: Number(span), number: Number(number), before, hash: own, content };
 }
 
-export function sealEntry(entry: AuditEntry, place: SealPlace, key: string): { entry: SealedEntry; hash: string } {
-  const content = contentOf(entry.arguments);
-  const salt = content === undefined ? undefined : newSalt();
-  const committed = salt === undefined ? undefined : contentHash(salt, content);
-  const own = entryHash(entry, { ...place, content: committed }, key);
+/** What is added to an entry, and its hash. */
+export interface NewSeal {
+  readonly hash: string;
+  readonly proof: string;
+  readonly salt: string | undefined;
+}
+
+export function sealOf(entry: AuditEntry, place: SealPlace, key: string): NewSeal {
+  const text = contentOf(entry.arguments);
+  const salt = text === undefined ? undefined : newSalt();
+  const content = salt === undefined ? undefined : contentHash(salt, text);
+  const own = entryHash(entry, place, content, key);
   const { chain, span, number, before } = place;
-  const proof = `${chain}.${span}.${number}.${before}.${own}${committed === undefined ? '' : `.${committed}`}`;
-  return { entry: salt === undefined ? { ...entry, proof } : { ...entry, salt, proof }, hash: own };
+  const proof = `${chain}.${span}.${number}.${before}.${own}${content === undefined ? '' : `.${content}`}`;
+  return { hash: own, proof, salt };
+}
+
+export function withSeal(entry: AuditEntry, { proof, salt }: NewSeal): SealedEntry {
+  return salt === undefined ? { ...entry, proof } : { ...entry, salt, proof };
+}
+
+/** The same as text. Writing out the object takes three times as long. */
+export function sealedJson(entry: AuditEntry, { proof, salt }: NewSeal): string {
+  const salted = salt === undefined ? '' : `"salt":"${salt}",`;
+  return `${JSON.stringify(entry).slice(0, -1)},${salted}"proof":"${proof}"}`;
 }
 
 /** The key stands at both ends, so that nothing can be appended to what was hashed. */
-export function entryHash(entry: AuditEntry, seal: SealPlace & Pick<Seal, 'content'>, key: string): string {
-  return hash('sha256', `${key}\n${coveredText(entry, seal)}\n${key}`, 'base64url');
+export function entryHash(entry: AuditEntry, place: SealPlace, content: string | undefined, key: string): string {
+  return hash('sha256', `${key}\n${coveredText(entry, place, content)}\n${key}`, 'base64url');
 }
 
-/** All but the content, in one order whatever that of the members is: PostgreSQL changes it where it withdraws content. */
-function coveredText(entry: AuditEntry, { chain, span, number, before, content }: SealPlace & Pick<Seal, 'content'>) {
-  const { principal, onBehalfOf } = entry;
-  return JSON.stringify([
-    chain,
-    span,
-    number,
-    before,
-    content,
-    entry.at,
-    entry.id,
-    entry.requestId,
-    entry.door,
-    principal.type,
-    principal.id,
-    principal.name,
-    entry.sessionId,
-    onBehalfOf?.map(({ type, id, name }) => [type, id, name]),
-    entry.tool,
-    idsIn(entry.arguments),
-    entry.recordIds,
-    entry.outcome,
-    entry.code,
-    entry.durationMs,
-  ]);
+/**
+ * All but the content, in one order whatever that of the members is: PostgreSQL changes it where it withdraws content. Each part says where
+ * it ends, so that no two entries have the same text.
+ */
+function coveredText(entry: AuditEntry, { chain, span, number, before }: SealPlace, content = ''): string {
+  const { principal, onBehalfOf, recordIds, sessionId = '', code = '' } = entry;
+  const others = onBehalfOf?.map(({ type, id, name }) => [type, id, name]);
+  return (
+    `${chain}.${span}.${number}.${before}.${content}\n` +
+    part(entry.at) +
+    part(entry.id) +
+    part(entry.requestId) +
+    part(entry.door) +
+    part(principal.type) +
+    part(principal.id) +
+    part(principal.name) +
+    part(sessionId) +
+    part(entry.tool) +
+    part(entry.outcome) +
+    part(code) +
+    `${entry.durationMs}\n${idsIn(entry.arguments)}\n` +
+    `${others ? JSON.stringify(others) : ''}\n${recordIds ? JSON.stringify(recordIds) : ''}`
+  );
+}
+
+function part(text: string): string {
+  return `${text.length} ${text}\n`;
 }
 
 /** The ids in the arguments, which stay when the content is withdrawn. */
-function idsIn(args: AuditEntry['arguments']): readonly string[] | undefined {
-  const names = Object.keys(args).filter((name) => isIdText(args[name]));
-  if (names.length === 0) return undefined;
-  if (names.length > 1) names.sort();
-  return names.flatMap((name) => [name, String(args[name])]);
+function idsIn(args: AuditEntry['arguments']): string {
+  let text = '';
+  for (const name of Object.keys(args).sort()) if (isIdText(args[name])) text += part(name) + part(String(args[name]));
+  return text;
 }
 
 /** What can be withdrawn of the arguments, as text. */

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { digestOf, marksOf, type SpanHead } from './head.ts';
 import type { ProofKey } from './proof-key.ts';
-import { FIRST, type SealedEntry, SHORT, sealEntry } from './seal.ts';
+import { FIRST, type NewSeal, type SealedEntry, SHORT, sealedJson, sealOf, withSeal } from './seal.ts';
 
 /** Entries of a span, and thus of a head. */
 export const MOST_ENTRIES = 1000;
@@ -48,11 +48,15 @@ export class Sealer {
 
   /** For an entry that is certain to be kept, unless the process ends. */
   seal(entry: AuditEntry): SealedEntry {
-    return this.#seal(entry).entry;
+    return withSeal(entry, this.#seal(entry).seal);
+  }
+
+  sealedJson(entry: AuditEntry): string {
+    return sealedJson(entry, this.#seal(entry).seal);
   }
 
   sealBatch(entries: readonly AuditEntry[]): SealedBatch {
-    const sealed = entries.map((entry) => this.#seal(entry));
+    const sealed = entries.map((entry) => ({ entry, ...this.#seal(entry) }));
     for (const { span } of sealed) span.open += 1;
     const end = (isKept: boolean) => () => {
       for (const { span, number } of sealed) {
@@ -60,7 +64,7 @@ export class Sealer {
         if (!isKept) span.voids.add(number);
       }
     };
-    return { entries: sealed.map(({ entry }) => entry), kept: end(true), undone: end(false) };
+    return { entries: sealed.map(({ entry, seal }) => withSeal(entry, seal)), kept: end(true), undone: end(false) };
   }
 
   /** Ends the current span, so that it can be signed. */
@@ -93,13 +97,13 @@ export class Sealer {
     };
   }
 
-  #seal(entry: AuditEntry): { entry: SealedEntry; span: Span; number: number } {
+  #seal(entry: AuditEntry): { seal: NewSeal; span: Span; number: number } {
     const span = this.#span;
     const number = span.hashes.length + 1;
     const place = { chain: this.chain, span: span.number, number, before: this.#before };
-    const sealed = sealEntry(entry, place, span.key);
-    span.hashes.push(sealed.hash);
-    this.#before = sealed.hash.slice(0, SHORT);
+    const seal = sealOf(entry, place, span.key);
+    span.hashes.push(seal.hash);
+    this.#before = seal.hash.slice(0, SHORT);
     if (entry.at < span.first || number === 1) span.first = entry.at;
     if (entry.at > span.last) span.last = entry.at;
     this.sealed += 1;
@@ -107,7 +111,7 @@ export class Sealer {
       this.closeSpan();
       this.#onFull();
     }
-    return { entry: sealed.entry, span, number };
+    return { seal, span, number };
   }
 
   #begun(number: number): Span {

@@ -136,7 +136,7 @@ class Verification {
     if (span.hashes.has(seal.number)) return this.#taint(span, 'added');
     if (head && (seal.number > head.count || seal.number < 1 || head.voids?.includes(seal.number)))
       return this.#taint(span, 'added');
-    if (hasOtherMembers(entry) || (key !== undefined && entryHash(entry, seal, key) !== seal.hash))
+    if (hasOtherMembers(entry) || (key !== undefined && entryHash(entry, seal, seal.content, key) !== seal.hash))
       return this.#taint(span, 'changed');
     if (!this.#isContentRight(entry, seal)) return this.#taint(span, 'changed');
     const mark = head?.marks.slice((seal.number - 1) * MARK, seal.number * MARK);

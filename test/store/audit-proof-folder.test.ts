@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import { hashOfHead } from '../../store/audit-proof/head.ts';
 import { ProofKey } from '../../store/audit-proof/proof-key.ts';
-import { sealEntry } from '../../store/audit-proof/seal.ts';
+import { sealOf, withSeal } from '../../store/audit-proof/seal.ts';
 import type { KnownHead, Verdict } from '../../store/audit-proof/verdict.ts';
 import { verifyAudit } from '../../store/audit-proof/verify.ts';
 import { auditOfFolder } from '../../store/lowdb/audit/read-folder.ts';
@@ -180,7 +180,8 @@ describe('the proof in a copied data folder', () => {
         const [chain = '', span, number, before = ''] = String(proof).split('.');
         const head = heads.find((each) => each.span?.chain === chain && each.span.span === Number(span));
         const place = { chain, span: Number(span), number: Number(number), before };
-        return sealEntry({ ...(json as AuditEntry), outcome: 'denied' }, place, head.span.key).entry;
+        const forged = { ...(json as AuditEntry), outcome: 'denied' as const };
+        return withSeal(forged, sealOf(forged, place, head.span.key));
       });
       const { id } = JSON.parse(forged.slice(forged.indexOf('{'))) as { id: string };
       assert.equal(await after(SEGMENT, joined(lines.toSpliced(at, 1, forged))), `changed ${id}`);

@@ -119,7 +119,7 @@ export class SegmentedAudit {
     const segment = this.#segments[number];
     if (!segment) return;
     const kept = this.#withoutErased(entry, origin);
-    const line = segment.add(this.proof?.seal(kept) ?? kept, origin);
+    const line = segment.add(kept, origin, this.proof?.sealedJson(kept));
     this.#index.add(line, number);
     this.#dirty.add(segment);
     if (latest && latest !== this.#segments.at(-1)) this.#dirty.add(latest);

@@ -104,8 +104,9 @@ export class AuditSegment {
     return undefined;
   }
 
-  add(entry: AuditEntry, origin: string): Placed {
-    const length = this.#bytes.add(origin, JSON.stringify(entry));
+  /** `json`: the entry as it is written, where that is more than the entry. */
+  add(entry: AuditEntry, origin: string, json = JSON.stringify(entry)): Placed {
+    const length = this.#bytes.add(origin, json);
     const line = { entry: indexed(entry), origin, offset: this.#end, length };
     this.#pending.push(line);
     this.#end += length;
