@@ -18,6 +18,7 @@ const ORDER = [
   'import-from-stripe',
   'flow-from-github',
   'who-did-what',
+  'audit-proof',
   'backup-restore-upgrade',
   'run-on-postgresql',
   'deploy',

@@ -30,6 +30,10 @@ const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
   ],
   'connect-a-model': ['ollama pull llama3.2'],
   'backup-restore-upgrade': ['git pull && npm ci --omit=dev && npm start'],
+  'audit-proof': [
+    'npm run tool -- verify_audit',
+    'npm run verify-audit -- backup-folder --key <public key> --head <number>:<hash>',
+  ],
   deploy: [
     'docker build -f facade/deploy/Dockerfile -t agent-admin .',
     'npm install --prefix /opt/agent-admin agent-admin         # or its tarball',
