@@ -36,6 +36,7 @@ import { type HttpServer, listen } from './http/server.ts';
 import { createSessionCookies } from './http/session-cookie.ts';
 import { WebhookDoor } from './http/webhook-door.ts';
 import { createAccountHandlers } from './integrations/handlers.ts';
+import { AuditAnchor } from './launch/audit-anchor.ts';
 import { factsOf, type Groups, liveCatalog, type ServerBase } from './launch/facts.ts';
 import { type Failed, failuresIn } from './launch/logger.ts';
 import { oneAtATime } from './launch/open-store.ts';
@@ -269,10 +270,13 @@ function createDoors(
 }
 
 /** Begins what runs beside requests: imported rows are opened, models listed, backups made, usage added up, old entries deleted. */
-function startUpkeep({ store, onFailure, now }: Base, { models, meaning, backups, budgets }: Groups) {
+function startUpkeep({ config, store, onFailure, now }: Base, { models, meaning, backups, budgets }: Groups) {
   store.rows.wake().catch(onFailure);
   meaning.start().catch(onFailure);
   void models.list();
   backups?.start();
-  return [startRollUps(store, now, onFailure), startRetention(store, onFailure), meaning, budgets];
+  const { privateUpstreams: privateAddresses, auditAnchorUrl: url } = config;
+  const { proof } = store.audit;
+  const anchor = proof && url !== undefined ? new AuditAnchor(proof, { url, privateAddresses, onFailure }) : undefined;
+  return [startRollUps(store, now, onFailure), startRetention(store, onFailure), anchor, meaning, budgets];
 }

@@ -72,6 +72,11 @@ const environment = z.object({
     .describe('How long a server that starts waits for a database that cannot be reached yet.'),
   ...backupEnvironment,
   ...storageEnvironment,
+  AUDIT_ANCHOR_URL: origin
+    .optional()
+    .describe(
+      'Receives each signed head of the audit log by POST, so that a log written anew is noticed. Private addresses: PRIVATE_UPSTREAMS.',
+    ),
   BOOTSTRAP_API_KEY: z
     .string()
     .refine((key) => prefixOf('key', key) !== undefined, 'must have the form ak_<8 characters>_<40 or more characters>')
@@ -159,6 +164,7 @@ export function readConfig(env: NodeJS.ProcessEnv) {
     databaseWaitMs: data.DATABASE_WAIT_SECONDS * 1000,
     backups: backupSettings(data),
     storageLimits: storageLimits(data),
+    auditAnchorUrl: data.AUDIT_ANCHOR_URL,
     bootstrapKey: data.BOOTSTRAP_API_KEY,
     adminEmail: data.ADMIN_EMAIL,
     sessionSecrets: data.SESSION_SECRET,

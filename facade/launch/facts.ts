@@ -71,7 +71,10 @@ export function factsOf(
     worker: store.jobs.worker,
     storeStatus: () => store.status(),
     // Loaded when it is asked for.
-    checkSetup: async () => (await import('../doctor/examine.ts')).examine(config, process.env),
+    checkSetup: async () => [
+      ...(await (await import('../doctor/examine.ts')).examine(config, process.env)),
+      await (await import('../doctor/proof-check.ts')).proofFinding(store.audit.proof),
+    ],
     telemetry,
     now,
     dependencies: [models, meaning, upstreams, webhooks, ...others, ...own],
