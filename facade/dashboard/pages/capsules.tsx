@@ -5,6 +5,7 @@ import { Connect, shortName } from '../components/connect/connect.tsx';
 import type { PartProps } from '../components/form/state.ts';
 import { EarlierSecrets, RotateButton } from '../components/rotate.tsx';
 import { ToolsPicker } from '../components/tools-picker.tsx';
+import { UndoButton } from '../components/undo.tsx';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
 import {
   ActionButton,
@@ -93,6 +94,7 @@ function CapsuleActions({ row }: { readonly row: Row }) {
         run={toggle}
       />
       {row.ownerId === boot.user.id && <RotateButton of={rotating} />}
+      <UndoButton by={{ capsuleId: String(row.id) }} />
     </>
   );
 }

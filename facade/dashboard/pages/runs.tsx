@@ -2,6 +2,7 @@ import type { AgentRun, AgentRunCall, AgentTurn, GivenPassage, RecordRevision } 
 import { CALLERS, counted, duration, number, useAnswer, useLocation, useMay, useTool, wordOf } from '../app.ts';
 import { FilterChoice, FilterRecord } from '../components/filters.tsx';
 import { optionsOf } from '../components/form/select.tsx';
+import { UndoButton } from '../components/undo.tsx';
 import {
   Badge,
   Caller,
@@ -73,6 +74,7 @@ function Body({ run }: { readonly run: Run }) {
             What its calls did stays done. A call under way may still finish.
           </CancelRun>
         )}
+        {run.status !== 'running' && <UndoButton by={{ runId: run.id }} since={run.createdAt} />}
       </div>
       {run.error && (
         <p class="note alarm" role="note">
