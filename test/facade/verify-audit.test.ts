@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { exportStore } from '../../facade/store-copy/export-store.ts';
 import { ProofKey } from '../../store/audit-proof/proof-key.ts';
-import { openLowdbStore } from '../../store/lowdb/open.ts';
+import { openIn } from '../store/folders.ts';
 import { auditRecord } from '../store/records.ts';
 import { runFile, withFolder } from '../support/child.ts';
 
@@ -17,7 +17,7 @@ const verify = (...args: string[]) =>
 describe('verify-audit', () => {
   it('checks a copied data folder and an export with the public key alone', () =>
     withFolder(async (folder) => {
-      const store = await openLowdbStore({ folder, auditSecret });
+      const store = await openIn(folder, { auditSecret });
       for (let number = 0; number < 5; number += 1)
         store.audit.append(auditRecord({ id: `aud_${number}`, at: `2026-03-01T00:00:0${number}.000Z` }));
       const file = join(folder, 'all.ndjson');
