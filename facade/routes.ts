@@ -126,5 +126,13 @@ export const fileRoutes: readonly Route[] = [
   route('PATCH', '/api/v1/documents/{id}', 'update_document', 200),
 ];
 
+/** The page that `Location` of a call leads to that waits for a person, and what is done there. */
+export const approvalRoutes: readonly Route[] = [
+  route('GET', '/api/v1/approvals', 'list_approvals', 200),
+  route('GET', '/api/v1/approvals/{id}', 'get_approval', 200),
+  route('POST', '/api/v1/approvals/{id}/decide', 'decide_approval', 200),
+  route('GET', '/api/v1/approvals/{id}/wait', 'wait_for_approval', 200),
+];
+
 /** Its answer is text for Prometheus, so it is no REST operation of the document. */
 export const metricsRoute = route('GET', '/api/v1/metrics', 'get_metrics', 200);

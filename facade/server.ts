@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { noProgress, type OpenProgress } from '../store/open-progress.ts';
 import type { PeriodicTask } from '../store/periodic-task.ts';
 import type { Store } from '../store/port.ts';
+import { ApprovedCalls } from '../tools/approvals/approved-calls.ts';
 import { catalog } from '../tools/catalog.ts';
 import { createModels } from '../tools/core/models/models.ts';
 import type { CatalogEntry } from '../tools/core/registry/catalog-index.ts';
@@ -152,6 +153,7 @@ async function openDoors(
   const doors = createDoors(base, people, { registry, mcp, connections, dashboard, accounts: upstreams.accounts });
   const upkeep = startUpkeep(base, groups);
   const abandoned = facts.agentRuns && new AbandonedRuns(store, facts.agentRuns).start(onFailure);
+  const approved = new ApprovedCalls({ store, registry, onFailure }).start();
   opening.step('continuing runs of flows');
   await flows.start(registry);
   opening.signal.throwIfAborted();
@@ -164,7 +166,7 @@ async function openDoors(
     signIn: people.signIn,
     prepareDashboard: () => dashboard.prepare(),
     onUncaught: base.onUncaught,
-    ...endingOf(readiness, [http, mcp, flows], [...used, refused, abandoned, ...upkeep, backups, watch]),
+    ...endingOf(readiness, [http, mcp, flows, approved], [...used, refused, abandoned, ...upkeep, backups, watch]),
   };
 }
 

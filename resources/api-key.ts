@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { askFirst } from './approval.ts';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
 
 export const apiKeyFields = {
   name: z.string().trim().min(1).max(120),
   scopes: z.array(z.string().max(100)).max(50),
   grants: z.array(z.string().max(500)).max(200),
+  askFirst,
 };
 
 const replacedSecret = z.object({ prefix: z.string().length(8), hash: z.string().length(64), until: timestamp });
@@ -21,6 +23,7 @@ export const apiKeyRecord = z.object({
   rotatedAt: timestamp.optional(),
   scopes: apiKeyFields.scopes,
   grants: apiKeyFields.grants.optional(),
+  askFirst: apiKeyFields.askFirst.optional(),
   ownerId: recordId,
   createdBy: recordId,
   endsWith: recordId.optional().describe('Expiring API key that created it, and with which it ends.'),

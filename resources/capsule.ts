@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { askFirst } from './approval.ts';
 import { bookkeeping, nameText, recordId, time, timestamp } from './fields.ts';
 import { argumentsByTool, withFormHints } from './markers.ts';
 
@@ -22,6 +23,7 @@ export const capsuleFields = {
     .describe(
       'Whether its calls use the accounts that its owner connected to integrations. Only the owner sets `owner`.',
     ),
+  askFirst,
   callsPerMinute: z.int().min(1).max(100_000).describe('Calls beyond it are refused with 429.'),
   constraints: argumentsByTool(
     z
@@ -43,6 +45,7 @@ export const capsuleRecord = z.object({
   deniedTools: capsuleFields.deniedTools,
   status: capsuleFields.status,
   expiresAt: capsuleFields.expiresAt.optional(),
+  askFirst: capsuleFields.askFirst.optional(),
   callsPerMinute: capsuleFields.callsPerMinute.optional(),
   integrationAccounts: capsuleFields.integrationAccounts.optional(),
   constraints: capsuleFields.constraints.optional(),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 /** Every error code, with the HTTP status that REST answers. */
 export const errorStatus = {
+  approval_required: 202,
   invalid_input: 400,
   unauthenticated: 401,
   forbidden: 403,
@@ -44,6 +45,9 @@ export const errorBody = z.object({
   required: requiredRight.optional().describe('The missing right of a `forbidden` error.'),
   runId: z.string().optional().describe('The run of an agent that the call began, see get_agent_run.'),
   threadId: z.string().optional().describe('The thread in which that run was to answer.'),
+  approvalId: z.string().optional().describe('The approval that the call waits for, see get_approval.'),
+  expiresAt: z.string().optional().describe('Until when it can be decided.'),
+  url: z.string().optional().describe('The page on which a person decides.'),
   currentRevision: z.int().optional().describe('The revision that a stale `expectedRevision` should have named.'),
 });
 export type ErrorBody = z.infer<typeof errorBody>;

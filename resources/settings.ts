@@ -83,6 +83,7 @@ export const settingsFields = {
       usage: days.optional().describe('Hourly figures of usage. Default: 730.'),
     })
     .describe('Days after which these are deleted, once a day; null keeps them forever.'),
+  approvalHours: z.int().min(1).max(720).describe('Hours for which a call waits for the yes of a person. Default: 24.'),
   featureSwitches: z
     .record(switchName, z.boolean())
     .refine((switches) => Object.keys(switches).length <= 200, 'Has too many switches; give at most 200.')
@@ -105,6 +106,7 @@ export const settingsRecord = z.object({
   id: recordId,
   ...settingsFields,
   prices: settingsFields.prices.optional(),
+  approvalHours: settingsFields.approvalHours.optional(),
   featureSwitches: settingsFields.featureSwitches.optional(),
   defaultAgentId: settingsFields.defaultAgentId.optional(),
   ...bookkeeping,

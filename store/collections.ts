@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { agent } from '../resources/agent.ts';
 import { agentRunRecord } from '../resources/agent-run.ts';
+import { approvalRecord } from '../resources/approval.ts';
 import { artifactRecord } from '../resources/artifact.ts';
 import { botConfigRecord } from '../resources/bot-config.ts';
 import { budgetRecord } from '../resources/budget.ts';
@@ -277,6 +278,12 @@ export const collections = {
     idPrefix: 'bud',
     unique: [{ fields: ['key'] }],
     indexes: [['key'], ['subjectKey']],
+  }),
+  approvals: define({
+    schema: approvalRecord,
+    idPrefix: 'apv',
+    unique: [{ fields: ['slot'] }],
+    indexes: [['slot'], ['status'], ['persons'], ['callerKey']],
   }),
   moves: define({ schema: moveRecord, idPrefix: 'mov', unique: [], indexes: [] }),
 } as const;

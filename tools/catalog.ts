@@ -3,6 +3,7 @@ import { provisionAgentIdentity } from './agents/provision.ts';
 import { importRecords } from './analytics/import-records.ts';
 import { rebuildMetrics } from './analytics/rebuild-metrics.ts';
 import { analyticsTools } from './analytics/tools.ts';
+import { approvalTools } from './approvals/approvals.ts';
 import { authorizeApp } from './apps/authorize-app.ts';
 import { connectedAppTools } from './apps/connected-apps.ts';
 import { oauthClientTools } from './apps/oauth-clients.ts';
@@ -96,6 +97,7 @@ export const catalog = indexCatalog([
   ...group('Databases', ...databaseTools, ...recordTools),
   ...group('Integrations', ...integrationTools, ...integrationAccountTools),
   ...group('Webhooks', ...webhookTools, ...webhookDeliveryTools),
+  ...group('Approvals', ...approvalTools),
   ...group('Audit', listAuditEntries, verifyAudit),
   ...group('Usage', getUsage, ...budgetTools),
   ...group('Data', importRecords, rebuildMetrics, purgeTool([...purgeableAmong(kinds), purgeableUser])),

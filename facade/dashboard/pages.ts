@@ -56,6 +56,7 @@ export const groups: Readonly<Record<string, readonly PageEntry[]>> = {
     page('/keys', 'Keys', 'key', () => import('./pages/keys.tsx')),
     page('/apps', 'Connected apps', 'app', () => import('./pages/apps.tsx')),
     page('/people', 'Admin users', 'person', () => import('./pages/people.tsx')),
+    page('/approvals', 'Approvals', 'shield', () => import('./pages/approvals.tsx'), 'list_approvals'),
     page('/audit', 'Audit', 'shield', () => import('./pages/audit.tsx'), 'list_audit_entries'),
   ],
   Server: [

@@ -17,6 +17,7 @@ const ORDER = [
   'colleague-with-less',
   'import-from-stripe',
   'flow-from-github',
+  'approvals',
   'who-did-what',
   'audit-proof',
   'backup-restore-upgrade',

@@ -51,7 +51,7 @@ export interface ServerBase {
 }
 
 export function factsOf(
-  { config, product, store, telemetry, now }: ServerBase,
+  { config, product, store, telemetry, baseUrl, now }: ServerBase,
   live: LiveCatalog,
   parts: Groups,
   others: readonly Dependency[],
@@ -76,6 +76,7 @@ export function factsOf(
       await (await import('../doctor/proof-check.ts')).proofFinding(store.audit.proof),
     ],
     telemetry,
+    baseUrl,
     now,
     dependencies: [models, meaning, upstreams, webhooks, ...others, ...own],
     clocks,

@@ -1,5 +1,6 @@
 import type { IntegrationRecord } from '../../resources/integration.ts';
 import type { Change, Position, Reader, Store, Transaction, Writer } from '../../store/port.ts';
+import { approvalPlace } from '../../tools/core/registry/approvals.ts';
 import type { SecretBox } from '../../tools/core/sealing/secrets.ts';
 import { flowSecretContext } from '../../tools/flows/webhook-secret.ts';
 import { accountSecretContext, linkSecretContext } from '../../tools/integrations/accounts/account-secrets.ts';
@@ -27,6 +28,10 @@ export async function reencryptSecrets(store: Store, box: SecretBox): Promise<nu
     await renewAll(store, store.webhooks, {
       within: (tx) => tx.webhooks,
       change: (record) => reencryptedSecrets(record, box),
+    }),
+    await renewAll(store, store.approvals, {
+      within: (tx) => tx.approvals,
+      change: ({ id, sealed }) => reencrypted(box, sealed, approvalPlace(id)),
     }),
     await renewAll(store, store.flowSecrets, {
       within: (tx) => tx.flowSecrets,

@@ -28,6 +28,7 @@ export interface CallParams {
   readonly name: string;
   readonly arguments: object;
   readonly idempotencyKey?: string | undefined;
+  readonly approvalId?: string | undefined;
   readonly questions?: Call['questions'];
 }
 
@@ -40,7 +41,9 @@ export function readCallParams(params: unknown): CallParams {
   if (key !== undefined && typeof key !== 'string') {
     throw new RpcError(INVALID_PARAMS, 'Invalid params: _meta.idempotencyKey is a string or absent.');
   }
-  return { name, arguments: given, idempotencyKey: key };
+  const approvalId =
+    isObject(_meta) && typeof _meta.approvalId === 'string' ? _meta.approvalId.slice(0, 200) : undefined;
+  return { name, arguments: given, idempotencyKey: key, approvalId };
 }
 
 /** @throws RpcError if the request names one key in its header and another in the message */
@@ -84,6 +87,7 @@ class McpCall implements Call {
   readonly door: Door;
   readonly requestId: string;
   readonly idempotency: Call['idempotency'];
+  readonly approvalId: string | undefined;
   readonly onProgress: Call['onProgress'];
   readonly questions: Call['questions'];
   readonly #context: RequestContext;
@@ -96,6 +100,7 @@ class McpCall implements Call {
     this.door = context.door;
     this.requestId = context.requestId;
     this.idempotency = typeof key === 'string' ? { key, operation: `tools/call ${name}` } : undefined;
+    this.approvalId = params.approvalId;
     this.onProgress = context.onProgress;
     this.questions = params.questions;
     this.#context = context;

@@ -13,7 +13,7 @@ import type { Endpoint, RequestContext } from '../http/request-context.ts';
 import { sendErrorBody, sendJson } from '../http/respond.ts';
 import type { SessionCookies } from '../http/session-cookie.ts';
 import { acceptedTypes } from '../http/target.ts';
-import { fileRoutes, type Route, routes } from '../routes.ts';
+import { approvalRoutes, fileRoutes, type Route, routes } from '../routes.ts';
 import { FileBody, fieldReader, isFileBody } from './file-body.ts';
 import { type QueryReader, queryReader } from './query.ts';
 
@@ -45,7 +45,7 @@ interface RestOptions {
 
 /** The REST door: each operation collects the input of its tool, calls the tool, and answers with the status of its route. */
 export function restEndpoints(options: RestOptions): Endpoint[] {
-  return [...routes, ...fileRoutes].map((route) => {
+  return [...routes, ...fileRoutes, ...approvalRoutes].map((route) => {
     const operation = prepare(route, options.registry);
     return {
       method: route.method,
@@ -79,6 +79,7 @@ async function callTool(
     client: request.headers['user-agent'],
     // A client that repeats a call asks for its answer again, so that call continues when its client goes away.
     signal: live && idempotency === undefined ? context.signal : undefined,
+    approvalId: approvalIdOf(context),
     renewed: () => context.renewed(),
     onProgress: live?.onProgress,
   });
@@ -86,6 +87,8 @@ async function callTool(
   if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
   if (live?.finish(answer)) return;
   if (!answer.ok) {
+    const { approvalId } = answer.error;
+    if (approvalId !== undefined) response.setHeader('Location', `/api/v1/approvals/${approvalId}`);
     if (answer.askFor) await context.askFor(answer.askFor);
     // The caller was authenticated when the request came. So the credential has ended since.
     const challenge = principal.type === 'anonymous' ? {} : challengeOf(request);
@@ -179,6 +182,12 @@ function idempotencyOf({ request, url }: RequestContext) {
   const key = request.headers['idempotency-key'];
   if (request.method !== 'POST' || typeof key !== 'string') return undefined;
   return { key, operation: `POST ${url.pathname}` };
+}
+
+/** The approval that the caller names for the call. Without one, that of an equal call counts. */
+function approvalIdOf({ request }: RequestContext): string | undefined {
+  const id = request.headers['approval-id'];
+  return typeof id === 'string' ? id.slice(0, 200) : undefined;
 }
 
 const HEARTBEAT_MS = 15_000;

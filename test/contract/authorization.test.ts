@@ -40,7 +40,7 @@ const fullAccessTools = new Set([
 ]);
 /** Those of them that whoever has their own grant can call for what is their own. */
 const fullAccessForOthers = new Set(['update_admin_user']);
-/** They manage accounts and passkeys of the person who calls, so no capsule has them. */
+/** They manage accounts and passkeys of the person who calls, or decide what others wait for, so no capsule has them. */
 const forPeople = new Set([
   'connect_integration',
   'disconnect_integration',
@@ -48,6 +48,7 @@ const forPeople = new Set([
   'list_passkeys',
   'rename_passkey',
   'delete_passkey',
+  'decide_approval',
 ]);
 const fullAccess: Right = { scope: 'admin', grant: '*' };
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describeEnvironment } from '../../facade/config/config.ts';
 import { hostSteps } from '../../facade/oauth/host-steps.ts';
 import { errorAnswers } from '../../facade/openapi/error-responses.ts';
-import { fileRoutes, metricsRoute, routes } from '../../facade/routes.ts';
+import { approvalRoutes, fileRoutes, metricsRoute, routes } from '../../facade/routes.ts';
 import { type ErrorCode, errorStatus } from '../../resources/error.ts';
 import { importedRows } from '../../resources/imported-rows.ts';
 import { catalog } from '../../tools/catalog.ts';
@@ -73,7 +73,7 @@ function doorOf({ name, doorOnly }: Tool): string {
 
 function toolTable(): string {
   const rows = catalog.entries.map(({ group, tool }) => {
-    const paths = [...routes, ...fileRoutes, metricsRoute]
+    const paths = [...routes, ...fileRoutes, ...approvalRoutes, metricsRoute]
       .filter((route) => route.tool === tool.name)
       .map(({ method, path }) => `\`${method} ${path}\``);
     return [group, `\`${tool.name}\``, paths.join('<br>') || doorOf(tool), ...rightsOf(tool)];

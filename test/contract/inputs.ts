@@ -22,6 +22,7 @@ const BY_ID = {
   whk: 'get_webhook rotate_webhook_secret delete_webhook test_webhook list_webhook_deliveries',
   whd: 'retry_webhook_delivery',
   bud: 'delete_budget',
+  apv: 'get_approval wait_for_approval',
   art: 'get_artifact delete_artifact',
   dbs: 'get_database update_database delete_database',
 };
@@ -45,6 +46,7 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
     client: { name: 'Contract', host: 'example.com', verified: true },
     resource: 'https://example.com/api/v1/mcp',
   },
+  decide_approval: { id: 'apv_one', decision: 'approve' },
   create_agent: { name: 'contract', displayName: 'Contract' },
   update_agent: { id: 'agt_one', description: 'changed' },
   invoke_agent: { agent: 'agt_one', input: 'contract' },

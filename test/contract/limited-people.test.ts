@@ -144,7 +144,7 @@ describe('access of an admin user', () => {
     await limit({ scopes: ['agents:read'] });
     assert.equal(await statusWith(server, session), 200);
     assert.equal((await refused('list_skills', {}, session)).code, 'forbidden');
-    const seen = await Promise.race([stream.ended, until(async () => (await toolsOf(session)).length < 30)]);
+    const seen = await Promise.race([stream.ended, until(async () => (await toolsOf(session)).length < 40)]);
     assert.notEqual(seen, 'ended');
   });
 });

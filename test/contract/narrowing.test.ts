@@ -251,6 +251,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 /** Lists of things that no grant can name one by one, and why. */
 const whole: Readonly<Record<string, string>> = {
   list_audit_entries: 'the right to the audit log is one to all of it',
+  list_approvals: 'the calls of the caller, and those it may decide, each by the right to make it',
   list_backups: 'each holds everything, so the right to see them is one to all',
   get_usage: 'sums of what everybody did, as the audit log has it',
   list_integration_accounts: 'the accounts of the caller, and of others only with the right to integrations',

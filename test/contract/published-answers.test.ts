@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import type { ErrorBody } from '../../resources/error.ts';
 import type { NewRecord } from '../../store/port.ts';
+import { hashSecret, newSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
 import { documentOf, operationsOf } from '../facade/openapi-document.ts';
 import { callTool, makeKey, rest, type ToolAnswer } from '../support/calls.ts';
 import { pluck } from '../support/pluck.ts';
@@ -51,6 +52,7 @@ before(async () => {
   };
   await story(as(server.adminKey), as(reader));
   await sequel(as(server.adminKey));
+  await decided(as);
   await ofOwner(as(await signIn(server)));
   for (const mode of ['', '?mode=search']) {
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
@@ -130,6 +132,27 @@ async function sequel(ask: Ask): Promise<void> {
   await writing(server.store).integrationAccounts.insert(members);
   await tell('list_integration_accounts');
   await tell('disconnect_integration', { id: integrationId });
+}
+
+/** A key that nobody made who made another one here. */
+async function keyOfAnother(email: string): Promise<string> {
+  const { id: ownerId = '' } = (await server.store.adminUsers.first({ where: { email } })) ?? {};
+  const secret = newSecret('key');
+  const half = { name: 'other', prefix: prefixOf('key', secret) ?? '', hash: hashSecret(secret), scopes: ['admin'] };
+  await writing(server.store).apiKeys.insert({ ...half, ownerId, createdBy: ownerId });
+  return secret;
+}
+
+/** A call that waits for a person, who says yes. */
+async function decided(as: (key: string) => Ask): Promise<void> {
+  const asking = await makeKey(server, { scopes: ['write'], askFirst: ['create_goal'] });
+  const answer = await callTool(server, asking, 'create_goal', { title: 'asked' });
+  const id = 'error' in answer ? answer.error.approvalId : undefined;
+  const other = as(await keyOfAnother('a..b@localhost'));
+  await other('list_approvals', { status: 'waiting' });
+  await other('decide_approval', { id, decision: 'approve', note: 'Yes.' });
+  await as(asking)('wait_for_approval', { id, seconds: 60 });
+  await as(asking)('get_approval', { id });
 }
 
 async function ofOwner(ask: Ask): Promise<void> {

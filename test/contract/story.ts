@@ -233,6 +233,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await act('explain_access', { keyId: key.id, tool: 'get_agent', arguments: { id: 'agt_none' } });
   await act('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await integrationStory(act, asReader);
+  await approvalStory(act, asReader);
   await webhookStory(act, asReader);
   await chatStory(act, asReader);
   await threadStory(act, key.id, asReader);
@@ -337,6 +338,16 @@ async function integrationStory(act: Act, asReader: Ask): Promise<void> {
   await act('list_integration_accounts', { userId: 'usr_other' }, asReader);
   await act('delete_integration', { id });
   await act('delete_integration', { id });
+}
+
+/** No call waits for a person. */
+async function approvalStory(act: Act, asReader: Ask): Promise<void> {
+  await act('list_approvals', { status: 'waiting', limit: 1, includeTotal: true });
+  await act('get_approval', { id: 'apv_none' });
+  await act('wait_for_approval', { id: 'apv_none', seconds: 0 });
+  await act('decide_approval', { id: 'apv_none', decision: 'reject', note: 'No.' });
+  await act('decide_approval', { id: 'apv_none', decision: 'perhaps' });
+  await act('decide_approval', { id: 'apv_none', decision: 'approve' }, asReader);
 }
 
 /** A webhook that sends mails, and is switched off. */

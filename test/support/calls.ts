@@ -126,7 +126,7 @@ export function callsOf(server: { readonly baseUrl: string; readonly adminKey: s
 /** A new key of the given rights; its secret. */
 export async function makeKey(
   server: { readonly baseUrl: string; readonly adminKey: string },
-  rights: { scopes?: string[]; grants?: string[] | undefined; expiresAt?: string },
+  rights: { scopes?: string[]; grants?: string[] | undefined; expiresAt?: string; askFirst?: string[] },
 ): Promise<string> {
   const { secret } = await mustCall(server, server.adminKey, 'create_api_key', { name: 'test', scopes: [], ...rights });
   return secret;

@@ -58,7 +58,7 @@ export function registryOn(
   onFailure: (cause: unknown) => void = (cause) => console.error(cause),
 ): Omit<TestRegistry, 'store' | 'folder' | 'close'> {
   const server = testFacts(store, { now: () => new Date(), catalog: ownCatalog, ...facts });
-  const registry = createRegistry({ store, server, onFailure });
+  const registry = createRegistry({ store, server, repeatsSecret: 'of all processes', onFailure });
   const call: TestRegistry['call'] = async (principal, tool, input = {}, door = 'mcp') =>
     toolAnswer(await registry.call({ principal, tool, input, door, requestId: 'test' }));
   const as = (principal: Principal, door?: Door) =>

@@ -143,7 +143,12 @@ describe('a key', () => {
     assert.deepEqual(await must('list_agents', {}, key), { data: body.data, nextCursor: null });
     const agents = ['list_agents', 'get_agent', 'list_agent_runs', 'get_agent_run'];
     const versions = ['list_versions', 'get_version', 'diff_version'];
-    assert.deepEqual(await toolNames(server, key), [...agents, ...versions, 'get_current_principal']);
+    assert.deepEqual(await toolNames(server, key), [
+      ...agents,
+      ...versions,
+      'get_current_principal',
+      'wait_for_approval',
+    ]);
     for (const name of ['create_api_key', 'update_agent', 'list_audit_entries']) {
       assert.equal(await codeOf(name, { id: mine.id }, key), 'forbidden', name);
     }

@@ -136,6 +136,7 @@ describe('preview_capsule', () => {
       callsPerMinute: 5,
       integrationAccounts: 'owner',
       constraints: { list_agents: { limit: 1 } },
+      askFirst: ['list_agents'],
     };
     const bodyOf = (tool: string) => Object.keys(catalog.get(tool)?.tool.input.shape ?? {});
     assert.deepEqual(Object.keys(body).sort(), bodyOf('create_capsule').sort());

@@ -104,6 +104,7 @@ const createCapsule = defineTool({
     callsPerMinute: capsuleFields.callsPerMinute.optional(),
     integrationAccounts: capsuleFields.integrationAccounts.optional(),
     constraints: capsuleFields.constraints.optional(),
+    askFirst: capsuleFields.askFirst.optional(),
   }),
   output: capsuleWithToken,
   errors: [],
@@ -141,6 +142,7 @@ export const capsuleChanges = {
   callsPerMinute: capsuleFields.callsPerMinute.nullable().optional(),
   integrationAccounts: capsuleFields.integrationAccounts.optional(),
   constraints: capsuleFields.constraints.nullable().optional(),
+  askFirst: capsuleFields.askFirst.optional(),
 };
 
 const updateCapsule = defineTool({
@@ -181,8 +183,9 @@ const updateCapsule = defineTool({
     );
     const { expiresAt } = change;
     const { allowedTools = current.allowedTools, integrationAccounts = current.integrationAccounts } = change;
+    const { askFirst = current.askFirst } = change;
     const lifetime = expiresAt === undefined ? undefined : { expiresAt: expiresAt ? instant(expiresAt) : undefined };
-    const next = capsuleCredential({ ...current, allowedTools, integrationAccounts }, catalog, lifetime);
+    const next = capsuleCredential({ ...current, allowedTools, integrationAccounts, askFirst }, catalog, lifetime);
     const credential = changesWhatItDoes(change) ? next : { rights: next.rights };
     await requireCredential({ store, principal }, { way: 'change', ...credential });
   },

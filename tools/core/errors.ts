@@ -15,6 +15,8 @@ export interface ErrorDetail {
   readonly issues?: readonly Issue[];
   readonly required?: RequiredRight;
   readonly currentRevision?: number;
+  /** Of an `approval_required` error. */
+  readonly approval?: Pick<ErrorBody, 'approvalId' | 'expiresAt' | 'url'>;
   /** Of an `unavailable` or `rate_limited` error: nothing was done, and the same call may succeed later. */
   readonly notMade?: true;
   /** The run of an agent that the call began, and the thread in which it was to answer. */
@@ -82,12 +84,12 @@ export function forbidden(reason: string, required?: RequiredRight, path = ''): 
   });
 }
 
-/** Codes every tool can answer with; the `errors` of a tool add to them. */
+/** Codes every tool can answer with; the `errors` of a tool add to them. Callers that ask first also get `approval_required`. */
 export const COMMON_ERRORS = ['invalid_input', 'unauthenticated', 'forbidden', 'internal', 'unavailable'] as const;
 
 /** The body for a caller. Anything but a ToolError or a refusal of the store becomes `internal` with a fixed sentence. */
 export function errorBodyOf(error: ToolError, requestId: string): ErrorBody {
-  const { issues, required, currentRevision, runId, threadId } = error.detail;
+  const { issues, required, currentRevision, approval, runId, threadId } = error.detail;
   return {
     error: error.message,
     code: error.code,
@@ -95,6 +97,7 @@ export function errorBodyOf(error: ToolError, requestId: string): ErrorBody {
     ...(issues && { issues: [...issues] }),
     ...(required && { required }),
     ...(currentRevision !== undefined && { currentRevision }),
+    ...approval,
     ...(runId !== undefined && { runId }),
     ...(threadId !== undefined && { threadId }),
   };

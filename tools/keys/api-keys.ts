@@ -74,17 +74,21 @@ const createApiKey = defineTool({
       .optional()
       .describe('`<resource>:<op>:<id>`, op and id optional, e.g. agent:read. If given, they alone decide.'),
     expiresAt: time.optional(),
+    askFirst: apiKeyFields.askFirst.optional(),
   }),
   output: keyWithSecret,
   errors: [],
 
-  async authorize({ scopes, grants: texts, expiresAt }, { store, principal, server: { catalog } }) {
+  async authorize({ scopes, grants: texts, expiresAt, askFirst }, { store, principal, server: { catalog } }) {
     const grants = readRights({ scopes, grants: texts }, catalog);
     const lifetime = { expiresAt: expiresAt && instant(expiresAt) };
-    await requireCredential({ store, principal }, { way: 'make', rights: { scopes, grants, catalog, lifetime } });
+    await requireCredential(
+      { store, principal },
+      { way: 'make', rights: { scopes, grants, catalog, lifetime, askFirst } },
+    );
   },
 
-  async handler({ name, scopes, grants: texts, expiresAt: until }, { store, principal, server }) {
+  async handler({ name, scopes, grants: texts, expiresAt: until, askFirst }, { store, principal, server }) {
     const expiresAt = until && futureInstant(until, server.now());
     const secret = newSecret('key');
     const record = await store.apiKeys.insert({
@@ -93,6 +97,7 @@ const createApiKey = defineTool({
       hash: hashSecret(secret),
       scopes,
       ...(texts?.length && { grants: texts }),
+      ...(askFirst?.length && { askFirst }),
       ...(expiresAt && { expiresAt }),
       ownerId: principal.ownerId,
       createdBy: principal.id,

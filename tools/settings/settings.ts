@@ -50,6 +50,7 @@ const updateSettings = defineTool({
     analytics: settingsPatch.analytics.optional(),
     signInDomains: settingsFields.signInDomains.optional(),
     retentionDays: settingsPatch.retentionDays.optional(),
+    approvalHours: settingsFields.approvalHours.optional(),
     featureSwitches: settingsFields.featureSwitches.optional(),
     expectedRevision,
   }),

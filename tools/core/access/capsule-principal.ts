@@ -84,6 +84,7 @@ function ownPrincipal(capsule: CapsuleRecord, catalog: GuardedCatalog): Principa
     scopes: [],
     ownerId,
     budgetSubjects: madeBy(capsule),
+    ...(capsule.askFirst?.length && { askFirst: capsule.askFirst }),
     ...(capsule.integrationAccounts === 'owner' && { integrationAccounts: 'owner' }),
     ...(expiresAt !== undefined && { expiresAt }),
     ...reachOfCapsule(capsule, catalog),

@@ -4,6 +4,7 @@ import type { CapsuleRecord } from '../../../resources/capsule.ts';
 import type { AccessPrincipal } from '../../../resources/thread.ts';
 import type { Readers } from '../../../store/port.ts';
 import { forbidden } from '../errors.ts';
+import { requireAskFirstWithin } from './ask-first.ts';
 import { type DelegatedRights, requireWithinRights } from './delegation.ts';
 import { grantsOf } from './grants.ts';
 import type { GuardedCatalog } from './guarded-tool.ts';
@@ -38,6 +39,7 @@ interface Obtaining {
 export async function requireCredential({ store, principal }: Obtaining, credential: Credential): Promise<void> {
   const { way, rights, ownerId, role, holder, usesAccounts } = credential;
   requireWithinRights(principal, rights);
+  requireAskFirstWithin(principal, rights.askFirst);
   const isOthers = ownerId !== undefined && ownerId !== principal.ownerId;
   if (isOthers && way === 'rotate') throw forbidden(TAKE_OVER);
   if (isOthers && way === 'change' && usesAccounts) throw forbidden(ACCOUNTS, undefined, 'integrationAccounts');
@@ -64,25 +66,26 @@ export function keyCredential(
 
 /** Of one's own key, more rights than one's own mean nothing. */
 export function keyRights(principal: Principal, key: ApiKeyRecord, catalog: GuardedCatalog): DelegatedRights {
-  if (key.id === principal.id || isOwn(principal, key.ownerId)) return {};
-  return { scopes: key.scopes, grants: grantsOf(key), catalog };
+  const { askFirst = [] } = key;
+  if (key.id === principal.id || isOwn(principal, key.ownerId)) return { askFirst };
+  return { scopes: key.scopes, grants: grantsOf(key), catalog, askFirst };
 }
 
-type Capsule = Pick<CapsuleRecord, 'id' | 'ownerId' | 'allowedTools' | 'integrationAccounts'>;
+type Capsule = Pick<CapsuleRecord, 'id' | 'ownerId' | 'allowedTools' | 'integrationAccounts' | 'askFirst'>;
 
 export function capsuleCredential(
-  { id, ownerId, allowedTools, integrationAccounts }: Capsule,
+  { id, ownerId, allowedTools, askFirst, integrationAccounts }: Capsule,
   catalog: GuardedCatalog,
   lifetime: DelegatedRights['lifetime'],
 ): Omit<Credential, 'way'> {
-  const rights = { ...capsuleRights({ allowedTools }, catalog), lifetime };
+  const rights = { ...capsuleRights({ allowedTools, askFirst }, catalog), lifetime };
   return { rights, ownerId, holder: { type: 'capsule', id }, usesAccounts: integrationAccounts === 'owner' };
 }
 
 /** Nobody makes or changes a capsule, or gets its token, if it reaches more than they do. */
 export function capsuleRights(
-  { allowedTools }: Pick<CapsuleRecord, 'allowedTools'>,
+  { allowedTools, askFirst = [] }: Pick<CapsuleRecord, 'allowedTools' | 'askFirst'>,
   catalog: GuardedCatalog,
 ): DelegatedRights {
-  return { tools: { entries: allowedTools, catalog, named: true } };
+  return { askFirst, tools: { entries: allowedTools, catalog, named: true } };
 }

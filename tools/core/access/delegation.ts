@@ -15,6 +15,8 @@ export interface DelegatedRights {
   /** Where it is given, scopes may be handed on as grants that they cover. */
   readonly catalog?: GuardedCatalog;
   readonly tools?: HandedTools;
+  /** What it asks a person first for. Given where the thing makes calls of its own. */
+  readonly askFirst?: readonly string[] | undefined;
   /** What the call makes has full access, as a person who signs in does. */
   readonly fullAccess?: true;
   /** When the thing that the call makes ends, where it could outlive its maker. `never`: it is a person, who can sign in from then on. */

@@ -47,6 +47,8 @@ export interface GuardedTool {
   readonly input: z.ZodObject;
   /** Only its own door can call it, and it is never listed. */
   readonly doorOnly?: true;
+  /** Leads to a person who is asked, so its own calls never wait for one. */
+  readonly neverAsks?: true;
   /** Leads to all tools that the caller may call, and is listed apart from them. */
   readonly discovery?: true;
   /** Manages what belongs to the person who calls, so no capsule or agent ever has it. */

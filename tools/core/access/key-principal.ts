@@ -89,6 +89,7 @@ const ownPrincipal = oncePer((key: ApiKeyRecord): Principal => {
     ...(grants && { grants }),
     ownerId: key.ownerId,
     budgetSubjects: madeBy(key),
+    ...(key.askFirst?.length && { askFirst: key.askFirst }),
     ...(key.expiresAt !== undefined && { expiresAt: key.expiresAt }),
     rights: grants ? callerRights(key.id, grants) : scopeRights(key.scopes),
   };

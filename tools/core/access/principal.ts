@@ -28,6 +28,8 @@ export interface Principal {
   /** For an app: the URL of the MCP address that its tokens open. */
   readonly resource?: string;
   readonly integrationAccounts?: 'owner';
+  /** Globs of tools whose calls wait for a person. What it acts for may have its own. */
+  readonly askFirst?: readonly string[];
   /** For a flow: the flows whose runs led to this one, with itself last. */
   readonly causes?: readonly string[];
   /** For a flow or an agent: the run in which it acts. */

@@ -117,7 +117,8 @@ function refOf({ type, id, name }: Principal) {
 
 function outcomeOf(code: ErrorCode | undefined): Outcome {
   if (!code) return 'ok';
-  if (code === 'forbidden' || code === 'unauthenticated' || code === 'rate_limited') return 'denied';
+  if (code === 'forbidden' || code === 'unauthenticated' || code === 'rate_limited' || code === 'approval_required')
+    return 'denied';
   return code === 'invalid_input' ? 'invalid' : 'failed';
 }
 

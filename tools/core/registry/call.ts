@@ -19,6 +19,8 @@ export interface Call {
   readonly requestId: string;
   readonly auditId?: string | undefined;
   readonly idempotency?: IdempotencyRequest | undefined;
+  /** The approval that the caller names for this call. Without one, that of an equal call counts. */
+  readonly approvalId?: string | undefined;
   /** The name that the software of the caller gives itself. */
   readonly client?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -88,11 +90,13 @@ export type Answer =
       readonly askFor?: readonly string[];
     };
 
-export function errorOf({ code, error, issues, required, currentRevision, runId, threadId }: ErrorBody): ToolError {
+export function errorOf({ code, error, ...body }: ErrorBody): ToolError {
+  const { issues, required, currentRevision, approvalId, expiresAt, url, runId, threadId } = body;
   return new ToolError(code, error, {
     ...(issues && { issues }),
     ...(required && { required }),
     ...(currentRevision !== undefined && { currentRevision }),
+    ...(approvalId !== undefined && { approval: { approvalId, expiresAt, url } }),
     ...(runId !== undefined && { runId }),
     ...(threadId !== undefined && { threadId }),
   });

@@ -82,6 +82,8 @@ export interface ServerFacts {
   /** Checks what this process was set up with. Absent in a registry of tests. */
   readonly checkSetup?: (() => Promise<readonly SetupFinding[]>) | undefined;
   readonly telemetry: Telemetry;
+  /** The address under which people and clients reach it. Absent in a registry of tests. */
+  readonly baseUrl?: string | undefined;
   /** What the server depends on besides its store. */
   readonly dependencies?: readonly Dependency[];
   /** Absent if nothing is limited, as in a registry of tests. */

@@ -25,7 +25,7 @@ export interface IdempotentCall {
 }
 
 /** Errors that have nothing to do with the input. They are not kept, so the call can be made again with its key. */
-const TRANSIENT_ERRORS: readonly ErrorCode[] = ['unauthenticated', 'rate_limited'];
+const TRANSIENT_ERRORS: readonly ErrorCode[] = ['unauthenticated', 'rate_limited', 'approval_required'];
 
 /** Whether repeats get this error too, instead of making the call again. */
 export function isStoredError(code: ErrorCode): boolean {
@@ -63,16 +63,16 @@ export class IdempotentCalls {
   }
 
   /** @throws ToolError (invalid_input) for a key that cannot be one */
-  of({ principal, requestId }: Call, { key, operation }: IdempotencyRequest, input: object): IdempotentCall {
+  of({ principal, requestId }: Call, request: IdempotencyRequest, input: object): IdempotentCall {
+    const { key } = request;
     if (key.length === 0 || key.length > 255) {
       throw new ToolError('invalid_input', 'An idempotency key has 1 to 255 characters.');
     }
     return {
-      key: sha256([principal.type, principal.id, operation, key]),
-      inputHash: this.#hashOf(input),
+      ...keysOf(principal, request),
+      inputHash: this.hashOf(input),
       principal,
       requestId,
-      limit: principal.tools && sha256(principal.tools.fingerprint),
       inputIds: idsIn(input),
     };
   }
@@ -134,28 +134,63 @@ export class IdempotentCalls {
     throw error;
   }
 
+  /** The same, undefined where it may not be shown. */
+  kept(repeat: IdempotentCall): Promise<StoredAnswer | undefined> {
+    return this.#find(repeat).catch(() => undefined);
+  }
+
   /** The answer kept for an earlier call. @throws ToolError (conflict) for another input, (not_found) if its record may not be seen any more */
-  async #find({ key, inputHash, limit, principal }: IdempotentCall): Promise<StoredAnswer | undefined> {
-    const kept = await this.#store.idempotency.first({ where: { key }, from: this.#oldest() });
-    if (!kept) return undefined;
-    if (kept.inputHash !== inputHash) throw new InputMismatch();
-    if (kept.answer === undefined) throw new ToolError('conflict', NOT_KEPT);
-    if (kept.limit !== undefined && kept.limit !== limit) throw new ToolError('conflict', OTHER_LIMIT);
-    const guarded = await guardedAmong(this.#store, kept.guardedIds ?? []);
-    const hidden = guarded.find((record) => !isSeen(record, principal));
-    if (!hidden) return kept.answer as StoredAnswer; // written by `keep`
-    const message = `This call was made before, and ${hidden.id}, which it was about, is not there for you now.`;
-    throw new ToolError('not_found', message);
+  #find(repeat: IdempotentCall): Promise<StoredAnswer | undefined> {
+    return findAnswer(this.#store, repeat, this.#oldest());
   }
 
   /** Tells an input from others without keeping it. An input may hold secrets that are short. */
-  #hashOf(input: object): string {
+  hashOf(input: object): string {
     return createHmac('sha256', this.#secret).update(canonicalize(input)).digest('base64url');
   }
 
   #oldest(): string {
-    return new Date(this.#now().getTime() - ANSWER_RETENTION_MS).toISOString();
+    return oldestKept(this.#now());
   }
+}
+
+function oldestKept(now: Date): string {
+  return new Date(now.getTime() - ANSWER_RETENTION_MS).toISOString();
+}
+
+type Kept = Pick<IdempotentCall, 'key' | 'limit' | 'principal'> & Partial<Pick<IdempotentCall, 'inputHash'>>;
+
+async function findAnswer(
+  store: Readers,
+  { key, inputHash, limit, principal }: Kept,
+  from: string,
+): Promise<StoredAnswer | undefined> {
+  const kept = await store.idempotency.first({ where: { key }, from });
+  if (!kept) return undefined;
+  if (inputHash !== undefined && kept.inputHash !== inputHash) throw new InputMismatch();
+  if (kept.answer === undefined) throw new ToolError('conflict', NOT_KEPT);
+  if (kept.limit !== undefined && kept.limit !== limit) throw new ToolError('conflict', OTHER_LIMIT);
+  const guarded = await guardedAmong(store, kept.guardedIds ?? []);
+  const hidden = guarded.find((record) => !isSeen(record, principal));
+  if (!hidden) return kept.answer as StoredAnswer; // written by `keep`
+  const message = `This call was made before, and ${hidden.id}, which it was about, is not there for you now.`;
+  throw new ToolError('not_found', message);
+}
+
+/** The answer that is kept of the caller's own call under the key. @throws ToolError as a repeat of the call would */
+export function keptAnswer(
+  store: Readers,
+  { principal, now }: { readonly principal: Principal; readonly now: Date },
+  request: IdempotencyRequest,
+): Promise<StoredAnswer | undefined> {
+  return findAnswer(store, { principal, ...keysOf(principal, request) }, oldestKept(now));
+}
+
+function keysOf(principal: Principal, { key, operation }: IdempotencyRequest): Pick<IdempotentCall, 'key' | 'limit'> {
+  return {
+    key: sha256([principal.type, principal.id, operation, key]),
+    limit: principal.tools && sha256(principal.tools.fingerprint),
+  };
 }
 
 const STILL_RUNNING = 'The first call with this idempotency key is still running; repeat it later.';

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { ApprovalRecord } from '../../../resources/approval.ts';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../../../store/errors.ts';
 import type { Readers, Store, Transaction } from '../../../store/port.ts';
 import { refusalFor } from '../access/app-principal.ts';
+import { asksFirst } from '../access/ask-first.ts';
 import type { CheckCredential } from '../access/credential-status.ts';
 import { requireFresh } from '../access/fresh-sign-in.ts';
 import { isListed } from '../access/guarded-tool.ts';
@@ -13,12 +15,13 @@ import { subjectsIn } from '../access/subjects.ts';
 import { errorBodyOf, ToolError, toToolError } from '../errors.ts';
 import { type CallStart, callEntry, shownArguments, startCall } from '../history/audit-entry.ts';
 import { transactWithHistory } from '../history/history.ts';
+import { ApprovalGate, idempotencyOf } from './approvals.ts';
 import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable } from './call-context.ts';
 import { type CatalogEntry, unknownTool } from './catalog-index.ts';
 import type { ServerFacts } from './context.ts';
 import { checkedOutput } from './frozen-output.ts';
-import { type IdempotentCall, IdempotentCalls, type StoredAnswer } from './idempotency.ts';
+import { type IdempotentCall, IdempotentCalls, isStoredError, type StoredAnswer } from './idempotency.ts';
 import { withRecordIds } from './record-names.ts';
 import type { Tool } from './tool.ts';
 import { parseInput, withoutAliases } from './validate.ts';
@@ -51,6 +54,8 @@ interface Admitted {
   readonly input: object;
   readonly repeat?: IdempotentCall;
   readonly session?: SessionPrincipal | undefined;
+  /** The approval under which it runs, where it has to ask first. */
+  readonly approved?: ApprovalRecord | undefined;
 }
 
 export class Registry {
@@ -59,6 +64,7 @@ export class Registry {
   readonly #onFailure: RegistryOptions['onFailure'];
   readonly #subjects: Subjects;
   readonly #repeats: IdempotentCalls;
+  readonly #approvals: ApprovalGate;
   /** One list per set of rights, made from the catalog at `#listsVersion`. */
   readonly #lists = new Map<string, readonly CatalogEntry[]>();
   #listsVersion = 0;
@@ -69,6 +75,7 @@ export class Registry {
     this.#onFailure = onFailure;
     this.#subjects = subjectsIn(store, server.kinds);
     this.#repeats = new IdempotentCalls(store, server.now, repeatsSecret);
+    this.#approvals = new ApprovalGate(store, server, (value) => this.#repeats.hashOf(value));
   }
 
   /** The tool as a door other than its own sees it: door-only tools do not exist there. */
@@ -114,6 +121,7 @@ export class Registry {
       // A refused call's input is read only for its audit entry, so any fault in it is ignored.
       if (wanted.readInput) given = await (isReached ? wanted.readInput() : wanted.readInput().catch(() => given));
       if (!isReached) throw refusalFor(principal, tool, nameable(tool, given));
+      const raw = given;
       given = withFixed(principal, tool, withoutAliases(tool, given));
       const parsed = validated(tool, given);
       const naming = { store: this.#store, catalog: this.server.catalog, principal };
@@ -123,7 +131,9 @@ export class Registry {
       await requireFresh(principal, tool, resolved, this.#store);
       input = resolved;
       if (tool.delegatesTo) return await this.#call(asked, standIn(asked, tool.delegatesTo(input)));
-      const answer = await this.#runShown({ asked, wanted, tool, begun, given, input });
+      const asks = asked.approvalId !== undefined || asksFirst(principal, tool, input);
+      const approved = asks ? await this.#approvals.admit({ asked, tool, raw, input }) : undefined;
+      const answer = await this.#runShown({ asked, wanted, tool, begun, given, input, approved });
       telemetry.called(tool.name, door, answer.ok ? undefined : answer.error.code, begun.ms);
       return answer;
     } catch (thrown) {
@@ -151,7 +161,8 @@ export class Registry {
   }
 
   async #run(call: Admitted): Promise<Answer> {
-    const { asked, wanted, tool, input } = call;
+    const { asked, wanted, tool, input, approved } = call;
+    if (approved) return this.#runApproved(call, approved);
     if (wanted.idempotency && !tool.annotations.readOnlyHint) {
       const repeat = this.#repeats.of(asked, wanted.idempotency, input);
       const first = async () => {
@@ -163,10 +174,47 @@ export class Registry {
     const counted = this.server.budgets?.call(asked.principal);
     if (counted) await counted;
     if (!tool.annotations.readOnlyHint) return this.#change(call);
-    const context = new CallContext(call, this.#store, this, { standing: this.#standing(call) });
-    const output = checkedOutput(tool.output, await context.run(() => tool.handler(input, context)));
+    const output = checkedOutput(tool.output, await this.#read(call));
     this.#store.audit.append(callEntry(call, {}, this.server.catalog));
     return succeeded(tool, output);
+  }
+
+  #read(call: Admitted): Promise<unknown> {
+    const context = new CallContext(call, this.#store, this, { standing: this.#standing(call) });
+    return context.run(() => call.tool.handler(call.input, context));
+  }
+
+  /** Runs a call that a person said yes to, once. It is a call with an idempotency key, whichever of its caller or the server makes it. */
+  #runApproved(call: Admitted, approved: ApprovalRecord): Promise<Answer> {
+    const { asked, tool, input } = call;
+    const repeat = this.#repeats.of(asked, idempotencyOf(approved.id), input);
+    const first = async (): Promise<Answer> => {
+      await this.#approvals.begin(approved, tool);
+      try {
+        await this.server.budgets?.call(asked.principal);
+        if (!tool.annotations.readOnlyHint) return await this.#change({ ...call, repeat });
+        const result = await this.#read(call);
+        return await this.#store.transaction((tx) => this.#finish(tx, { ...call, repeat }, result));
+      } catch (thrown) {
+        const error = toToolError(thrown);
+        if (!isStoredError(error.code) || error.detail.wants) await this.#approvals.failed(approved, tool, error);
+        throw error;
+      }
+    };
+    const again = async (kept: StoredAnswer): Promise<Answer> => {
+      if (approved.status !== 'done') await this.#noteRan(approved, kept);
+      return this.#replay(call, kept);
+    };
+    return this.#repeats.once(repeat, first, again).catch(async (thrown) => {
+      const error = toToolError(thrown);
+      await this.#noteRan(approved, await this.#repeats.kept(repeat));
+      throw error;
+    });
+  }
+
+  async #noteRan({ id }: ApprovalRecord, kept: StoredAnswer | undefined): Promise<void> {
+    if (!kept) return;
+    await this.#store.transaction((tx) => this.#approvals.ran(tx, id, 'error' in kept ? kept.error.code : undefined));
   }
 
   /** Runs the handler, in one transaction or in its own steps. */
@@ -197,11 +245,12 @@ export class Registry {
 
   /** The audit entry, and the answer for repeats, are stored with the changes of the call, or after the last of its steps. */
   async #finish(tx: Transaction, call: Admitted, result: unknown): Promise<Answer> {
-    const { asked, tool, repeat, session } = call;
+    const { asked, tool, repeat, session, approved } = call;
     const output = await this.#shownTo(asked.principal, tool, checkedOutput(tool.output, result), tx);
     tx.audit.append(callEntry(call, { output }, this.server.catalog));
     const isKept = !tool.answersSecret && tool.session !== 'begins';
     if (repeat) await this.#repeats.keep(tx, repeat, isKept ? { output } : undefined);
+    if (approved) await this.#approvals.ran(tx, approved.id);
     return { ...succeeded(tool, output), ...(session && { began: session }) };
   }
 

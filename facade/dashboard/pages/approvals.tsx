@@ -1,0 +1,176 @@
+import { useState } from 'preact/hooks';
+import type { Approval } from '../../../resources/approval.ts';
+import { act, useAnswer, useLocation, useMay, usePagedList, useTool, wordOf } from '../app.ts';
+import { ChangedValue } from '../components/diff.tsx';
+import { FilterChoice } from '../components/filters.tsx';
+import { optionsOf } from '../components/form/select.tsx';
+import { labelOf } from '../format.ts';
+import {
+  ActionButton,
+  Badge,
+  Caller,
+  type Column,
+  DetailBar,
+  Empty,
+  ErrorBox,
+  Facts,
+  Link,
+  LinkButton,
+  Mono,
+  PagedTable,
+  PageHead,
+  Ref,
+  Skeleton,
+  Time,
+  Value,
+} from '../ui.ts';
+
+export function Page() {
+  const { query, parts } = useLocation();
+  const [, open] = parts;
+  const schema = useTool('list_approvals')?.inputSchema;
+  const status = query.get('status') ?? '';
+  const kept = status && `?status=${encodeURIComponent(status)}`;
+  return (
+    <div class={open === undefined ? 'kind' : 'kind with-detail'}>
+      <section class="list-pane" aria-label="Approvals">
+        <PageHead title="Approvals">{status !== '' && <LinkButton text="Clear filters" to="/approvals" />}</PageHead>
+        <div class="filters">
+          <FilterChoice name="status" label="Status" options={optionsOf(schema?.properties?.status?.enum)} />
+        </div>
+        <List status={status} to={(id) => `/approvals/${encodeURIComponent(id)}${kept}`} />
+      </section>
+      {open !== undefined && <Pane key={open} id={open} back={`/approvals${kept}`} />}
+    </div>
+  );
+}
+
+function List({ status, to }: { readonly status: string; readonly to: (id: string) => string }) {
+  const pages = usePagedList<Approval>('list_approvals', { limit: 50, ...(status !== '' && { status }) });
+  const columns: readonly Column<Approval>[] = [
+    { title: 'Call', cell: ({ id, tool }) => <Link to={to(id)}>{tool}</Link> },
+    { title: 'Status', cell: (each) => <Badge value={each.status} /> },
+    { title: 'Asked by', cell: ({ by }) => <Caller caller={by} />, hidePriority: 1 },
+    { title: 'Asked', cell: ({ createdAt }) => <Time at={createdAt} />, hidePriority: 2 },
+  ];
+  const none = (
+    <Empty title={status === '' ? 'No call has asked a person' : 'None with this status'}>
+      Capsules and API keys can be told to ask a person first, before they call some of their tools.
+    </Empty>
+  );
+  return <PagedTable label="Approvals" columns={columns} pages={pages} keyOf={({ id }) => id} none={none} />;
+}
+
+function Pane({ id, back }: { readonly id: string; readonly back: string }) {
+  const { data, error } = useAnswer<Approval>('get_approval', { id });
+  return (
+    <section class="detail-pane" aria-label="Approval">
+      <DetailBar all="approvals" to={back} id={id} />
+      {error ? <ErrorBox error={error} /> : data ? <Body approval={data} /> : <Skeleton lines={8} />}
+    </section>
+  );
+}
+
+function Body({ approval }: { readonly approval: Approval }) {
+  const { tool, status, by, onBehalfOf, expiresAt, createdAt, decidedBy, decidedAt, note, problem, code, ranAt } =
+    approval;
+  const asked = (
+    <>
+      <Caller caller={by} />
+      {onBehalfOf?.map((caller) => (
+        <span key={caller.id}>
+          {' '}
+          for <Caller caller={caller} />
+        </span>
+      ))}
+    </>
+  );
+  const decided = decidedBy && decidedAt !== undefined && (
+    <>
+      <Caller caller={decidedBy} /> <Time at={decidedAt} />
+    </>
+  );
+  return (
+    <>
+      <div class="detail-title">
+        <h1>
+          {tool} <Badge value={status} />
+        </h1>
+      </div>
+      {problem !== undefined && (
+        <p class="note warn" role="note">
+          {problem}
+        </p>
+      )}
+      {status === 'waiting' && <Decision id={approval.id} />}
+      <Facts
+        of={{
+          'Asked by': asked,
+          Asked: <Time at={createdAt} />,
+          'Can be decided until': status === 'waiting' && <Time at={expiresAt} />,
+          'Decided by': decided,
+          Note: note,
+          Ran: ranAt !== undefined && <Time at={ranAt} />,
+          'It answered': code && wordOf(code),
+        }}
+      />
+      <h2>Arguments</h2>
+      <Value value={approval.arguments} />
+      <Changes approval={approval} />
+    </>
+  );
+}
+
+function Changes({ approval: { wouldChange } }: { readonly approval: Approval }) {
+  if (!wouldChange) return null;
+  return (
+    <>
+      <h2>What it would change</h2>
+      {wouldChange.length === 0 && <p class="quiet">Nothing that you may read.</p>}
+      {wouldChange.map(({ id, change, before, after }) => (
+        <div key={id}>
+          <p>
+            {wordOf(change)} {change === 'create' ? <Mono>{id}</Mono> : <Ref id={id} />}
+          </p>
+          {changed(before, after).map((name) => (
+            <div key={name}>
+              <p class="quiet">{labelOf(name)}</p>
+              <ChangedValue before={before?.[name]} after={after?.[name]} />
+            </div>
+          ))}
+        </div>
+      ))}
+    </>
+  );
+}
+
+type State = Readonly<Record<string, unknown>> | undefined;
+
+/** The members that would differ. */
+function changed(before: State, after: State): string[] {
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
+  return names.filter((name) => JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]));
+}
+
+function Decision({ id }: { readonly id: string }) {
+  const [note, setNote] = useState('');
+  const mayDecide = useMay('decide_approval');
+  if (!mayDecide) return <p class="quiet">Somebody who may decide approvals says yes or no here.</p>;
+  const decide = (decision: 'approve' | 'reject', said: string) => async () => {
+    const given = note.trim();
+    await act('decide_approval', { id, decision, ...(given !== '' && { note: given }) });
+    return said;
+  };
+  return (
+    <div class="confirm">
+      <label class="field">
+        <span class="label">Note for who asked</span>
+        <input class="input" value={note} maxLength={2000} onInput={(event) => setNote(event.currentTarget.value)} />
+      </label>
+      <div class="actions">
+        <ActionButton text="Approve" look="primary" run={decide('approve', 'Approved. The call runs now.')} />
+        <ActionButton text="Reject" run={decide('reject', 'Rejected. The call does not run.')} />
+      </div>
+    </div>
+  );
+}

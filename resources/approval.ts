@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { errorCode } from './error.ts';
+import { bookkeeping, recordId, timestamp } from './fields.ts';
+import { withFormHints } from './markers.ts';
+
+/** How long an approval waits where the settings say nothing else. */
+export const APPROVAL_HOURS = 24;
+
+/** waiting: nobody decided. approved: it runs next. done: it ran, whatever it answered. failed: it could not begin. unknown: it was cut off. */
+const keptStatus = z.enum(['waiting', 'approved', 'running', 'done', 'rejected', 'failed', 'unknown']);
+
+export const approvalStatus = z.enum([...keptStatus.options, 'expired']);
+export type ApprovalStatus = z.infer<typeof approvalStatus>;
+
+const party = z.object({ type: z.string(), id: z.string(), name: z.string() });
+
+const changedRecord = z.object({
+  type: z.string(),
+  id: z.string(),
+  change: z.enum(['create', 'update', 'delete']),
+  before: z.record(z.string(), z.unknown()).optional(),
+  after: z.record(z.string(), z.unknown()).optional(),
+});
+export type ChangedRecord = z.infer<typeof changedRecord>;
+
+export const note = z.string().trim().min(1).max(2000);
+
+export const askFirst = withFormHints(z.array(z.string().trim().min(1).max(200)).max(500), {
+  control: 'tools',
+  title: 'Ask a person first',
+}).describe('Tool names or globs whose calls wait for the yes of a person before they run.');
+
+/** What both the record and callers have of an approval. */
+const shownMembers = {
+  id: recordId,
+  tool: z.string(),
+  arguments: z.record(z.string(), z.unknown()).describe('Secrets masked, long ones cut.'),
+  by: party.describe('Who asked.'),
+  onBehalfOf: z.array(party).optional().describe('Whom it acts for, nearest first.'),
+  scopes: z.array(z.string()).describe('Rights of the caller when it asked.'),
+  grants: z.array(z.string()).optional(),
+  wouldChange: z
+    .array(changedRecord)
+    .optional()
+    .describe('Records as the call would have left them when it was asked for. Absent where a tool cannot be tried.'),
+  expiresAt: timestamp,
+  decidedBy: party.optional(),
+  decidedAt: timestamp.optional(),
+  note: note.optional(),
+  repeats: z.literal(true).optional().describe('It runs when the caller makes the call again.'),
+  ranAt: timestamp.optional(),
+  code: errorCode.optional().describe('Error that the call answered.'),
+  problem: z.string().optional().describe('Why it did not run, or is not known to have run.'),
+};
+
+/** The stored record. The whole arguments are sealed. */
+export const approvalRecord = z.object({
+  ...shownMembers,
+  status: keptStatus,
+  sealed: z.string(),
+  /** The place of calls that are the same, while this is the approval of them; later its own id. */
+  slot: z.string(),
+  /** Tells callers, and calls with all of their arguments, from others. */
+  callerKey: z.string(),
+  callKey: z.string(),
+  /** Tells the definition of the tool from later ones. */
+  definition: z.string(),
+  /** The admin users behind the caller. */
+  persons: z.array(z.string()),
+  /** The credential to run as. */
+  runAs: party.extend({ endsWith: recordId.optional() }),
+  door: z.string(),
+  requestId: z.string(),
+  ...bookkeeping,
+});
+export type ApprovalRecord = z.infer<typeof approvalRecord>;
+
+/** A call that waits for the yes of a person. */
+export const approval = z.object({
+  ...shownMembers,
+  status: approvalStatus,
+  url: z.string().optional().describe('The page on which a person decides.'),
+  answer: z.unknown().optional().describe('What the call answered, for who made it.'),
+  ...bookkeeping,
+});
+export type Approval = z.infer<typeof approval>;

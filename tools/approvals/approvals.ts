@@ -1,0 +1,220 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { type Approval, type ApprovalRecord, approval, approvalStatus, note } from '../../resources/approval.ts';
+import { pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
+import { refTo } from '../../resources/markers.ts';
+import type { Readers } from '../../store/port.ts';
+import { ANYONE } from '../core/access/guarded-tool.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { guardedAmong, isSeen } from '../core/access/visibility.ts';
+import { ToolError, toToolError } from '../core/errors.ts';
+import { approvalPage, callerKeyOf, idempotencyOf, isExpired } from '../core/registry/approvals.ts';
+import type { ServerFacts } from '../core/registry/context.ts';
+import { CREATES, defineTool, READS } from '../core/registry/define-tool.ts';
+import { keptAnswer } from '../core/registry/idempotency.ts';
+import { allOf, listPage, readerOf } from '../core/registry/paging.ts';
+import { holdsDeciding, isOwnApproval, mayMake, requireDecider } from './deciding.ts';
+
+interface Showing {
+  readonly store: Readers;
+  readonly principal: Principal;
+  readonly server: ServerFacts;
+}
+
+const approvalId = refTo('approval', recordId).describe(
+  'Approval id (`apv_…`), from `approval_required` or list_approvals.',
+);
+
+function statusOf(record: ApprovalRecord, { server }: Pick<Showing, 'server'>): Approval['status'] {
+  return isExpired(record, server.now()) ? 'expired' : record.status;
+}
+
+function showApproval(record: ApprovalRecord, { server }: Pick<Showing, 'server'>): Approval {
+  const {
+    sealed: _,
+    slot: __,
+    callerKey: ___,
+    callKey: ____,
+    definition,
+    persons,
+    runAs,
+    wouldChange: _____,
+    door,
+    requestId,
+    ...shown
+  } = record;
+  return { ...shown, status: statusOf(record, { server }), url: approvalPage(server, record.id) };
+}
+
+/** Of what the call would change, the records that the caller may read. */
+async function readable(changes: Approval['wouldChange'], { store, principal, server }: Showing) {
+  const ids = (changes ?? []).map(({ id }) => id);
+  const hidden = (await guardedAmong(store, ids)).filter((record) => !isSeen(record, principal)).map(({ id }) => id);
+  return changes?.filter(({ type, id }) => {
+    const kind = server.kinds.find((each) => each.type === type);
+    if (!kind || hidden.includes(id)) return false;
+    return principal.rights.allows({ scope: kind.scope, needs: [{ resource: kind.resource, op: 'read', ids: [id] }] });
+  });
+}
+
+/** With what the call answered, for who made it. */
+async function showToCaller(record: ApprovalRecord, showing: Showing): Promise<Approval> {
+  const wouldChange = await readable(record.wouldChange, showing);
+  const shown = { ...showApproval(record, showing), ...(wouldChange && { wouldChange }) };
+  const { store, principal, server } = showing;
+  if (record.status !== 'done' || record.callerKey !== callerKeyOf(principal)) return shown;
+  const tool = server.catalog.get(record.tool)?.tool;
+  const kept = await keptAnswer(store, { principal, now: server.now() }, idempotencyOf(record.id)).catch((thrown) => ({
+    error: { error: toToolError(thrown).message },
+  }));
+  if (!kept || !tool) return shown;
+  if ('error' in kept) return { ...shown, answer: { error: kept.error.error } };
+  return { ...shown, answer: tool.shown ? await tool.shown({ ...kept.output }, showing) : kept.output };
+}
+
+async function isVisible(record: ApprovalRecord, showing: Showing): Promise<boolean> {
+  if (isOwnApproval(record, showing.principal)) return true;
+  return holdsDeciding(showing.principal) && mayMake(record, showing);
+}
+
+/** @throws ToolError (not_found) */
+async function findApproval(id: string, showing: Showing): Promise<ApprovalRecord> {
+  const found = await showing.store.approvals.get(id);
+  if (found && (await isVisible(found, showing))) return found;
+  throw new ToolError('not_found', `There is no approval ${id}; list_approvals shows the ones you can see.`);
+}
+
+const listApprovals = defineTool({
+  name: 'list_approvals',
+  title: 'List approvals',
+  description:
+    'List calls that wait for the yes of a person, and those that were decided, newest first: your own, and with approval:decide those you may decide.',
+  keywords:
+    'pending requests, human in the loop, sign-off, confirmation queue, what waits for me, four eyes, review queue, approve an action of an agent',
+  access: { scope: 'approvals:read', grant: 'approval:read' },
+  annotations: READS,
+  neverAsks: true,
+  own: true,
+  input: z.strictObject({
+    status: approvalStatus.optional(),
+    principalId: z.string().max(200).optional().describe('Who asked.'),
+    tool: z.string().max(200).optional(),
+    ...paging,
+  }),
+  output: pageOf(approval),
+  errors: [],
+
+  async handler({ status, principalId, tool, ...page }, context) {
+    const { store, principal, server } = context;
+    const seen: ApprovalRecord[] = [];
+    for (const record of await candidates(store, principal)) {
+      if (status !== undefined && statusOf(record, context) !== status) continue;
+      if (principalId !== undefined && record.by.id !== principalId) continue;
+      if (tool !== undefined && record.tool !== tool) continue;
+      if (await isVisible(record, context)) seen.push(record);
+    }
+    const filter = { status, principalId, tool };
+    return listPage(readerOf(seen), page, { filter }, (record) => showApproval(record, { server }));
+  },
+});
+
+/** A superset of what the caller sees. */
+async function candidates(store: Readers, principal: Principal): Promise<ApprovalRecord[]> {
+  if (holdsDeciding(principal)) return allOf(store.approvals, {});
+  const own = await allOf(store.approvals, { where: { callerKey: callerKeyOf(principal) } });
+  if (!principal.rights.isPerson) return own;
+  const others = await allOf(store.approvals, { where: { persons: principal.ownerId } });
+  return [...new Map([...own, ...others].map((record) => [record.id, record])).values()];
+}
+
+const getApproval = defineTool({
+  name: 'get_approval',
+  title: 'Get approval',
+  description:
+    'Read one call that waits for a person or was decided: tool, masked arguments, what it would change, who decided, and for its caller what it answered.',
+  keywords: 'was it approved, state of a request, who approved, why rejected, result of an approved call',
+  access: { scope: 'approvals:read', grant: 'approval:read:{id}' },
+  annotations: READS,
+  neverAsks: true,
+  own: true,
+  input: z.strictObject({ id: approvalId }),
+  output: approval,
+  errors: ['not_found'],
+
+  handler: async ({ id }, context) => showToCaller(await findApproval(id, context), context),
+});
+
+const decideApproval = defineTool({
+  name: 'decide_approval',
+  title: 'Decide approval',
+  description:
+    'Approve or reject a call that waits for a person. Approved, it runs once with the rights its caller has then. Only for somebody independent of the caller who may make the call too.',
+  keywords: 'approve, reject, deny, sign off, say yes, allow a pending call, decline a request',
+  access: { scope: 'admin', grant: 'approval:decide' },
+  annotations: { ...CREATES, destructiveHint: true },
+  forPeople: true,
+  input: z.strictObject({
+    id: approvalId,
+    decision: z.enum(['approve', 'reject']),
+    note: plainLine(note).optional().describe('The caller reads it.'),
+  }),
+  output: approval,
+  errors: ['not_found', 'conflict'],
+
+  async authorize({ id }, { store, principal, server }) {
+    const record = await store.approvals.get(id);
+    if (record) await requireDecider(record, { store, principal, server });
+  },
+
+  async handler({ id, decision, note: said }, { store, principal, server, fail }) {
+    const record = await store.approvals.read(id);
+    const status = statusOf(record, { server });
+    if (status === 'expired')
+      throw fail('conflict', `The approval expired at ${record.expiresAt}; its caller can ask anew.`);
+    if (status !== 'waiting') {
+      const by = record.decidedBy ? ` by ${record.decidedBy.name}` : '';
+      throw fail('conflict', `The approval is decided${by}: it is ${status}.`);
+    }
+    const decided = await store.approvals.update(id, {
+      status: decision === 'approve' ? 'approved' : 'rejected',
+      decidedBy: { type: principal.type, id: principal.id, name: principal.name },
+      decidedAt: server.now().toISOString(),
+      ...(said !== undefined && { note: said }),
+    });
+    return showApproval(decided, { server });
+  },
+});
+
+const LOOK_MS = 250;
+const ENDED: readonly Approval['status'][] = ['done', 'rejected', 'failed', 'unknown', 'expired'];
+
+const waitForApproval = defineTool({
+  name: 'wait_for_approval',
+  title: 'Wait for approval',
+  description:
+    'Wait up to 60 seconds until your own call that waits for a person was decided and has run. Returns the approval, with the answer of the call once there is one.',
+  keywords: 'wait until approved, poll a pending request, block until somebody decides',
+  access: ANYONE,
+  annotations: READS,
+  neverAsks: true,
+  input: z.strictObject({ id: approvalId, seconds: z.int().min(0).max(60).default(30) }),
+  output: approval,
+  errors: ['not_found'],
+
+  async handler({ id, seconds }, context) {
+    const { store, principal, server, signal } = context;
+    const until = performance.now() + seconds * 1000;
+    for (;;) {
+      const record = await store.approvals.get(id);
+      if (!record || !isOwnApproval(record, principal)) {
+        throw new ToolError('not_found', `You asked for no approval ${id}; list_approvals shows yours.`);
+      }
+      const isOver =
+        ENDED.includes(statusOf(record, { server })) || (record.repeats === true && record.status === 'approved');
+      if (isOver || signal?.aborted || performance.now() >= until) return showToCaller(record, context);
+      await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    }
+  },
+});
+
+export const approvalTools = [listApprovals, getApproval, decideApproval, waitForApproval];

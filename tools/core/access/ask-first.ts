@@ -1,0 +1,53 @@
+import { oncePer } from '../../../store/once-per.ts';
+import type { Readers } from '../../../store/port.ts';
+import { forbidden, type ToolError } from '../errors.ts';
+import { globMatcher } from './allowlist.ts';
+import { budgetSubjectsIn } from './budgets.ts';
+import type { GuardedTool } from './guarded-tool.ts';
+import { chainOf, isSession, type Principal } from './principal.ts';
+
+/** The entries by which calls of the principal wait for a person: its own, and those of all that it acts for. */
+export function askFirstOf(principal: Principal): readonly string[] {
+  return [principal, ...chainOf(principal)].flatMap(({ askFirst = [] }) => askFirst);
+}
+
+const matchers = oncePer((entries: readonly string[]) => entries.map(globMatcher));
+
+/** Whether the call waits for a person. Unlike in allowlists, a glob also matches tools that need `admin`, and those of integrations. */
+export function asksFirst(principal: Principal, tool: GuardedTool, input: object): boolean {
+  if (tool.discovery || tool.neverAsks) return false;
+  const names = [tool.name, ...(tool.actsAs ? [tool.actsAs.of(input)?.name ?? tool.name] : [])];
+  return [principal, ...chainOf(principal)].some(
+    ({ askFirst }) => askFirst && matchers(askFirst).some((matches) => names.some(matches)),
+  );
+}
+
+/** Nobody gets around a person by making or taking something that need not ask. @throws ToolError (forbidden) */
+export function requireAskFirstWithin(giver: Principal, handed: readonly string[] | undefined): void {
+  const missing = askFirstOf(giver).find((entry) => !handed?.includes(entry) && !handed?.includes('*'));
+  if (missing !== undefined) throw asksMore(missing);
+}
+
+function asksMore(entry: string): ToolError {
+  return forbidden(
+    `Your own calls of ${entry} wait for a person, so what you make or change here must ask first too: name "${entry}" in its askFirst, where it has one.`,
+  );
+}
+
+/** Everybody and everything behind a caller: people, and what made it. Two callers that share one of them are not independent. */
+export async function behind(principal: Principal, store: Pick<Readers, 'apiKeys' | 'sessions'>): Promise<string[]> {
+  const all = [principal, ...chainOf(principal)];
+  const subjects = budgetSubjectsIn(principal).filter((subject) => !subject.startsWith('agent '));
+  const found = new Set([...all.map(({ ownerId }) => ownerId), ...subjects]);
+  for (const subject of subjects) {
+    const [type, id = ''] = subject.split(' ');
+    const key = type === 'key' ? await store.apiKeys.get(id) : undefined;
+    if (key) found.add(key.ownerId);
+  }
+  for (const session of all.filter(isSession)) {
+    const { makerId } = (await store.sessions.get(session.sessionId)) ?? {};
+    if (makerId !== undefined) found.add(makerId);
+  }
+  found.delete('');
+  return [...found];
+}
