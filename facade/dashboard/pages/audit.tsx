@@ -5,6 +5,7 @@ import { optionsOf } from '../components/form/select.tsx';
 import type { JsonSchema } from '../schema.ts';
 import { Empty, FilteredRows, LinkButton, PageHead } from '../ui.ts';
 import { COLUMNS, EntryPane } from './audit/entry-pane.tsx';
+import { useProof } from './audit/proof.tsx';
 
 /** The calls that changed something, with reads every call: filtered by what stands in the address, one of them beside the list. */
 export function Page() {
@@ -16,11 +17,16 @@ export function Page() {
   const pages = usePagedList<AuditEntry>(schema && 'list_audit_entries', input);
   const search = query.toString();
   const kept = search && `?${search}`;
+  const proof = useProof();
   const listed = pages.rows.find(({ id }) => id === open);
   return (
     <div class={open === undefined ? 'kind' : 'kind with-detail'}>
       <section class="list-pane" aria-label="Audit">
-        <PageHead title="Audit">{given.length > 0 && <LinkButton text="Clear filters" to="/audit" />}</PageHead>
+        <PageHead title="Audit">
+          {given.length > 0 && <LinkButton text="Clear filters" to="/audit" />}
+          {proof.button}
+        </PageHead>
+        {proof.line}
         <AuditFilters query={query} schema={schema} />
         <FilteredRows
           label="Audit entries"
