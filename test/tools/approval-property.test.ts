@@ -107,7 +107,13 @@ describe('no sequence of making, taking over, asking and deciding', () => {
               expectedRevision: record?.revision,
             });
             if ('error' in answer) continue;
+            const isMadeWith = ({ principal }: Actor) =>
+              principal.madeWith?.id === id || principal.budgetSubjects?.includes(`key ${id}`);
+            for (const actor of actors.filter(isMadeWith))
+              if (!mine.includes(actor)) actors.splice(actors.indexOf(actor), 1);
             for (const actor of mine) {
+              // Its secret was replaced, so who had it before is no longer behind it.
+              actor.behind.clear();
               for (const one of by.behind) actor.behind.add(one);
               actor.principal = await world.as(type, id);
             }

@@ -42,7 +42,7 @@ export async function behind(principal: Principal, store: Pick<Readers, 'apiKeys
   for (const subject of subjects) {
     const [type, id = ''] = subject.split(' ');
     const key = type === 'key' ? await store.apiKeys.get(id) : undefined;
-    if (key) found.add(key.ownerId);
+    if (key) found.add(key.ownerId).add(key.createdBy);
   }
   for (const session of all.filter(isSession)) {
     const { makerId } = (await store.sessions.get(session.sessionId)) ?? {};
