@@ -94,7 +94,6 @@ function CapsuleActions({ row }: { readonly row: Row }) {
         run={toggle}
       />
       {row.ownerId === boot.user.id && <RotateButton of={rotating} />}
-      <UndoButton by={{ capsuleId: String(row.id) }} />
     </>
   );
 }
@@ -156,6 +155,9 @@ function CapsuleUse({ row }: { readonly row: Row }) {
           </span>
         ) : null}
       </p>
+      <div class="actions">
+        <UndoButton by={{ capsuleId: String(row.id) }} />
+      </div>
       <PagedTable label="Calls" columns={COLUMNS} pages={pages} none={none} />
     </div>
   );

@@ -24,7 +24,7 @@ describe('undoing in the dashboard', { skip: withoutBrowser }, () => {
     await capsules.call(capsule, 'create_project', { name: 'Theirs' });
     await call('update_skill', { id: other.id, instructions: 'Be kind and short.' });
     for (const viewport of [{ width: 1440, height: 900 }, PHONE])
-      await visit({ path: `/capsules/${capsule.id}`, viewport }, async (page) => {
+      await visit({ path: `/capsules/${capsule.id}?tab=use`, viewport }, async (page) => {
         await page.getByRole('button', { name: 'Undo changes' }).click();
         const dialog = page.getByRole('dialog', { name: 'Undo changes' });
         await dialog.getByText('Refunds').click();
