@@ -1,8 +1,9 @@
 import { SESSION_COOKIE } from '../../resources/session.ts';
 import type { ServerFacts } from '../../tools/core/registry/context.ts';
 import { CAPSULE_MCP_PATH } from '../mcp/endpoints.ts';
-import { type Route, routes } from '../routes.ts';
+import { fileRoutes, type Route, routes } from '../routes.ts';
 import { createErrorResponses, readTexts } from './error-responses.ts';
+import { withFileBodies } from './file-operations.ts';
 import { capsuleMcpOperations, mcpOperations } from './mcp-operations.ts';
 import { type Components, headerRefs, readExamples, toolOperation } from './operation.ts';
 import { createSchemaComponents, type Part } from './schemas.ts';
@@ -47,11 +48,14 @@ export function createOpenApi(server: Described, baseUrl: string, table: readonl
 
 function pathsOf({ catalog }: Described, table: readonly Route[], components: Components) {
   const paths: Record<string, Record<string, Part>> = {};
-  for (const route of table) {
+  for (const route of [...table, ...fileRoutes]) {
     const entry = catalog.get(route.tool);
     if (!entry) throw new Error(`The route ${route.method} ${route.path} names no tool of the catalog.`);
     const operation = toolOperation(route, entry, components);
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation };
+    const described = fileRoutes.includes(route)
+      ? withFileBodies(operation, entry.tool, components.schemas)
+      : operation;
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: described };
   }
   paths['/api/v1/mcp'] = mcpOperations(paths['/api/v1/mcp']?.get, components);
   paths[CAPSULE_MCP_PATH] = capsuleMcpOperations(components);

@@ -14,10 +14,14 @@ const FILE: BodyKind = { largest: MOST_FILE_BYTES, requireType: () => {} };
 const FORM: BodyKind = { largest: MOST_FILE_BYTES + AROUND_BYTES, requireType: () => {} };
 const FIELDS = ['title', 'projectId', 'tags', 'expectedRevision'];
 
-/** Reads the members that go with a file from a query or the fields of a form. */
+/** The members of a tool's input that go with a file. */
+export function fieldsBesideFile(input: z.ZodObject): z.ZodObject {
+  return z.object(Object.fromEntries(Object.entries(input.shape).filter(([name]) => FIELDS.includes(name))));
+}
+
+/** Reads them, and what names the file, from a query or the fields of a form. */
 export function fieldReader(input: z.ZodObject): QueryReader {
-  const members = Object.entries(input.shape).filter(([name]) => FIELDS.includes(name));
-  return queryReader(z.object({ ...Object.fromEntries(members), name: z.string(), sha256: z.string() }));
+  return queryReader(fieldsBesideFile(input).extend({ name: z.string(), sha256: z.string() }));
 }
 
 /** Whether the body is something else than JSON. */

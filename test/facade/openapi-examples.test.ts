@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readExamples } from '../../facade/openapi/operation.ts';
-import { routes } from '../../facade/routes.ts';
+import { fileRoutes, routes } from '../../facade/routes.ts';
 import { errorBody } from '../../resources/error.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { documentOf, operationsOf } from './openapi-document.ts';
@@ -34,7 +34,7 @@ describe('OpenAPI examples', () => {
   });
 
   it('name tools that have a route', () => {
-    const routed = new Set(routes.map(({ tool }) => tool));
+    const routed = new Set([...routes, ...fileRoutes].map(({ tool }) => tool));
     assert.deepEqual(
       Object.keys(examples).filter((name) => !routed.has(name)),
       [],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { namedSchemas } from '../../facade/openapi/schemas.ts';
-import { routes } from '../../facade/routes.ts';
+import { fileRoutes, routes } from '../../facade/routes.ts';
 import { errorStatus } from '../../resources/error.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { DELETES, defineTool, READS } from '../../tools/core/registry/define-tool.ts';
@@ -17,7 +17,7 @@ const operationOf = (place: string) => operations.get(place) ?? assert.fail(`no 
 
 describe('OpenAPI document', () => {
   it('holds every route, the MCP endpoints, itself and nothing else', () => {
-    const expected = routes.map(({ method, path }) => `${method} ${path}`);
+    const expected = [...routes, ...fileRoutes].map(({ method, path }) => `${method} ${path}`);
     const capsule = '/api/capsules/{id}/mcp';
     const others = ['POST /api/v1/mcp', 'GET /api/v1/openapi', `GET ${capsule}`, `POST ${capsule}`];
     assert.deepEqual([...operations.keys()].sort(), [...expected, ...others].sort());
@@ -65,6 +65,23 @@ describe('OpenAPI document', () => {
       const body = (named ?? inline).properties ?? {};
       const placed = [...own.map(({ name }) => name), ...Object.keys(body)];
       assert.deepEqual(placed.sort(), Object.keys(toolOf(tool).input.shape).sort(), tool);
+    }
+  });
+
+  it('describes a file as the body in a form and as bytes, with the same fields beside it', () => {
+    const beside = { POST: ['title', 'projectId', 'tags'], PATCH: ['title', 'projectId', 'tags', 'expectedRevision'] };
+    for (const { method, path } of fileRoutes) {
+      const { parameters = [], requestBody, responses } = operationOf(`${method} ${path}`);
+      const content: Record<string, { schema: Record<string, unknown> }> = requestBody?.content ?? assert.fail();
+      assert.deepEqual(Object.keys(content), ['application/json', 'multipart/form-data', 'application/octet-stream']);
+      const form = content['multipart/form-data']?.schema ?? assert.fail();
+      const fields = [...beside[method as keyof typeof beside], 'name', 'sha256'].sort();
+      assert.deepEqual(Object.keys(form.properties ?? {}).sort(), ['file', ...fields].sort());
+      assert.deepEqual(form.required, ['file']);
+      const inQuery = parameters.filter((parameter) => parameter.in === 'query');
+      assert.deepEqual(pluck(inQuery, 'name').sort(), fields);
+      assert.doesNotMatch(JSON.stringify([form, inQuery]), /"null"/, 'which neither of them can say');
+      assert.ok(responses['413'] && responses['415']);
     }
   });
 
@@ -117,7 +134,11 @@ describe('OpenAPI document', () => {
   it('declares every tag, in the order of the specification', () => {
     const used = new Set([...operations.values()].flatMap(({ tags }) => tags));
     assert.deepEqual(new Set(document.tags.map(({ name }) => name)), used);
-    assert.equal(document.tags.at(-1)?.name, 'Versions');
+    assert.deepEqual(
+      pluck(document.tags.slice(-2), 'name'),
+      ['Versions', 'Documents'],
+      'what goes beyond it stands last',
+    );
   });
 });
 
