@@ -3,7 +3,11 @@ import { OperatorError } from '../../store/errors.ts';
 import { howToRun } from '../config/how-to-run.ts';
 import type { ClientConfig } from './client-config.ts';
 
-export type ServerAnswer = { readonly output: unknown } | { readonly failure: Failure } | { readonly refusal: string };
+/** `replayed`: the answer was kept from an earlier call with the same idempotency key. */
+export type ServerAnswer =
+  | { readonly output: unknown; readonly replayed: boolean }
+  | { readonly failure: Failure; readonly replayed: boolean }
+  | { readonly refusal: string };
 
 interface Failure {
   readonly error: string;
@@ -26,9 +30,10 @@ export async function callServer(
   { mcpUrl, apiKey }: ClientConfig,
   name: string,
   input: unknown,
+  idempotencyKey?: string,
 ): Promise<ServerAnswer> {
   const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } };
-  const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
+  const headers = headersOf(apiKey, 'application/json', idempotencyKey);
   const response = await fetch(mcpUrl, { method: 'POST', headers, body: JSON.stringify(call) }).catch((cause) => {
     const next = `start it with ${howToRun('start')}, or set BASE_URL`;
     throw new OperatorError(`No server answers at ${mcpUrl.origin}; ${next}.`, { cause });
@@ -42,11 +47,25 @@ export async function callServer(
     const said = typeof error === 'string' ? error : (error?.message ?? `HTTP ${response.status}`);
     return { refusal: [said, ...issues.map(({ message }) => message)].join(': ') };
   }
-  if (result.isError) return { failure: JSON.parse(result.content[0]?.text ?? '{"error": "no reason given"}') };
-  return { output: result.structuredContent ?? plain(result.content) };
+  const replayed = isReplayed(response);
+  if (result.isError)
+    return { failure: JSON.parse(result.content[0]?.text ?? '{"error": "no reason given"}'), replayed };
+  return { output: result.structuredContent ?? plain(result.content), replayed };
 }
 
-interface SentFile {
+function headersOf(apiKey: string, type: string, idempotencyKey: string | undefined): Record<string, string> {
+  return {
+    Authorization: `Bearer ${apiKey}`,
+    'Content-Type': type,
+    ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+  };
+}
+
+function isReplayed(response: Response): boolean {
+  return response.headers.get('Idempotency-Replayed') === 'true';
+}
+
+export interface SentFile {
   readonly bytes: Buffer;
   readonly name: string;
   readonly sha256: string;
@@ -55,7 +74,11 @@ interface SentFile {
 }
 
 /** Sends a file that is too large for a message of MCP. @throws OperatorError when no server answers */
-export async function sendFile({ mcpUrl, apiKey }: ClientConfig, file: SentFile): Promise<ServerAnswer> {
+export async function sendFile(
+  { mcpUrl, apiKey }: ClientConfig,
+  file: SentFile,
+  idempotencyKey?: string,
+): Promise<ServerAnswer> {
   const { bytes, name, sha256, fields } = file;
   if (!mcpUrl.pathname.endsWith(UNIFIED)) {
     return { refusal: 'The file is too large for the endpoint of a capsule; import it with an API key.' };
@@ -65,7 +88,7 @@ export async function sendFile({ mcpUrl, apiKey }: ClientConfig, file: SentFile)
   const url = new URL(mcpUrl);
   url.pathname = `${url.pathname.slice(0, -UNIFIED.length)}/${path}`;
   url.search = new URLSearchParams({ name, sha256, ...others, ...(tags && { tags: tags.join(',') }) }).toString();
-  const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/octet-stream' };
+  const headers = headersOf(apiKey, 'application/octet-stream', idempotencyKey);
   const method = id === undefined ? 'POST' : 'PATCH';
   const response = await fetch(url, { method, headers, body: new Uint8Array(bytes) }).catch((cause) => {
     throw new OperatorError(`No server answers at ${url.origin}, or it ended the connection; try again.`, { cause });
@@ -75,7 +98,8 @@ export async function sendFile({ mcpUrl, apiKey }: ClientConfig, file: SentFile)
       cause,
     });
   });
-  return response.ok ? { output: body } : { failure: body as Failure }; // JSON of our own server
+  const replayed = isReplayed(response);
+  return response.ok ? { output: body, replayed } : { failure: body as Failure, replayed }; // JSON of our own server
 }
 
 const UNIFIED = '/mcp';

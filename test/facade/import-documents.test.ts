@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { callsOf } from '../support/calls.ts';
@@ -14,11 +16,42 @@ interface Source {
   readonly name: string;
 }
 
-const importFolder = (folder: string, ...options: readonly string[]) =>
-  runFile('facade/commands/import.ts', {
-    args: ['documents', folder, ...options],
-    env: { BASE_URL: server.baseUrl, API_KEY: server.adminKey },
+const importFolder = (folder: string, ...options: readonly string[]) => importOver(server.baseUrl, folder, options);
+
+function importOver(baseUrl: string, folder: string, options: readonly string[]) {
+  const env = { BASE_URL: baseUrl, API_KEY: server.adminKey };
+  return runFile('facade/commands/import.ts', { args: ['documents', folder, ...options], env });
+}
+
+/** Stands before the server, and lets nothing be written until so many imports have read what is there. */
+async function gateAfterLists(imports: number): Promise<{ readonly baseUrl: string; close: () => void }> {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
   });
+  let lists = 0;
+  const gate = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    const isList = body.includes('"list_documents"');
+    if (!isList) await opened;
+    const { host: _, connection: __, ...headers } = request.headers as Record<string, string>;
+    const answer = await fetch(`${server.baseUrl}${request.url}`, { method: request.method ?? 'POST', headers, body });
+    const text = Buffer.from(await answer.arrayBuffer());
+    const replayed = answer.headers.get('idempotency-replayed');
+    response.writeHead(answer.status, {
+      'Content-Type': 'application/json',
+      ...(replayed !== null && { 'Idempotency-Replayed': replayed }),
+    });
+    response.end(text);
+    if (isList) lists += 1;
+    if (lists === imports) open();
+  });
+  await new Promise<void>((done) => gate.listen(0, '127.0.0.1', done));
+  const { port } = gate.address() as AddressInfo; // of TCP
+  return { baseUrl: `http://127.0.0.1:${port}`, close: () => gate.close() };
+}
 
 function write(folder: string, files: Readonly<Record<string, string | Buffer>>): void {
   for (const [path, content] of Object.entries(files)) {
@@ -87,6 +120,43 @@ describe('npm run import -- documents', () => {
       const { code, stdout, stderr } = await importFolder(folder, '--as', 'four', '--tags', 'l');
       assert.equal(code, 0, `${stdout}${stderr}`);
       assert.deepEqual((await imported('four')).get('large.pdf')?.tags, ['l']);
+    });
+  });
+
+  it('makes one document of each file where two imports of a folder run at the same time', async (test) => {
+    const gate = await gateAfterLists(2);
+    test.after(gate.close);
+    await withFolder(async (folder) => {
+      const [page, filler] = [pdfOf(['Large']), Buffer.alloc(5_000_000, '\n')];
+      const large = Buffer.concat([page.subarray(0, 9), filler, page.subarray(9)]);
+      write(folder, { 'a.md': '# A', 'b.txt': 'B', 'c.pdf': pdfOf(['C']), 'large.pdf': large });
+      const both = await Promise.all([1, 2].map(() => importOver(gate.baseUrl, folder, ['--as', 'five'])));
+      for (const { code, stdout, stderr } of both) assert.equal(code, 0, `${stdout}${stderr}`);
+      const { data } = await must('list_documents', { limit: 100 });
+      const names = data.flatMap(({ source }: { source?: Source }) => source?.name.match(/^five\/.*/) ?? []);
+      assert.deepEqual(names.sort(), ['five/a.md', 'five/b.txt', 'five/c.pdf', 'five/large.pdf']);
+      const created = both.map(({ stdout }) => Number(/(\d+) new/.exec(stdout)?.[1]));
+      assert.equal(
+        created.reduce((sum, count) => sum + count, 0),
+        4,
+        both.map(({ stdout }) => stdout).join(''),
+      );
+    });
+  });
+
+  it('makes a document again that was deleted or purged, also of a file that was imported or refused today', async () => {
+    await withFolder(async (folder) => {
+      write(folder, { 'a.md': '# A', 'b.md': '# B', 'bad.pdf': 'no PDF' });
+      assert.equal((await importFolder(folder, '--as', 'six')).code, 1);
+      const before = await imported('six');
+      for (const { id } of before.values()) await must('delete_document', { id });
+      await must('purge_record', { entityType: 'document', id: before.get('b.md')?.id });
+      write(folder, { 'bad.pdf': pdfOf(['Mended']) });
+      const { code, stdout, stderr } = await importFolder(folder, '--as', 'six');
+      assert.deepEqual([code, stdout], [0, 'documents: 3 new, 0 changed, 0 unchanged, 0 refused.\n'], stderr);
+      const after = await imported('six');
+      assert.deepEqual([...after.keys()].sort(), ['a.md', 'b.md', 'bad.pdf']);
+      assert.notEqual(after.get('a.md')?.id, before.get('a.md')?.id);
     });
   });
 

@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../../../store/errors.ts';
 import { MOST_INLINE_BYTES } from '../../../tools/documents/file-input.ts';
 import type { ClientConfig } from '../client-config.ts';
-import { callServer, type ServerAnswer, sendFile } from '../server-call.ts';
+import { callServer, type SentFile, type ServerAnswer, sendFile } from '../server-call.ts';
+import { createOnce } from './create-once.ts';
 import { ProgressLine } from './file.ts';
 
 export interface FolderImport {
@@ -133,26 +134,47 @@ async function importFile(path: string, { root, known, options }: FileImport): P
   const name = `${root}/${path}`;
   const bytes = readFileSync(join(folder, path));
   const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const file = { bytes, name, sha256 };
   const former = known.get(name);
   if (former?.source?.sha256 === sha256) return 'unchanged';
   const outcome = former ? 'updated' : 'created';
   if (dryRun) return outcome;
-  const fields = former
-    ? { id: former.id }
-    : { ...(projectId !== undefined && { projectId }), ...(tags && { tags: [...tags] }) };
-  const answer =
-    bytes.length <= MOST_INLINE_BYTES
-      ? await calling(client, former ? 'update_document' : 'create_document', {
-          ...fields,
-          file: { name, sha256, data: bytes.toString('base64') },
-        })
-      : await retried(() => sendFile(client, { bytes, name, sha256, fields }));
-  if ('output' in answer) return outcome;
+  const fields = { ...(projectId !== undefined && { projectId }), ...(tags && { tags: [...tags] }) };
+  const answer = former
+    ? await sending(client, file, { id: former.id })
+    : await createOnce({
+        identity: [name, sha256, fields],
+        create: (key) => sending(client, file, fields, key),
+        isThere: async (id) => isOf(await calling(client, 'get_document', { id, limit: 1 }), file),
+        wait: () => delay(WAIT_MS),
+      });
+  if ('output' in answer) return answer.replayed ? 'unchanged' : outcome;
   return { refusal: 'failure' in answer ? answer.failure.error : answer.refusal };
 }
 
-function calling(client: ClientConfig, tool: string, input: object): Promise<ServerAnswer> {
-  return retried(() => callServer(client, tool, input));
+type ImportedFile = Omit<SentFile, 'fields'>;
+
+function sending(
+  client: ClientConfig,
+  file: ImportedFile,
+  fields: SentFile['fields'],
+  key?: string,
+): Promise<ServerAnswer> {
+  const { bytes, ...named } = file;
+  if (bytes.length > MOST_INLINE_BYTES) return retried(() => sendFile(client, { ...file, fields }, key));
+  const tool = 'id' in fields ? 'update_document' : 'create_document';
+  return calling(client, tool, { ...fields, file: { ...named, data: bytes.toString('base64') } }, key);
+}
+
+/** Whether the document that was read still is the one of the file. Another import may have changed it since. */
+function isOf(answer: ServerAnswer, { name }: ImportedFile): boolean {
+  if ('output' in answer) return (answer.output as Imported).source?.name === name; // of get_document
+  if ('failure' in answer && answer.failure.code === 'not_found') return false;
+  throw new OperatorError('failure' in answer ? answer.failure.error : answer.refusal);
+}
+
+function calling(client: ClientConfig, tool: string, input: object, key?: string): Promise<ServerAnswer> {
+  return retried(() => callServer(client, tool, input, key));
 }
 
 /** Waits while the server has too much to do. */

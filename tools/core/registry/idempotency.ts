@@ -193,7 +193,7 @@ function keysOf(principal: Principal, { key, operation }: IdempotencyRequest): P
   };
 }
 
-const STILL_RUNNING = 'The first call with this idempotency key is still running; repeat it later.';
+export const STILL_RUNNING = 'The first call with this idempotency key is still running; repeat it later.';
 const NOT_KEPT =
   'This call was made before and was not repeated; its answer is not kept: it held a secret, or showed a record that was purged or a restricted thread that was deleted.';
 const OTHER_LIMIT =

@@ -42,8 +42,10 @@ export interface Converted {
 }
 
 /** @throws UnreadableFile for text that a document cannot hold; `cut` says how to cut the file */
-export function requireFitting(markdown: string, limits: ConversionLimits, cut = 'split the file'): void {
-  if (markdown.length <= limits.characters) return;
-  const message = `The file has more than ${limits.characters} characters of text, which is the most of a document; ${cut}.`;
+export function requireFitting(markdown: string, { characters }: ConversionLimits, cut?: string): void {
+  const { length } = markdown;
+  if (length <= characters) return;
+  const how = cut ?? `split it into ${Math.ceil(length / characters)} files or more, such as at its chapters`;
+  const message = `The file has more than ${characters} characters of text, which is the most of a document; ${how}.`;
   throw new UnreadableFile(message, 'too_large');
 }
