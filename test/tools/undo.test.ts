@@ -154,6 +154,17 @@ describe('undo_changes', () => {
     assert.deepEqual([undone, left[0]?.why], [[], 'Your rights do not include update_skill for it.']);
   });
 
+  it('is no way around a person who is to be asked first', async () => {
+    const { id } = await must('create_skill', { name: 'asked about', instructions: 'old' });
+    const since = start();
+    const capsule = await capsules.make({ allowedTools: EVERYTHING });
+    await capsules.call(capsule, 'update_skill', { id, instructions: 'new' });
+    const key = await keyWith({ scopes: ['admin'], askFirst: ['update_*'] });
+    const by = { capsuleId: capsule.id };
+    const { left } = (await mustCall(server, key.secret, 'undo_changes', { by, since })) as unknown as Undone;
+    assert.match(left[0]?.why ?? '', /^Your calls of update_skill wait for a person;/);
+  });
+
   it('refuses none and several actors, and more than one call can undo', async () => {
     for (const by of [{}, { agentId: 'agt_one', runId: 'run_one' }])
       assert.equal((await refused('undo_changes', { by, since: start() })).code, 'invalid_input');

@@ -5,6 +5,7 @@ import { refTo } from '../../resources/markers.ts';
 import { entityType, type VersionRecord, versionDiff } from '../../resources/version.ts';
 import { collections } from '../../store/collections.ts';
 import type { Readers } from '../../store/port.ts';
+import { asksFirst } from '../core/access/ask-first.ts';
 import { mayCall } from '../core/access/reach.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
 import { mayKnowOf } from '../core/access/visibility.ts';
@@ -173,14 +174,18 @@ async function judged(kind: Versioned, changes: RecordChanges, caller: Caller): 
   }
   const tool = before ? kind.update : kind.delete;
   if (!tool) return leave('It was made together with another record, and goes with that one.');
-  const isAllowed = await mayCall(
-    caller.principal,
-    tool,
-    inputFor(tool, latest),
-    subjectsIn(store, caller.server.kinds),
-  );
+  const given = inputFor(tool, latest);
+  const isAllowed = await mayCall(caller.principal, tool, given, subjectsIn(store, caller.server.kinds));
   if (!isAllowed) return leave(`Your rights do not include ${tool.name} for it.`);
+  if (asksFirst(caller.principal, tool, given) && !isAsked(caller))
+    return leave(`Your calls of ${tool.name} wait for a person; undo it by itself, with restore_version.`);
   return undoing;
+}
+
+/** Whether a person has seen this undoing as a whole before it runs. */
+function isAsked({ principal, server }: Caller): boolean {
+  const tool = server.catalog.get('undo_changes')?.tool;
+  return tool !== undefined && asksFirst(principal, tool, {});
 }
 
 function isAsBefore({ latest, before }: Undoing): boolean {
