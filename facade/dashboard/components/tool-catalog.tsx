@@ -11,6 +11,7 @@ import { Badge, Mono, type Tone } from './small.tsx';
 type Category = Readonly<{ category: string; tools: readonly { readonly name: string }[] }>;
 
 interface ToolCatalogProps {
+  readonly label?: string;
   /** Which tools are there to pick from. Default: all that the person may call. */
   readonly isOffered?: (tool: ListedTool) => boolean;
   /** Return in the search picks the first tool that is found. */
@@ -20,7 +21,7 @@ interface ToolCatalogProps {
 }
 
 /** The tools that the person may call, by category, with a search by name and title. */
-export function ToolCatalog({ isOffered, onFirst, choice }: ToolCatalogProps) {
+export function ToolCatalog({ label = 'All tools', isOffered, onFirst, choice }: ToolCatalogProps) {
   const mayGroup = useMay('list_tool_categories');
   const { data } = useAnswer<{ data: readonly Category[] }>(mayGroup ? 'list_tool_categories' : undefined);
   const tools = useTools();
@@ -41,7 +42,7 @@ export function ToolCatalog({ isOffered, onFirst, choice }: ToolCatalogProps) {
         onEnter={() => first !== undefined && onFirst?.(first)}
       />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it */}
-      <section class="tool-choices" tabIndex={0} aria-label="All tools">
+      <section class="tool-choices" tabIndex={0} aria-label={label}>
         {groups.map(({ category, tools: members }) => (
           <fieldset key={category} class="tool-choice-group">
             <legend>{category}</legend>

@@ -1,28 +1,21 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
 import { act, boot, counted, invalidate, useAnswer, useMay, usePagedList } from '../app.ts';
 import { Connect, shortName } from '../components/connect/connect.tsx';
-import type { PartProps } from '../components/form/state.ts';
 import { EarlierSecrets, RotateButton } from '../components/rotate.tsx';
-import { ToolsPicker } from '../components/tools-picker.tsx';
+import { AskFirst, foldedTools, ToolsPicker } from '../components/tools-picker.tsx';
 import { UndoButton } from '../components/undo.tsx';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
-import {
-  ActionButton,
-  Badge,
-  Button,
-  type Column,
-  Empty,
-  Icon,
-  Link,
-  Mono,
-  PagedTable,
-  showSecret,
-  Time,
-} from '../ui.ts';
+import { ActionButton, Badge, type Column, Empty, Icon, Link, Mono, PagedTable, showSecret, Time } from '../ui.ts';
 import { budgetsTab } from './budgets/budget.tsx';
 import { Constraints } from './capsules/constraints.tsx';
 import { CapsulePreview } from './capsules/preview.tsx';
+
+const DeniedTools = foldedTools({
+  text: 'Deny some of them',
+  icon: 'minus',
+  hint: 'Names or patterns that beat the allowed ones.',
+});
 
 export const Page = kindPage('capsule', {
   subtitle: 'description',
@@ -44,7 +37,7 @@ export const Page = kindPage('capsule', {
   ],
   hidden: ['endEarlierTokens'],
   above: EarlierTokens,
-  controls: { allowedTools: ToolsPicker, deniedTools: DeniedTools, constraints: Constraints },
+  controls: { allowedTools: ToolsPicker, deniedTools: DeniedTools, askFirst: AskFirst, constraints: Constraints },
   start: { status: 'live' },
   draft: CapsulePreview,
   actions: CapsuleActions,
@@ -101,19 +94,6 @@ function CapsuleActions({ row }: { readonly row: Row }) {
 function EarlierTokens({ row }: { readonly row: Row }) {
   const end = { tool: 'update_capsule', input: { id: row.id, endEarlierTokens: true } };
   return <EarlierSecrets earlier={row.earlierTokens} word="token" end={end} />;
-}
-
-/** Most capsules deny nothing by name, so all tools are shown to pick from only on request. */
-function DeniedTools(props: PartProps) {
-  const [opened, setOpened] = useState(false);
-  const isEmpty = !Array.isArray(props.value) || props.value.length === 0;
-  if (!isEmpty || opened) return <ToolsPicker {...props} />;
-  return (
-    <div class="field">
-      <Button text="Deny some of them" icon="minus" onClick={() => setOpened(true)} />
-      <p class="hint">Names or patterns that beat the allowed ones.</p>
-    </div>
-  );
 }
 
 const LOOK_EVERY_MS = 2000;

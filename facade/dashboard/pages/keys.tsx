@@ -5,6 +5,7 @@ import { TextField } from '../components/form/field.tsx';
 import { issueAt, type PartProps } from '../components/form/state.ts';
 import { EarlierSecrets, RotateButton } from '../components/rotate.tsx';
 import { ToolPicker } from '../components/tool-catalog.tsx';
+import { AskFirst } from '../components/tools-picker.tsx';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
 import { AskButton, Badge, Empty, ErrorBox, Skeleton, showSecret, Time } from '../ui.ts';
 import { budgetsTab } from './budgets/budget.tsx';
@@ -18,7 +19,7 @@ export const Page = kindPage('key', {
   ],
   without: ['endsWith', 'createdBy', 'earlierSecrets'],
   above: EarlierOfKey,
-  controls: { scopes: ScopesControl },
+  controls: { scopes: ScopesControl, askFirst: AskFirst },
   start: { scopes: ['read'] },
   actions: KeyActions,
   tabs: (row) => [
