@@ -6,8 +6,8 @@ import { FilterChoice } from '../components/filters.tsx';
 import { optionsOf } from '../components/form/select.tsx';
 import { labelOf } from '../format.ts';
 import {
-  ActionButton,
   Badge,
+  Button,
   Caller,
   type Column,
   DetailBar,
@@ -22,6 +22,8 @@ import {
   Ref,
   Skeleton,
   Time,
+  toast,
+  useAction,
   Value,
 } from '../ui.ts';
 
@@ -48,7 +50,14 @@ export function Page() {
 function List({ status, to }: { readonly status: string; readonly to: (id: string) => string }) {
   const pages = usePagedList<Approval>('list_approvals', { limit: 50, ...(status !== '' && { status }) });
   const columns: readonly Column<Approval>[] = [
-    { title: 'Call', cell: ({ id, tool }) => <Link to={to(id)}>{tool}</Link> },
+    {
+      title: 'Call',
+      cell: ({ id, tool }) => (
+        <Link to={to(id)}>
+          <ToolTitle name={tool} />
+        </Link>
+      ),
+    },
     { title: 'Status', cell: (each) => <Badge value={each.status} /> },
     { title: 'Asked by', cell: ({ by }) => <Caller caller={by} />, hidePriority: 1 },
     { title: 'Asked', cell: ({ createdAt }) => <Time at={createdAt} />, hidePriority: 2 },
@@ -94,7 +103,7 @@ function Body({ approval }: { readonly approval: Approval }) {
     <>
       <div class="detail-title">
         <h1>
-          {tool} <Badge value={status} />
+          <ToolTitle name={tool} /> <Badge value={status} />
         </h1>
       </div>
       {problem !== undefined && (
@@ -102,7 +111,6 @@ function Body({ approval }: { readonly approval: Approval }) {
           {problem}
         </p>
       )}
-      {status === 'waiting' && <Decision id={approval.id} />}
       <Facts
         of={{
           'Asked by': asked,
@@ -117,8 +125,14 @@ function Body({ approval }: { readonly approval: Approval }) {
       <h2>Arguments</h2>
       <Value value={approval.arguments} />
       <Changes approval={approval} />
+      {status === 'waiting' && <Decision id={approval.id} />}
     </>
   );
+}
+
+/** The tool of a call in words, as far as the person has it. */
+function ToolTitle({ name }: { readonly name: string }) {
+  return <>{useTool(name)?.title ?? name}</>;
 }
 
 function Changes({ approval: { wouldChange } }: { readonly approval: Approval }) {
@@ -155,21 +169,30 @@ function changed(before: State, after: State): string[] {
 function Decision({ id }: { readonly id: string }) {
   const [note, setNote] = useState('');
   const mayDecide = useMay('decide_approval');
+  const action = useAction();
   if (!mayDecide) return <p class="quiet">Somebody who may decide approvals says yes or no here.</p>;
-  const decide = (decision: 'approve' | 'reject', said: string) => async () => {
-    const given = note.trim();
-    await act('decide_approval', { id, decision, ...(given !== '' && { note: given }) });
-    return said;
-  };
+  const decide = (decision: 'approve' | 'reject', said: string) =>
+    void action.run(async () => {
+      const given = note.trim();
+      await act('decide_approval', { id, decision, ...(given !== '' && { note: given }) });
+      toast(said);
+    });
   return (
     <div class="confirm">
+      <h2>Your decision</h2>
       <label class="field">
         <span class="label">Note for who asked</span>
         <input class="input" value={note} maxLength={2000} onInput={(event) => setNote(event.currentTarget.value)} />
       </label>
+      {action.error !== undefined && <ErrorBox error={action.error} />}
       <div class="actions">
-        <ActionButton text="Approve" look="primary" run={decide('approve', 'Approved. The call runs now.')} />
-        <ActionButton text="Reject" run={decide('reject', 'Rejected. The call does not run.')} />
+        <Button
+          text="Approve"
+          look="primary"
+          busy={action.busy}
+          onClick={() => decide('approve', 'Approved. The call runs now.')}
+        />
+        <Button text="Reject" busy={action.busy} onClick={() => decide('reject', 'Rejected. The call does not run.')} />
       </div>
     </div>
   );
