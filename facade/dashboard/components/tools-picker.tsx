@@ -1,8 +1,8 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { counted, number } from '../format.ts';
 import { text } from '../text.ts';
 import { type ListedTool, type Tools, useTools } from '../tools.ts';
-import { Button, type ButtonProps } from './button.tsx';
+import { Button } from './button.tsx';
 import { AddTyped } from './form/add-typed.tsx';
 import { Frame } from './form/groups.tsx';
 import { nestedIssue, type PartProps, titleOf } from './form/state.ts';
@@ -40,33 +40,6 @@ export function ToolsPicker(props: PartProps) {
     </Frame>
   );
 }
-
-interface Folded {
-  readonly text: string;
-  readonly icon: ButtonProps['icon'];
-  readonly hint: string;
-}
-
-/** A picker for a list that is mostly empty: all tools are shown to pick from only on request. */
-export function foldedTools({ text, icon, hint }: Folded) {
-  return function FoldedTools(props: PartProps) {
-    const [opened, setOpened] = useState(false);
-    const isEmpty = !Array.isArray(props.value) || props.value.length === 0;
-    if (!isEmpty || opened) return <ToolsPicker {...props} />;
-    return (
-      <div class="field">
-        <Button text={text} icon={icon} onClick={() => setOpened(true)} />
-        <p class="hint">{hint}</p>
-      </div>
-    );
-  };
-}
-
-export const AskFirst = foldedTools({
-  text: 'Ask a person first',
-  icon: 'person',
-  hint: 'Calls of the tools that you pick wait for somebody’s yes, under Approvals.',
-});
 
 /** The entries that match each tool. */
 type Matched = ReadonlyMap<string, readonly string[]>;

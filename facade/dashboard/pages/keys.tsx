@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { act, boot, counted, unifiedEndpoint, useAnswer, useMay } from '../app.ts';
 import { Connect, shortName } from '../components/connect/connect.tsx';
+import { AskFirst } from '../components/folded-tools.tsx';
 import { TextField } from '../components/form/field.tsx';
 import { issueAt, type PartProps } from '../components/form/state.ts';
 import { EarlierSecrets, RotateButton } from '../components/rotate.tsx';
 import { ToolPicker } from '../components/tool-catalog.tsx';
-import { AskFirst } from '../components/tools-picker.tsx';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
 import { AskButton, Badge, Empty, ErrorBox, Skeleton, showSecret, Time } from '../ui.ts';
 import { budgetsTab } from './budgets/budget.tsx';

@@ -1,0 +1,31 @@
+import { useState } from 'preact/hooks';
+import { Button, type ButtonProps } from './button.tsx';
+import type { PartProps } from './form/state.ts';
+import { ToolsPicker } from './tools-picker.tsx';
+
+interface Folded {
+  readonly text: string;
+  readonly icon: ButtonProps['icon'];
+  readonly hint: string;
+}
+
+/** A picker for a list that is mostly empty: all tools are shown to pick from only on request. */
+export function foldedTools({ text, icon, hint }: Folded) {
+  return function FoldedTools(props: PartProps) {
+    const [opened, setOpened] = useState(false);
+    const isEmpty = !Array.isArray(props.value) || props.value.length === 0;
+    if (!isEmpty || opened) return <ToolsPicker {...props} />;
+    return (
+      <div class="field">
+        <Button text={text} icon={icon} onClick={() => setOpened(true)} />
+        <p class="hint">{hint}</p>
+      </div>
+    );
+  };
+}
+
+export const AskFirst = foldedTools({
+  text: 'Ask a person first',
+  icon: 'person',
+  hint: 'Calls of the tools that you pick wait for somebody’s yes, under Approvals.',
+});
