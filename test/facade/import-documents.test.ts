@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { callsOf } from '../support/calls.ts';
 import { runFile, withFolder } from '../support/child.ts';
 import { pdfOf } from '../support/document-files.ts';
+import { onLoopback } from '../support/loopback.ts';
 import { startTestServer } from '../support/server.ts';
 
 const server = await startTestServer();
@@ -24,7 +24,7 @@ function importOver(baseUrl: string, folder: string, options: readonly string[])
 }
 
 /** Stands before the server, and lets nothing be written until so many imports have read what is there. */
-async function gateAfterLists(imports: number): Promise<{ readonly baseUrl: string; close: () => void }> {
+async function gateAfterLists(imports: number): Promise<string> {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
     open = resolve;
@@ -48,9 +48,7 @@ async function gateAfterLists(imports: number): Promise<{ readonly baseUrl: stri
     if (isList) lists += 1;
     if (lists === imports) open();
   });
-  await new Promise<void>((done) => gate.listen(0, '127.0.0.1', done));
-  const { port } = gate.address() as AddressInfo; // of TCP
-  return { baseUrl: `http://127.0.0.1:${port}`, close: () => gate.close() };
+  return (await onLoopback(gate)).url;
 }
 
 function write(folder: string, files: Readonly<Record<string, string | Buffer>>): void {
@@ -123,14 +121,13 @@ describe('npm run import -- documents', () => {
     });
   });
 
-  it('makes one document of each file where two imports of a folder run at the same time', async (test) => {
+  it('makes one document of each file where two imports of a folder run at the same time', async () => {
     const gate = await gateAfterLists(2);
-    test.after(gate.close);
     await withFolder(async (folder) => {
       const [page, filler] = [pdfOf(['Large']), Buffer.alloc(5_000_000, '\n')];
       const large = Buffer.concat([page.subarray(0, 9), filler, page.subarray(9)]);
       write(folder, { 'a.md': '# A', 'b.txt': 'B', 'c.pdf': pdfOf(['C']), 'large.pdf': large });
-      const both = await Promise.all([1, 2].map(() => importOver(gate.baseUrl, folder, ['--as', 'five'])));
+      const both = await Promise.all([1, 2].map(() => importOver(gate, folder, ['--as', 'five'])));
       for (const { code, stdout, stderr } of both) assert.equal(code, 0, `${stdout}${stderr}`);
       const { data } = await must('list_documents', { limit: 100 });
       const names = data.flatMap(({ source }: { source?: Source }) => source?.name.match(/^five\/.*/) ?? []);

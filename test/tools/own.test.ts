@@ -163,7 +163,9 @@ describe('what is one’s own', () => {
     assert.deepEqual(others.map(({ name }) => name).sort(), [
       'create_api_key',
       'create_passkey',
+      'get_approval',
       'get_capsule',
+      'list_approvals',
       'rename_passkey',
       'rotate_api_key',
     ]);
