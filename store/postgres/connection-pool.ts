@@ -107,12 +107,7 @@ export function createPool(config: pg.PoolConfig, onError: (error: Error) => voi
   pool.on('error', onError);
   // One that is lost before its caller has it.
   pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
-}
-
-/** A pool for graphile-worker, which gives a connection back twice where it is lost just as it begins to listen and the workers end. */
-export function createForgivingPool(...args: Parameters<typeof createPool>): pg.Pool {
-  const pool = createPool(...args);
+  // graphile-worker gives a connection back twice where it is lost just as it begins to listen and the workers end.
   const connect = pool.connect.bind(pool);
   const withCallback = (callback: Connected) =>
     connect((error, client, release) => callback(error, client, once(release ?? nothing)));

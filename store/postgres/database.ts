@@ -4,7 +4,7 @@ import {
   ClientStatements,
   ConnectionPool,
   CuttableClient,
-  createForgivingPool,
+  createPool,
   prepareConnection,
   QUESTION,
   QUICK_ANSWER_MS,
@@ -225,7 +225,7 @@ export class Database implements Session {
   /** A pool beside this one, for a library that asks for one. Connections that are lost while nobody uses them leave it by themselves. */
   pool(size: number, onError: (error: Error) => void = () => {}): pg.Pool {
     const onConnect = (client: pg.ClientBase) => prepareConnection(client, this.#statementTimeoutMs);
-    return createForgivingPool({ ...this.#config, max: size, onConnect }, onError);
+    return createPool({ ...this.#config, max: size, onConnect }, onError);
   }
 
   /** Gives the work its own connection without time limits, closed when the signal aborts. Conflicts run the work again. */

@@ -1,4 +1,5 @@
 import type { EntityType, VersionRecord } from '../../resources/version.ts';
+import { mapInSeries } from '../../store/map-in-series.ts';
 import type { Position, Readers } from '../../store/port.ts';
 import type { Context } from '../core/registry/context.ts';
 
@@ -46,8 +47,10 @@ export async function changesBy(
     if (!next) break;
     after = next;
   }
-  const latest = async ({ entityType, entityId }: { readonly entityType: EntityType; readonly entityId: string }) =>
-    store.versions.first({ where: { entityType, entityId } });
-  const all = await Promise.all([...found.values()].map(async (each) => ({ ...each, latest: await latest(each) })));
-  return all.flatMap(({ latest: newest, ...each }) => (newest ? [{ ...each, latest: newest }] : []));
+  const all = await mapInSeries([...found.values()], async (changes) => {
+    const { entityType, entityId } = changes;
+    const latest = await store.versions.first({ where: { entityType, entityId } });
+    return latest ? [{ ...changes, latest }] : [];
+  });
+  return all.flat();
 }
