@@ -13,7 +13,7 @@ const spanHead = z.strictObject({
   first: z.string(),
   last: z.string(),
   key: z.string(),
-  /** The hash of the hashes of the entries by number, and the first characters of each, to name the one that differs. */
+  /** The hash of all hashes of the entries, in order. `marks` begin each of them, and so name the entry that differs. */
   digest: z.string(),
   marks: z.string(),
 });

@@ -28,7 +28,7 @@ export function holdsDeciding({ rights, tools }: Principal): boolean {
   return !tools && rights.allows({ scope: 'admin', needs: [{ resource: 'approval', op: 'decide' }] });
 }
 
-/** Whether the caller's rights reach the call, whoever asked for it. */
+/** Whether the caller could make this call itself. */
 export async function mayMake(record: ApprovalRecord, { store, principal, server }: Deciding): Promise<boolean> {
   const tool = server.catalog.get(record.tool)?.tool;
   if (!tool) return principal.rights.isAdmin;

@@ -146,7 +146,7 @@ export class EmbeddingIndex {
   }
 }
 
-/** The records with the cosines of their parts. Others have their turn meanwhile. */
+/** Computes the cosines of the parts of each record, and pauses for other work. */
 async function compared(set: VectorSet, records: readonly IndexedRecord[], query: Vector): Promise<Near[]> {
   const found: Near[] = [];
   let rows = 0;

@@ -155,3 +155,24 @@ export function Caller({ caller: { type, id, name } }: { readonly caller: Caller
     </>
   );
 }
+
+/** Who called, and whom that one acted for. */
+export function Callers({
+  caller,
+  onBehalfOf = [],
+}: {
+  readonly caller: CallerRef;
+  readonly onBehalfOf?: readonly CallerRef[] | undefined;
+}) {
+  return (
+    <>
+      <Caller caller={caller} />
+      {onBehalfOf.map((each) => (
+        <span key={each.id}>
+          {' '}
+          for <Caller caller={each} />
+        </span>
+      ))}
+    </>
+  );
+}

@@ -9,6 +9,7 @@ import {
   Badge,
   Button,
   Caller,
+  Callers,
   type Column,
   DetailBar,
   Empty,
@@ -83,17 +84,6 @@ function Pane({ id, back }: { readonly id: string; readonly back: string }) {
 function Body({ approval }: { readonly approval: Approval }) {
   const { tool, status, by, onBehalfOf, expiresAt, createdAt, decidedBy, decidedAt, note, problem, code, ranAt } =
     approval;
-  const asked = (
-    <>
-      <Caller caller={by} />
-      {onBehalfOf?.map((caller) => (
-        <span key={caller.id}>
-          {' '}
-          for <Caller caller={caller} />
-        </span>
-      ))}
-    </>
-  );
   const decided = decidedBy && decidedAt !== undefined && (
     <>
       <Caller caller={decidedBy} /> <Time at={decidedAt} />
@@ -113,7 +103,7 @@ function Body({ approval }: { readonly approval: Approval }) {
       )}
       <Facts
         of={{
-          'Asked by': asked,
+          'Asked by': <Callers caller={by} onBehalfOf={onBehalfOf} />,
           Asked: <Time at={createdAt} />,
           'Can be decided until': status === 'waiting' && <Time at={expiresAt} />,
           'Decided by': decided,

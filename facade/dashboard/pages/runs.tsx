@@ -5,7 +5,7 @@ import { optionsOf } from '../components/form/select.tsx';
 import { UndoButton } from '../components/undo.tsx';
 import {
   Badge,
-  Caller,
+  Callers,
   CancelRun,
   DetailBar,
   ErrorBox,
@@ -106,23 +106,12 @@ function RunFacts({ run }: { readonly run: Run }) {
       <Time at={createdAt} /> <span class="faint">{duration(createdAt, finishedAt)}</span>
     </>
   );
-  const askedBy = (
-    <>
-      <Caller caller={principal} />
-      {onBehalfOf?.map((caller) => (
-        <span key={caller.id}>
-          {' '}
-          for <Caller caller={caller} />
-        </span>
-      ))}
-    </>
-  );
   const audit = `/audit?requestId=${encodeURIComponent(requestId ?? '')}`;
   return (
     <Facts
       of={{
         Started: started,
-        'Asked by': askedBy,
+        'Asked by': <Callers caller={principal} onBehalfOf={onBehalfOf} />,
         Thread: threadId && <Ref id={threadId} />,
         Model: model,
         Tokens: <Tokens {...usage} />,

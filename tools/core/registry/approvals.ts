@@ -66,7 +66,7 @@ function isCredential({ type }: Principal): boolean {
   return type === 'session' || type === 'api-key' || type === 'app' || type === 'capsule';
 }
 
-/** Whether the call can run without its caller: its answer may be kept, nothing came with it, and the caller is one that can be found again. */
+/** Whether the server can make the call later: the caller is a credential, the call came without a file, and its answer may be kept. */
 function runsAlone({ asked, tool }: AskingCall): boolean {
   return (
     isCredential(asked.principal) &&
