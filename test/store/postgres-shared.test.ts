@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { readConfig } from '../../facade/config/config.ts';
 import { readSecrets } from '../../facade/launch/secrets.ts';
 import type { Cluster } from '../../store/cluster-port.ts';
@@ -10,6 +10,7 @@ import type { ToolError } from '../../tools/core/errors.ts';
 import { Issuer } from '../../tools/sign-in/issuer.ts';
 import { SECRETS_KEY } from '../support/cluster.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 
 const DAY = 24 * 60 * 60_000;
@@ -89,5 +90,61 @@ describe('what processes share in PostgreSQL', { skip: withoutPostgres }, () => 
       );
       assert.equal((await new Issuer('http://localhost', keys, later).verify(idToken)).subject, 'usr_1');
     }
+  });
+});
+
+describe('what the database holds for a process, where its answer was lost', { skip: withoutPostgres }, () => {
+  /** A cluster whose answers to the statement are lost so many times, and another one on the same database. */
+  async function losing(test: TestContext, statement: string, times: number) {
+    const { url, drop } = await testDatabase();
+    test.after(drop);
+    const lost = { times: 0 };
+    const proxy = await TcpProxy.before(url, (connection) => {
+      let isAsked = false;
+      return {
+        up(bytes) {
+          isAsked = bytes.includes(`${statement}\0`);
+          return bytes;
+        },
+        down(bytes) {
+          if (!isAsked || lost.times >= times) return bytes;
+          lost.times += 1;
+          connection.reset();
+          return Buffer.alloc(0);
+        },
+      };
+    });
+    const [one, other] = await Promise.all(
+      [proxy.inFrontOf(url), url].map(async (each) => {
+        const store = await openPostgresStore({ url: each });
+        test.after(() => store.close());
+        return store.cluster;
+      }),
+    );
+    assert.ok(one && other);
+    return { one, other, lost };
+  }
+
+  it('is the hold of who asked for it, and of nobody else', async (test) => {
+    const { one, other, lost } = await losing(test, 'cluster_hold', 1);
+    const release = await one.hold('call');
+    assert.deepEqual(lost, { times: 1 });
+    assert.ok(release);
+    assert.deepEqual([await one.hold('call'), await other.hold('call')], [undefined, undefined]);
+    await release();
+    assert.ok(await other.hold('call'));
+  });
+
+  it('is given up where all attempts failed', async (test) => {
+    const { one, other } = await losing(test, 'cluster_hold', 20);
+    await assert.rejects(one.hold('call'));
+    await until(async () => (await other.hold('call')) !== undefined);
+  });
+
+  it('is given up where the answer to that was lost', async (test) => {
+    const { one, other, lost } = await losing(test, 'cluster_release', 20);
+    await (await one.hold('call'))?.();
+    assert.ok(lost.times > 0);
+    await until(async () => (await other.hold('call')) !== undefined);
   });
 });

@@ -28,6 +28,8 @@ export class PostgresCluster implements Cluster {
   /** While the database takes no writes, each process counts for itself. */
   readonly #counts = new OwnCounts();
   readonly #listeners = new Map<string, Set<(message: unknown) => void>>();
+  /** What this process holds, asks to hold, or may hold without having heard of it. */
+  readonly #held = new Set<string>();
   #forgetting: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -65,10 +67,18 @@ export class PostgresCluster implements Cluster {
   }
 
   async hold(key: string): Promise<(() => Promise<void>) | undefined> {
+    if (this.#held.has(key)) return undefined;
+    this.#held.add(key);
     const { database, process } = this.#parts;
-    const held = await database.query({ name: 'cluster_hold', text: HOLD, values: [key, process] });
-    if (held.length === 0) return undefined;
-    return () => this.#release(key);
+    const held = await database
+      .query({ name: 'cluster_hold', text: HOLD, values: [key, process] })
+      .catch((cause: unknown) => {
+        void this.#release(key); // the database may have taken it before the connection ended
+        throw cause;
+      });
+    if (held.length > 0) return () => this.#release(key);
+    this.#held.delete(key);
+    return undefined;
   }
 
   async inTurn<Result>(key: string, work: () => Promise<Result>, { signal, onWait }: Waiting = {}): Promise<Result> {
@@ -134,6 +144,7 @@ export class PostgresCluster implements Cluster {
     const text = 'delete from cluster_holds where key = $1 and process = $2';
     try {
       await database.query({ name: 'cluster_release', text, values: [key, process] });
+      this.#held.delete(key);
     } catch (cause) {
       if (this.#closed) return;
       onFailure(cause);
@@ -170,8 +181,10 @@ const COUNT = `insert into cluster_counts as kept (key, points, ends_at)
     ends_at = case when kept.ends_at > clock_timestamp() then kept.ends_at else excluded.ends_at end
   returning points, (extract(epoch from ends_at - clock_timestamp()) * 1000)::float8 as ends_in`;
 
+/** What the process itself holds was taken by an attempt whose answer was lost. */
 const HOLD = `insert into cluster_holds as held (key, process) values ($1, $2)
-  on conflict (key) do update set process = excluded.process where not ${Membership.runs('held.process')}
+  on conflict (key) do update set process = excluded.process
+    where held.process = excluded.process or not ${Membership.runs('held.process')}
   returning 1`;
 
 const PUT = `insert into cluster_values (key, value, ends_at)
