@@ -43,6 +43,8 @@ interface CallOptions {
 
 /** A client has waited long enough then. */
 const PATIENCE_MS = 15_000;
+/** So long after the last fault a call may still be refused for what is under way. */
+const LONGEST_CALM_MS = 60_000;
 const AGAIN_MS = 50;
 const LONGEST_LOOK_MS = 30_000;
 const LOOK_AGAIN_MS = 200;
@@ -111,12 +113,17 @@ export class Client {
 
   /** Asks until the call is answered, at one process after the other, with the same key. */
   async callSurely(caller: Caller, tool: string, input: object, key: string, door: DoorName): Promise<Outcome> {
+    const begun = performance.now();
     for (;;) {
       const outcome = await this.call(caller, tool, input, { door, idempotencyKey: key });
       if (outcome.is === 'done') return outcome;
       const isAgain =
         ['unavailable', 'no connection', 'cut'].includes(outcome.code) || /still running/.test(outcome.message);
       if (!isAgain || this.isClosed) return outcome;
+      if (performance.now() - Math.max(begun, this.#calmSince()) > LONGEST_CALM_MS) {
+        this.#violations.found(`${tool} with the key ${key} is refused for ever: ${outcome.message}`);
+        return outcome;
+      }
       await delay(AGAIN_MS);
     }
   }
