@@ -64,10 +64,7 @@ export class FaultedDatabase {
 
   /** Runs statements as its operator does, whatever it is set to. */
   async administer(...statements: string[]): Promise<Record<string, unknown>[]> {
-    const options = '-c default_transaction_read_only=off';
-    const client = new pg.Client({ connectionString: this.url, options, ...LIMITS });
-    client.on('error', () => {});
-    await client.connect();
+    const client = await this.#connect({ options: '-c default_transaction_read_only=off', ...LIMITS });
     try {
       let rows: Record<string, unknown>[] = [];
       for (const statement of statements) rows = (await client.query(statement)).rows;
@@ -100,24 +97,39 @@ export class FaultedDatabase {
       await Promise.all(taken.map((client) => client.end().catch(() => {})));
     };
     for (;;) {
-      const client = new pg.Client({ connectionString: this.url, application_name: 'others' });
-      client.on('error', () => {});
       try {
-        await client.connect();
-        taken.push(client);
+        taken.push(await this.#tryToConnect({ application_name: 'others' }));
       } catch (error) {
-        if (error instanceof pg.DatabaseError && error.code === '53300') return { count: taken.length, free };
+        if (isFull(error)) return { count: taken.length, free };
         await free();
         throw error;
       }
     }
   }
 
-  /** Holds a lock that everybody needs who writes to the table, or reads it. */
-  async lock(table: string): Promise<() => Promise<void>> {
-    const client = new pg.Client({ connectionString: this.url, application_name: 'others' });
+  async #tryToConnect(config: pg.ClientConfig): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: this.url, ...config });
     client.on('error', () => {});
     await client.connect();
+    return client;
+  }
+
+  /** Sessions of processes that were killed may take all connections for some seconds. */
+  async #connect(config: pg.ClientConfig): Promise<pg.Client> {
+    const end = performance.now() + LIMITS.connectionTimeoutMillis;
+    for (;;) {
+      try {
+        return await this.#tryToConnect(config);
+      } catch (error) {
+        if (!isFull(error) || performance.now() > end) throw error;
+        await delay(100);
+      }
+    }
+  }
+
+  /** Holds a lock that everybody needs who writes to the table, or reads it. */
+  async lock(table: string): Promise<() => Promise<void>> {
+    const client = await this.#connect({ application_name: 'others' });
     await client.query(`begin; lock table ${table} in access exclusive mode`);
     return () => client.end();
   }
@@ -154,4 +166,8 @@ export class FaultedDatabase {
     for (const server of [this.#server, ...this.#old]) await server.stop();
     await this.disk?.close();
   }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '53300';
 }
