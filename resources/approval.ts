@@ -53,6 +53,23 @@ const shownMembers = {
   problem: z.string().optional().describe('Why it did not run, or is not known to have run.'),
 };
 
+/** The right that a call needs: who has it may know of the call, also when its arguments are no longer kept. */
+const neededRight = z.object({
+  scope: z.string(),
+  needs: z
+    .array(
+      z.object({
+        resource: z.string(),
+        op: z.string(),
+        ids: z.array(z.string()).readonly().optional(),
+        open: z.literal(true).optional(),
+      }),
+    )
+    .readonly(),
+  narrows: z.boolean().optional(),
+  full: z.boolean().optional(),
+});
+
 /** The stored record. The whole arguments are sealed. */
 export const approvalRecord = z.object({
   ...shownMembers,
@@ -65,6 +82,10 @@ export const approvalRecord = z.object({
   callKey: z.string(),
   /** Tells the definition of the tool from later ones. */
   definition: z.string(),
+  /** Absent if everybody may make the call. */
+  right: neededRight.optional(),
+  /** The revision in which it was decided. */
+  decidedIn: z.int().optional(),
   /** The admin users behind the caller. */
   persons: z.array(z.string()),
   /** The credential to run as. */

@@ -6,6 +6,7 @@ import { address } from './markers.ts';
 
 /** What an alert can be about, each with the words that people read. */
 export const ALERTS = {
+  'approval.requested': 'A call waits for the yes of a person',
   'flow.failed': 'A run of a flow failed',
   'integration.waiting': 'An integration has tools that wait for approval',
   'integration.away': 'An integration cannot be reached',
@@ -125,6 +126,20 @@ export const webhookEvent = z.object({
   detail: z.string().optional().describe('What was found, where no record says it.'),
   at: timestamp,
 });
+
+/** What is sent of an event: besides what is stored, what its kind of record tells receivers. */
+export type WebhookEvent = z.infer<typeof webhookEvent> & {
+  readonly approval?: {
+    readonly tool: string;
+    /** Who asked. */
+    readonly by: z.infer<typeof principalRef>;
+    readonly expiresAt: string;
+    readonly decision?: 'approved' | 'rejected';
+    readonly decidedBy?: z.infer<typeof principalRef>;
+    /** The page on which a person decides. */
+    readonly url: string;
+  };
+};
 
 export const deliveryStatus = z
   .enum(['waiting', 'delivered', 'failed', 'withheld'])

@@ -1,4 +1,5 @@
 import { agentKind } from './agents/agents.ts';
+import { approvalKind } from './approvals/approvals.ts';
 import { artifactKind } from './artifacts.ts';
 import { capsuleKind } from './capsules/capsules.ts';
 import type { Kind } from './core/registry/define-kind.ts';
@@ -40,6 +41,7 @@ export const kinds: readonly Kind[] = [
   databaseRecordKind,
   adminUserKind,
   budgetKind,
+  approvalKind,
 ];
 
 /** What search finds: records of the kinds, and users of the product, which are imported rows. */

@@ -13,6 +13,7 @@ export interface Address {
   /** Undefined if each record names its own type in `mimeType`. */
   readonly mimeType: string | undefined;
   readonly collection: string;
+  readonly sees?: Kind['sees'];
   /** Member that holds the text to read, and that with bytes in base64; without them the whole record is read as JSON. */
   readonly text?: string;
   readonly blob?: string;
@@ -35,7 +36,7 @@ export const addresses: readonly Address[] = kinds.flatMap((kind) =>
 );
 
 function addressOf(kind: Kind, get: Tool, given: Exclude<Kind['address'], 'none'> = {}): Address {
-  const { type, collection, list } = kind;
+  const { type, collection, list, sees } = kind;
   const title = `${type.charAt(0).toUpperCase()}${type.slice(1).replaceAll('-', ' ')}`;
   const variables = [...new Set([ownerOf(kind)?.field ?? 'id', 'id'])].filter((name) => name in get.input.shape);
   const completions = variables.flatMap((name) => {
@@ -48,6 +49,7 @@ function addressOf(kind: Kind, get: Tool, given: Exclude<Kind['address'], 'none'
     description: `${given.title ?? title} as JSON, as ${get.name} answers it.`,
     mimeType: 'application/json',
     collection,
+    ...(sees && { sees }),
     readTool: get.name,
     // A list within an owner is not a list of all records.
     listTool: list && variables.some((name) => name in list.input.shape) ? undefined : list?.name,

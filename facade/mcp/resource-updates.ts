@@ -157,7 +157,9 @@ class Follower {
     const tool = registry.find(address.readTool);
     const now: StoredRecord | undefined = await store[address.collection as CollectionName].get(record.id); // a test checks that every address names a collection
     const shown = now ?? (deleted ? record : undefined);
-    return tool && shown ? mayRead(principal, tool, parseUri(uri)?.input ?? {}, shown) : false;
+    if (!tool || !shown || !(await mayRead(principal, tool, parseUri(uri)?.input ?? {}, shown))) return false;
+    const { catalog, kinds } = registry.server;
+    return address.sees?.(shown as never, principal, { store, catalog, kinds }) ?? true; // of the address's own collection
   }
 }
 

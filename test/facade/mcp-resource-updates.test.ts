@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test';
 import { Client, type McpSubscription, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { addresses } from '../../facade/mcp/addresses.ts';
 import { collections } from '../../store/collections.ts';
-import { callsOf, makeCapsule, makeKey } from '../support/calls.ts';
+import { askedApproval, callsOf, makeCapsule, makeKey } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { openStream } from '../support/stream.ts';
 import { until } from '../support/until.ts';
@@ -203,6 +203,7 @@ describe('the rights of a subscriber', () => {
       task: await must('create_task', { title: 'every' }),
       document: await must('create_document', { title: 'every', content: 'x' }),
       artifact: await must('create_artifact', { name: 'every', mimeType: 'text/plain', content: 'x' }),
+      approval: { id: await askedApproval(server, 'create_skill', { name: 'asked for' }) },
     };
     const uris = [
       ...Object.entries(made).map(([kind, { id }]) => `${kind}://${id}`),
@@ -218,6 +219,7 @@ describe('the rights of a subscriber', () => {
       `record:read:${database.id}`,
       `task:read:${made.task.id}`,
       'memory:write',
+      'approval:read', // which shows those alone that it may decide
     ];
     const keys = [
       server.adminKey,
@@ -255,6 +257,7 @@ describe('the rights of a subscriber', () => {
       await must('update_task_document', { id: made.task.id, content: 'F' });
       await must('update_record', { databaseId: database.id, id: record.id, values: { a: 'F' } });
       await must('update_bot_config', { maxTokens: 2048 });
+      await server.store.transaction((tx) => tx.approvals.update(made.approval.id, { status: 'rejected' }));
     }
   });
 

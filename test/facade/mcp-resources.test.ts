@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprot
 import { guides } from '../../facade/guides/guides.ts';
 import { addresses } from '../../facade/mcp/addresses.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { callTool, makeKey, mustCall } from '../support/calls.ts';
+import { askedApproval, callTool, makeKey, mustCall } from '../support/calls.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { inEra, type Params, post } from './mcp-requests.ts';
 
@@ -19,6 +19,7 @@ type Made = Record<(typeof kinds)[number] | (typeof others)[number], string>;
 let server: TestServer;
 let made: Made;
 let record: { id: string; databaseId: string };
+let approvalId: string;
 const keys = { admin: '', limited: '', nobody: '', goals: '' };
 
 before(async () => {
@@ -49,6 +50,7 @@ before(async () => {
     grants: [`agent:read:${made.agent}`, `skill:read:${made.skill}`, 'thread:read'],
   });
   keys.goals = await makeKey(server, { grants: ['goal:read'] });
+  approvalId = await askedApproval(server, 'create_skill', { name: 'asked for' });
   keys.nobody = await makeKey(server, { grants: ['goal:write'] });
 });
 after(() => server.close());
@@ -116,11 +118,13 @@ for (const era of ['legacy', 'modern'] as const) {
         database: { name: 'Table', columns: [{ name: 'a', type: 'string', required: false }] },
         'database-record': { values: { a: 'x' } },
         'bot-config': { maxTokens: 4096 },
+        approval: { tool: 'create_skill', status: 'waiting' },
       };
       const asJson = addresses.filter(({ mimeType }) => mimeType === 'application/json');
       for (const address of asJson) {
         const [kind = ''] = address.uriTemplate.split('://');
-        const input = kind === 'database-record' ? record : { id: made[kind as keyof Made] }; // as the table above names them
+        const id = kind === 'approval' ? approvalId : made[kind as keyof Made]; // as the table above names them
+        const input = kind === 'database-record' ? record : { id };
         const uri = address.uriTemplate.replace(/\{(\w+)\}/g, (_, name) => String(Reflect.get(input, name)));
         const { text, ...rest } = await read(era, uri);
         assert.deepEqual(rest, { uri, mimeType: 'application/json' });

@@ -63,6 +63,18 @@ export async function toolNames(server: { readonly baseUrl: string }, key: strin
   return pluck((await askMcp(server, key, 'tools/list')).result.tools, 'name');
 }
 
+/** The id of the approval that a new key asks for, which asks before every call. */
+export async function askedApproval(
+  server: { readonly baseUrl: string; readonly adminKey: string },
+  tool: string,
+  input: object,
+): Promise<string> {
+  const key = await makeKey(server, { scopes: ['write'], askFirst: ['*'] });
+  const answer = await callTool(server, key, tool, input);
+  if ('error' in answer && answer.error.approvalId !== undefined) return answer.error.approvalId;
+  throw new Error(`${tool} asks nobody: ${JSON.stringify(answer)}`);
+}
+
 /** One tool call over the unified endpoint, as a plain script makes it. */
 export async function callTool(
   { baseUrl }: { readonly baseUrl: string },

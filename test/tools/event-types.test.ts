@@ -27,7 +27,7 @@ describe('list_event_types', () => {
     for (const { type, description, recordType } of data) {
       assert.match(
         description,
-        /^An? .+ was (?:created|changed|deleted)\.$|^The .+ was |^A budget (?:was|reached) .+\.$/,
+        /^An? .+ was (?:created|changed|deleted)\.$|^An approval was (?:requested|decided)\.$|^The .+ was |^A budget (?:was|reached) .+\.$/,
       );
       assert.match(recordType, /^[a-z-]+$/);
       const { id } = await must('create_flow', { name: type, trigger: { kind: 'event', type } });

@@ -10,10 +10,11 @@ import { guardedAmong, isSeen } from '../core/access/visibility.ts';
 import { ToolError, toToolError } from '../core/errors.ts';
 import { approvalPage, callerKeyOf, idempotencyOf, isExpired } from '../core/registry/approvals.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
+import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { keptAnswer } from '../core/registry/idempotency.ts';
 import { allOf, listPage, readerOf } from '../core/registry/paging.ts';
-import { holdsDeciding, isOwnApproval, mayMake, requireDecider } from './deciding.ts';
+import { deciderIn, isOwnApproval, isVisible, requireDecider } from './deciding.ts';
 
 interface Showing {
   readonly store: Readers;
@@ -36,6 +37,8 @@ function showApproval(record: ApprovalRecord, { server }: Pick<Showing, 'server'
     callerKey: ___,
     callKey: ____,
     definition,
+    right,
+    decidedIn,
     persons,
     runAs,
     wouldChange: _____,
@@ -72,15 +75,11 @@ async function showToCaller(record: ApprovalRecord, showing: Showing): Promise<A
   return { ...shown, answer: tool.shown ? await tool.shown({ ...kept.output }, showing) : kept.output };
 }
 
-async function isVisible(record: ApprovalRecord, showing: Showing): Promise<boolean> {
-  if (isOwnApproval(record, showing.principal)) return true;
-  return holdsDeciding(showing.principal) && mayMake(record, showing);
-}
-
 /** @throws ToolError (not_found) */
 async function findApproval(id: string, showing: Showing): Promise<ApprovalRecord> {
-  const found = await showing.store.approvals.get(id);
-  if (found && (await isVisible(found, showing))) return found;
+  const { store, principal, server } = showing;
+  const found = await store.approvals.get(id);
+  if (found && (await isVisible(found, principal, { store, ...server }))) return found;
   throw new ToolError('not_found', `There is no approval ${id}; list_approvals shows the ones you can see.`);
 }
 
@@ -111,7 +110,7 @@ const listApprovals = defineTool({
       if (status !== undefined && statusOf(record, context) !== status) continue;
       if (principalId !== undefined && record.by.id !== principalId) continue;
       if (tool !== undefined && record.tool !== tool) continue;
-      if (await isVisible(record, context)) seen.push(record);
+      if (await isVisible(record, principal, { store, ...server })) seen.push(record);
     }
     const filter = { status, principalId, tool };
     return listPage(readerOf(seen), page, { filter }, (record) => showApproval(record, { server }));
@@ -120,7 +119,7 @@ const listApprovals = defineTool({
 
 /** A superset of what the caller sees. */
 async function candidates(store: Readers, principal: Principal): Promise<ApprovalRecord[]> {
-  if (holdsDeciding(principal)) return allOf(store.approvals, {});
+  if (deciderIn(principal)) return allOf(store.approvals, {});
   const own = await allOf(store.approvals, { where: { callerKey: callerKeyOf(principal) } });
   if (!principal.rights.isPerson) return own;
   const others = await allOf(store.approvals, { where: { persons: principal.ownerId } });
@@ -179,6 +178,7 @@ const decideApproval = defineTool({
       status: decision === 'approve' ? 'approved' : 'rejected',
       decidedBy: { type: principal.type, id: principal.id, name: principal.name },
       decidedAt: server.now().toISOString(),
+      decidedIn: record.revision + 1,
       ...(said !== undefined && { note: said }),
     });
     return showApproval(decided, { server });
@@ -214,6 +214,27 @@ const waitForApproval = defineTool({
       if (isOver || signal?.aborted || performance.now() >= until) return showToCaller(record, context);
       await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
     }
+  },
+});
+
+export const approvalKind = defineKind({
+  type: 'approval',
+  collection: 'approvals',
+  get: getApproval,
+  sees: isVisible,
+  address: { label: 'tool', title: 'A call that waits for a person or was decided' },
+  event: {
+    name: 'approval',
+    words: 'An approval',
+    only: { requested: 'was requested', decided: 'was decided' },
+    whichOf({ decidedIn, revision }, happened) {
+      if (happened === 'created') return 'requested';
+      return happened === 'updated' && decidedIn === revision ? 'decided' : undefined;
+    },
+    tells({ id, tool, by, expiresAt, status, decidedBy }: ApprovalRecord, server) {
+      const decision = decidedBy && { decision: status === 'rejected' ? status : ('approved' as const), decidedBy };
+      return { approval: { tool, by, expiresAt, ...decision, url: approvalPage(server, id) } };
+    },
   },
 });
 

@@ -5,9 +5,10 @@ import { behind } from '../core/access/ask-first.ts';
 import { credentialStatus } from '../core/access/credential-status.ts';
 import { requireFresh } from '../core/access/fresh-sign-in.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { mayCall, reaches } from '../core/access/reach.ts';
+import { mayCallWith } from '../core/access/reach.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
 import { forbidden, ToolError } from '../core/errors.ts';
+import type { Seeing } from '../core/kind.ts';
 import { callerKeyOf, openSealed } from '../core/registry/approvals.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 
@@ -24,16 +25,26 @@ export function isOwnApproval({ callerKey, persons }: ApprovalRecord, principal:
   );
 }
 
-export function holdsDeciding({ rights, tools }: Principal): boolean {
-  return !tools && rights.allows({ scope: 'admin', needs: [{ resource: 'approval', op: 'decide' }] });
+const DECIDING = { scope: 'admin', needs: [{ resource: 'approval', op: 'decide' }] } as const;
+
+/** Who would decide: the caller, or whom a flow acts for, which may read what that one may. Undefined if they may not. */
+export function deciderIn(caller: Principal): Principal | undefined {
+  const decider = caller.type === 'flow' && caller.actsFor ? caller.actsFor : caller;
+  return !decider.tools && decider.rights.allows(DECIDING) ? decider : undefined;
 }
 
-/** Whether the caller could make this call itself. */
-export async function mayMake(record: ApprovalRecord, { store, principal, server }: Deciding): Promise<boolean> {
-  const tool = server.catalog.get(record.tool)?.tool;
+/** Whether the principal could make this call itself. */
+async function mayMake(record: ApprovalRecord, principal: Principal, { store, catalog, kinds }: Seeing) {
+  const tool = catalog.get(record.tool)?.tool;
   if (!tool) return principal.rights.isAdmin;
-  if (!reaches(principal, tool)) return false;
-  return mayCall(principal, tool, openSealed(record, server).input, subjectsIn(store, server.kinds));
+  return mayCallWith(principal, tool, record.right, subjectsIn(store, kinds));
+}
+
+/** Who may know of an approval: its caller, the people whom that acts for, and those who may decide such calls. */
+export async function isVisible(record: ApprovalRecord, principal: Principal, seeing: Seeing): Promise<boolean> {
+  if (isOwnApproval(record, principal)) return true;
+  const decider = deciderIn(principal);
+  return decider !== undefined && mayMake(record, decider, seeing);
 }
 
 /** Only the independent decide: nobody who asked, or acts for or is behind who asked, now or then. @throws ToolError (forbidden) */
@@ -45,7 +56,7 @@ export async function requireDecider(record: ApprovalRecord, deciding: Deciding)
   const tool = server.catalog.get(record.tool)?.tool;
   if (!tool) throw new ToolError('conflict', `There is no tool ${record.tool} any more, so the call cannot run.`);
   const { input } = openSealed(record, server);
-  if (!(await mayMake(record, deciding))) throw refusalFor(principal, tool, input);
+  if (!(await mayMake(record, principal, { store, ...server }))) throw refusalFor(principal, tool, input);
   await requireFresh(principal, tool, input, store);
 }
 

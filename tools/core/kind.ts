@@ -1,6 +1,9 @@
 import type { EntityType } from '../../resources/version.ts';
+import type { WebhookEvent } from '../../resources/webhook.ts';
 import type { CollectionName } from '../../store/collections.ts';
-import type { Transaction } from '../../store/port.ts';
+import type { Readers, Transaction } from '../../store/port.ts';
+import type { GuardedCatalog } from './access/guarded-tool.ts';
+import type { Principal } from './access/principal.ts';
 
 /** What is known of a kind of record, apart from its tools. */
 export interface RecordKind {
@@ -21,8 +24,17 @@ export interface RecordKind {
   /** Absent if flows cannot wait for what happens to such records. */
   readonly event?: EventNames | undefined;
   readonly history?: HistoryOptions | undefined;
+  /** Whether somebody with the right to read such records sees this one. Default: everybody does. Its parameter is a record of the kind's own collection. */
+  sees?(record: never, principal: Principal, seeing: Seeing): boolean | Promise<boolean>;
   /** Removes from such records what they hold of a record that is purged. */
   forget?(store: Transaction, id: string): Promise<void>;
+}
+
+/** What it takes to find out who sees a record. */
+export interface Seeing {
+  readonly store: Readers;
+  readonly catalog: GuardedCatalog;
+  readonly kinds: readonly RecordKind[];
 }
 
 export interface EventNames {
@@ -32,8 +44,12 @@ export interface EventNames {
   readonly words: string;
   /** Further events of a record besides created, changed and deleted, each with the rest of the sentence. */
   readonly also?: Readonly<Record<string, string>>;
+  /** The events of a record in place of all others: only what `whichOf` names is one. */
+  readonly only?: Readonly<Record<string, string>>;
   /** Which of these a change was. Undefined: just a change. Its parameter is a record of the kind's own collection. */
-  whichOf?(record: never): string | undefined;
+  whichOf?(record: never, happened: 'created' | 'updated' | 'deleted'): string | undefined;
+  /** What receivers are told of the record besides its id and revision. */
+  tells?(record: never, server: { readonly baseUrl: string }): Pick<WebhookEvent, 'approval'>;
 }
 
 export type Payload = Readonly<Record<string, unknown>>;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { noNextPage } from '../../resources/fields.ts';
 import { collections } from '../../store/collections.ts';
-import type { Readers, RecordChange } from '../../store/port.ts';
+import type { RecordChange } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { guardedAmong, isGuarded, isSeen, isThreadSeen } from '../core/access/visibility.ts';
-import type { EventNames, RecordKind } from '../core/kind.ts';
+import type { EventNames, RecordKind, Seeing } from '../core/kind.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 
 const HAPPENS = { created: 'was created', updated: 'was changed', deleted: 'was deleted' } as const;
@@ -21,7 +21,7 @@ export function eventTypesOf(kinds: readonly RecordKind[]): EventType[] {
     if (!event) return [];
     const { appendOnly } = collections[collection];
     const usual = Object.entries(HAPPENS).filter(([what]) => what !== 'updated' || !appendOnly);
-    const happenings = [...usual, ...Object.entries(event.also ?? {})];
+    const happenings = Object.entries(event.only ?? { ...Object.fromEntries(usual), ...event.also });
     return happenings.map(([what, happened]) => ({
       type: `${event.name}.${what}`,
       description: `${event.words} ${happened}.`,
@@ -50,7 +50,12 @@ export function eventOf(
 ): RecordEvent | undefined {
   const kind = kinds.find((each) => each.collection === collection);
   if (!kind?.event) return undefined;
-  const what = changed === 'updated' ? whatUpdateWas(kind.event, record) : changed;
+  const what = kind.event.only
+    ? kind.event.whichOf?.(record as never, changed) // of the kind's own collection
+    : changed === 'updated'
+      ? whatUpdateWas(kind.event, record)
+      : changed;
+  if (what === undefined) return undefined;
   const ids = kind.names.flatMap((name) => (typeof record[name] === 'string' ? [record[name]] : []));
   const { scope, resource } = kind;
   return { type: `${kind.event.name}.${what}`, id: record.id, record, need: { scope, resource, ids } };
@@ -58,7 +63,7 @@ export function eventOf(
 
 function whatUpdateWas({ whichOf }: EventNames, record: RecordChange['record']): string {
   // A deleted agent is kept with the status `deleted`.
-  return record.status === 'deleted' ? 'deleted' : (whichOf?.(record as never) ?? 'updated'); // of the kind's own collection
+  return record.status === 'deleted' ? 'deleted' : (whichOf?.(record as never, 'updated') ?? 'updated'); // of the kind's own collection
 }
 
 /** Whether the principal may see the record now and could at the event. Of a deleted one, `record` is what is known of then, and decides. */
@@ -68,10 +73,16 @@ export async function maySee(
     record,
   }: { readonly need: ReadNeed; readonly record: Readonly<Record<string, unknown>> & { readonly id: string } },
   principal: Principal,
-  store: Readers,
+  seeing: Seeing,
 ): Promise<boolean> {
+  const { store, kinds } = seeing;
   const { scope, resource, ids } = need;
   if (!principal.rights.allows({ scope, needs: [{ resource, op: 'read', ids, record }] })) return false;
+  const kind = kinds.find((each) => each.sees && each.resource === resource);
+  if (kind?.sees) {
+    const found = await store[kind.collection].get(record.id);
+    if (!found || !(await kind.sees(found as never, principal, seeing))) return false; // of the kind's own collection
+  }
   if (isGuarded(record) && !isSeen(record, principal)) return false;
   const guarded = await guardedAmong(store, [record.id]);
   if (!guarded.every((found) => isSeen(found, principal))) return false;

@@ -15,6 +15,7 @@ interface Alert {
 
 /** The right to read what an alert is about, which the owner of a webhook needs to hear of it. */
 export const ALERT_RIGHTS: Readonly<Record<AlertType, { readonly scope: string; readonly resource: string }>> = {
+  'approval.requested': { scope: 'approvals:read', resource: 'approval' },
   'flow.failed': { scope: 'flows:read', resource: 'flow' },
   'integration.waiting': { scope: 'admin', resource: 'integration' },
   'integration.away': { scope: 'admin', resource: 'integration' },
@@ -61,6 +62,9 @@ export function alertDelivery(
 }
 
 export function alertOf({ kind, collection, record }: RecordChange): Alert | undefined {
+  if (collection === 'approvals' && kind === 'created') {
+    return { type: 'approval.requested', id: record.id, revision: record.revision };
+  }
   if (collection !== 'flowRuns' || kind !== 'updated' || record.status !== 'failed') return undefined;
   return { type: 'flow.failed', id: record.id, revision: record.revision, ids: [record.flowId] };
 }

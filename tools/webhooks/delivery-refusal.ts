@@ -1,4 +1,4 @@
-import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
+import type { WebhookDeliveryRecord, WebhookEvent, WebhookRecord } from '../../resources/webhook.ts';
 import type { Readers } from '../../store/port.ts';
 import { credentialStatus } from '../core/access/credential-status.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
@@ -26,7 +26,8 @@ export async function deliveryRefusal(
   const need = await needOf({ event, facts }, { store, kinds });
   if (!need) return `This server no longer has events of the type ${event.type}.`;
   const { ids: _, ...known } = facts;
-  if (await maySee({ need, record: { id: event.id, ...known } }, principal, store)) return undefined;
+  if (await maySee({ need, record: { id: event.id, ...known } }, principal, { store, catalog, kinds }))
+    return undefined;
   return `${owner.name} may not read what it is about.`;
 }
 
@@ -37,6 +38,25 @@ function isOwn(type: string): boolean {
   return type === OWN_EVENTS.test || type === OWN_EVENTS.gap;
 }
 
+/** The delivery with what its kind of record tells receivers. */
+export async function told<Given extends Pick<WebhookDeliveryRecord, 'event'>>(
+  delivery: Given,
+  { store, kinds, baseUrl }: Pick<RefusalDeps, 'store' | 'kinds'> & { readonly baseUrl: string },
+): Promise<Given & { readonly event: WebhookEvent }> {
+  const { event } = delivery;
+  const kind = kindOf(event.type, kinds);
+  const record = kind?.event?.tells && (await store[kind.collection].get(event.id));
+  // The record is of the kind's own collection.
+  return record
+    ? { ...delivery, event: { ...event, ...kind?.event?.tells?.(record as never, { baseUrl }) } }
+    : delivery;
+}
+
+function kindOf(type: string, kinds: readonly RecordKind[]): RecordKind | undefined {
+  const name = type.slice(0, type.lastIndexOf('.'));
+  return kinds.find(({ event }) => event?.name === name);
+}
+
 async function needOf(
   { event: { type, id }, facts }: Pick<WebhookDeliveryRecord, 'event' | 'facts'>,
   { store, kinds }: Pick<RefusalDeps, 'store' | 'kinds'>,
@@ -44,8 +64,7 @@ async function needOf(
   const ids = facts?.ids ?? [id];
   const rights = Object.entries(ALERT_RIGHTS).find(([alert]) => alert === type)?.[1];
   if (rights) return { ...rights, ids };
-  const name = type.slice(0, type.lastIndexOf('.'));
-  const kind = kinds.find(({ event }) => event?.name === name);
+  const kind = kindOf(type, kinds);
   if (!kind) return undefined;
   const { scope, resource } = kind;
   const { names } = await subjectsIn(store, kinds)(resource, id);

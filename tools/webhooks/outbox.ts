@@ -70,6 +70,7 @@ export class Outbox {
       }
       const alert = alertOf(change);
       for (const webhook of (alert && this.#byAlert.get(alert.type)) ?? []) {
+        if (alert && webhook.events.includes(alert.type)) continue; // it has the event of the same name
         if (alert) await tx.webhookDeliveries.insert(alertDelivery(webhook, alert, now()));
       }
     }

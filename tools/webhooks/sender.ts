@@ -7,7 +7,7 @@ import type { SecretBox } from '../core/sealing/secrets.ts';
 import { readSettings } from '../settings/settings.ts';
 import { raiseAlert } from './alerts.ts';
 import { type Attempt, afterAttempt, afterFailure, isDue, isPaused, post } from './attempt.ts';
-import { deliveryRefusal } from './delivery-refusal.ts';
+import { deliveryRefusal, told } from './delivery-refusal.ts';
 import { isMailDue, mailOf, type SendMail } from './mails.ts';
 import { dueLanes, type Lane } from './outbox.ts';
 import { signingSecrets } from './secrets.ts';
@@ -141,7 +141,7 @@ export class WebhookSender {
   async #send(webhook: WebhookRecord, delivery: WebhookDeliveryRecord): Promise<WebhookDeliveryRecord['status']> {
     const problem = await deliveryRefusal(webhook, delivery, this.#deps);
     if (problem) return this.#withhold(delivery, problem);
-    const attempt = await this.attempt(webhook, delivery);
+    const attempt = await this.attempt(webhook, await told(delivery, this.#deps));
     if (this.#closed.signal.aborted && !attempt.ok) return 'waiting';
     const [kept] = await this.#keep(webhook.id, [delivery], attempt);
     return kept?.status ?? 'waiting';
@@ -187,7 +187,9 @@ export class WebhookSender {
       else heard.push(delivery);
     }
     if (heard.length === 0) return;
-    const attempt = await this.#mail(webhook, heard);
+    const events = [];
+    for (const delivery of heard) events.push(await told(delivery, this.#deps));
+    const attempt = await this.#mail(webhook, events);
     for (let at = 0; at < heard.length; at += BATCH) await this.#keep(webhook.id, heard.slice(at, at + BATCH), attempt);
   }
 

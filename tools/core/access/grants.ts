@@ -81,11 +81,11 @@ export interface Need {
   readonly resource: string;
   readonly op: string;
   /** The names that grants may use for the record, for example its id and its name. */
-  readonly ids?: readonly string[];
+  readonly ids?: readonly string[] | undefined;
   /** The record, if it was looked up. */
   readonly record?: object | undefined;
   /** It is not known yet which record the call is about. */
-  readonly open?: true;
+  readonly open?: true | undefined;
 }
 
 export function grantAllows(grant: Grant, need: Need): boolean {

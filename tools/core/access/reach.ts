@@ -1,9 +1,20 @@
 import { FORBIDDEN, forbidden, ToolError } from '../errors.ts';
 import { isObject } from '../json.ts';
-import type { GuardedTool } from './guarded-tool.ts';
+import { ANYONE, type GuardedTool } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 import { admits } from './record-limit.ts';
-import { accessFor, allows, hasWithoutLimit, mayTry, narrowestGrant, type Subjects, selectsBy } from './requirement.ts';
+import {
+  accessFor,
+  allows,
+  allowsBound,
+  boundFor,
+  hasWithoutLimit,
+  mayTry,
+  narrowestGrant,
+  type Subjects,
+  selectsBy,
+} from './requirement.ts';
+import type { Requirement } from './rights.ts';
 import { subjectOf } from './subjects.ts';
 
 type StoredRecord = Parameters<typeof subjectOf>[1];
@@ -51,6 +62,23 @@ export function mayCall(
   if (!(tools?.allows(tool) ?? true) || !(tools?.admits?.(tool, input) ?? true)) return false;
   if (other && !standsIn(reach, tool, other)) return false;
   return allows(rights.inCallOf(tool), accessFor(tool.access, input), input, subjects);
+}
+
+/** The right that a call needs, to judge by later, when its input is no longer there. Undefined: none. */
+export function rightFor(tool: GuardedTool, input: object): Requirement | undefined {
+  const access = accessFor(tool.access, input);
+  return access === ANYONE ? undefined : boundFor(access, input);
+}
+
+/** Whether a principal that is not limited to some tools could make a call of the tool that needs this right. */
+export function mayCallWith(
+  reach: Reach,
+  tool: GuardedTool,
+  right: Requirement | undefined,
+  subjects: Subjects,
+): boolean | Promise<boolean> {
+  if (reach.tools) return false;
+  return !right || isForOwn(reach, tool) || allowsBound(reach.rights.inCallOf(tool), right, subjects);
 }
 
 /** A principal limited to some tools also needs the tool whose work this one does. If this one writes, fixed arguments may only select records. */

@@ -88,8 +88,15 @@ export function accessFor(access: Access | AccessByInput, input: object): Access
 
 /** Answers without waiting where no record must be looked up. */
 export function allows(rights: Rights, access: Access, input: object, subjects: Subjects): boolean | Promise<boolean> {
-  if (access === ANYONE) return true;
-  const bound = bind(requirement(access), input);
+  return access === ANYONE || allowsBound(rights, boundFor(access, input), subjects);
+}
+
+/** What the call needs, with the one name that the input gives of each record. */
+export function boundFor(access: Access, input: object): Requirement {
+  return bind(requirement(access), input);
+}
+
+export function allowsBound(rights: Rights, bound: Requirement, subjects: Subjects): boolean | Promise<boolean> {
   if (rights.allows(bound)) return true;
   return rights.mayTry(bound) && withSubjects(bound, subjects).then((known) => rights.allows(known));
 }

@@ -15,9 +15,9 @@ export interface Requirement {
   readonly scope: Scope;
   readonly needs: readonly Need[];
   /** A grant for some records is enough, and the answer shows only those. */
-  readonly narrows?: boolean;
+  readonly narrows?: boolean | undefined;
   /** Only full access is enough. */
-  readonly full?: boolean;
+  readonly full?: boolean | undefined;
 }
 
 /** What a principal may do. Scopes and grants are judged only here, for every door. */

@@ -8,6 +8,7 @@ import type { Store, Transaction } from '../../../store/port.ts';
 import { behind } from '../access/ask-first.ts';
 import { formatGrant } from '../access/grants.ts';
 import { chainOf, type Principal } from '../access/principal.ts';
+import { rightFor } from '../access/reach.ts';
 import { forbidden, ToolError } from '../errors.ts';
 import { shownArguments } from '../history/audit-entry.ts';
 import type { Call, IdempotencyRequest } from './call.ts';
@@ -226,6 +227,7 @@ export class ApprovalGate {
         'The call has to ask a person first, and its input is too large to wait; make it in parts.',
       );
     }
+    const right = rightFor(tool, input);
     const { approvalHours = APPROVAL_HOURS } = (await this.#store.settings.get(SETTINGS_ID)) ?? {};
     const ends = this.#server.now().getTime() + approvalHours * 3_600_000;
     const credential = [principal, ...chainOf(principal)].find(isCredential) ?? principal;
@@ -238,6 +240,7 @@ export class ApprovalGate {
       arguments: shownArguments(tool, input, { tools: catalog, longest: LONGEST_SHOWN }),
       sealed: secrets.seal(text, approvalPlace(id)),
       definition: definitionOf(tool),
+      ...(right && { right }),
       by: ref(principal),
       ...(principal.actsFor && { onBehalfOf: chainOf(principal).map(ref) }),
       persons: await behind(principal, this.#store),

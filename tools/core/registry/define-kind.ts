@@ -5,7 +5,7 @@ import type { Filter, NewRecord, Readers, Transaction } from '../../../store/por
 import type { Principal } from '../access/principal.ts';
 import { accessFor } from '../access/requirement.ts';
 import type { HistoryWriters } from '../history-writers.ts';
-import type { EventNames, HistoryOptions, Payload, RecordKind } from '../kind.ts';
+import type { EventNames, HistoryOptions, Payload, RecordKind, Seeing } from '../kind.ts';
 import type { Context } from './context.ts';
 import type { Authorizing } from './define-tool.ts';
 import type { Staged, Tool } from './tool.ts';
@@ -96,6 +96,7 @@ type Definition<Name extends CollectionName> = Tools & {
   readonly address?: Addressed | 'none';
   readonly purge?: 'alone' | Purge;
   readonly authorizePurge?: AuthorizePurge;
+  sees?(record: RecordOf<Name>, principal: Principal, seeing: Seeing): boolean | Promise<boolean>;
   forget?(store: Transaction, id: string): Promise<void>;
 } & (
     | { readonly type: string; readonly history?: never }

@@ -227,7 +227,7 @@ export class FlowTriggers {
     const causes = causesOf(origin);
     if (flow.trigger.kind !== 'event' || flow.trigger.type !== event.type || causeProblem(flow, causes)) return;
     if (typeof runAs === 'string') return this.#leaveOut(`${flowId}: ${runAs}`);
-    if (!(await maySee(event, actingFlow(flow, runAs, { causes }), this.#deps.store))) return;
+    if (!(await maySee(event, actingFlow(flow, runAs, { causes }), this.#deps))) return;
     if (problem) return this.#leaveOut(`${flowId}: ${problem}`);
     const { type, id } = event;
     wishes.push({ trigger: { kind: 'event', type, id }, input: { type, id }, causes });
