@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agentIdentity } from './agent-identity.ts';
+import { askFirst } from './approval.ts';
 import { documentFields } from './document.ts';
 import { bookkeeping, nameText, recordId } from './fields.ts';
 import { A_MODEL, orNameOf, refTo, withFormHints } from './markers.ts';
@@ -37,6 +38,7 @@ export const agentFields = {
   tools: withFormHints(z.array(z.string().min(1).max(200)).max(500), { control: 'tools' }).describe(
     'Tool allowlist: tool names or globs such as `list_*`.',
   ),
+  askFirst,
   skillIds: z.array(orNameOf('skill', refTo('skill', recordId))).max(100),
   maxSteps: z.int().min(1).max(50).describe('Model turns per run.'),
 };
@@ -51,6 +53,7 @@ export const agent = z.object({
   status: agentStatus,
   instructions: agentFields.instructions.optional(),
   tools: agentFields.tools.optional(),
+  askFirst: agentFields.askFirst.optional(),
   skillIds: agentFields.skillIds.optional(),
   maxSteps: agentFields.maxSteps,
   memoryPolicy,

@@ -95,6 +95,12 @@ export const integrationFields = {
     .describe(
       "Names or globs, as the server names its tools, that only read: `tools:read` suffices for them. The server's own hints do not count.",
     ),
+  askFirst: z
+    .array(z.string().min(1).max(200))
+    .max(200)
+    .describe(
+      'Names or globs, as the server names its tools or as `<toolPrefix>/<tool>`: calls by anybody wait for the yes of a person. To ask for less waits too.',
+    ),
   timeoutMs: z.int().min(1000).max(600_000).describe('How long a call may take without a sign of progress.'),
 };
 
@@ -154,6 +160,7 @@ export const integrationRecord = z.object({
     .optional(),
   enabled: integrationFields.enabled,
   readOnlyTools: integrationFields.readOnlyTools,
+  askFirst: integrationFields.askFirst.optional(),
   timeoutMs: integrationFields.timeoutMs,
   approved: z.array(toolDefinition).describe('Only these are offered, and only as they were then.'),
   approvedPrompts: z.array(promptDefinition).optional(),

@@ -2,21 +2,21 @@ import { z } from 'zod';
 import { type Agent, agent, agentFields, agentStatus, knowledgeInput, memoryPolicy } from '../../resources/agent.ts';
 import { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
 import { agentRef, expectedRevision, namePart, pageOf, paging, plainLine } from '../../resources/fields.ts';
-import type { Readers } from '../../store/port.ts';
+import { requireStillAsks } from '../core/access/ask-first.ts';
 import { requireWithinRights } from '../core/access/delegation.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { isHiddenByLimit } from '../core/access/reach.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { requireSteering, steers } from '../core/access/steering.ts';
 import { FORBIDDEN, requireNoIssues, ToolError } from '../core/errors.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage, textFilter } from '../core/registry/paging.ts';
 import { looksLikeId } from '../core/registry/record-names.ts';
-import { missingRecord, type ReferenceCaller, requireUnreferenced } from '../core/registry/references.ts';
+import { requireUnreferenced } from '../core/registry/references.ts';
 import { requireNotDefaultAgent } from '../settings/settings.ts';
 import { agentAnswer, managedIssues, maskAgent, mergeIdentity, showAgent, withServerManaged } from './agent-answer.ts';
+import { requireProjects, requireSkills } from './agent-references.ts';
 
 /** Segments of paths below /agents that are no agent, such as /agents/health. A test compares them with the routes. */
 export const RESERVED_AGENT_NAMES: readonly string[] = ['flows', 'health', 'memory', 'models', 'skills', 'tools'];
@@ -100,6 +100,7 @@ const createAgent = defineTool({
     modelPreference: agentFields.modelPreference.optional(),
     instructions: agentFields.instructions.optional(),
     tools: agentFields.tools.optional(),
+    askFirst: agentFields.askFirst.optional(),
     skillIds: agentFields.skillIds.optional(),
     maxSteps: agentFields.maxSteps.default(10),
     memoryPolicy: newMemoryPolicy.default(NO_MEMORY),
@@ -143,6 +144,7 @@ const updateAgent = defineTool({
     status: z.enum(['active', 'paused']).optional(),
     instructions: agentFields.instructions.nullable().optional(),
     tools: agentFields.tools.nullable().optional(),
+    askFirst: agentFields.askFirst.optional(),
     skillIds: agentFields.skillIds.nullable().optional(),
     maxSteps: agentFields.maxSteps.optional(),
     memoryPolicy: memoryPolicyPatch.optional(),
@@ -159,6 +161,7 @@ const updateAgent = defineTool({
     requireWithinRights(principal, { tools: { entries: change.tools ?? [], catalog } });
     if (change.name !== undefined && change.name !== current.name) requireRenaming(principal);
     if (steers(current, change)) requireSteering({ principal, server }, current);
+    requireStillAsks(principal, current.askFirst, change.askFirst);
     const revived = current.status === 'deleted' && revives(change);
     if (revived) requireWithinRights(principal, { tools: { entries: current.tools ?? [], catalog } });
   },
@@ -231,7 +234,15 @@ export const agentKind = defineKind({
       if (current && record.name !== current.name) requireRenaming(principal);
       const live = current !== undefined && current.status !== 'deleted';
       // Members that the restored state lacks are removed from the agent.
-      const absent = { description: null, instructions: null, tools: null, skillIds: null, modelPreference: null };
+      const absent = {
+        description: null,
+        instructions: null,
+        tools: null,
+        askFirst: null,
+        skillIds: null,
+        modelPreference: null,
+      };
+      requireStillAsks(principal, current?.askFirst, record.askFirst ?? []);
       if (!live) requireWithinRights(principal, { tools: { entries: record.tools ?? [], catalog: server.catalog } });
       else if (steers(current, { ...absent, ...record })) requireSteering({ principal, server }, current, record);
     },
@@ -266,28 +277,6 @@ function revives({
 function requireRenaming({ rights }: Principal): void {
   if (rights.allows({ scope: 'agents:write', needs: [{ resource: 'agent', op: 'write' }] })) return;
   throw new ToolError('forbidden', FORBIDDEN, { required: { scope: 'agents:write', grant: 'agent:write' } });
-}
-
-async function requireSkills(
-  { store, principal }: { readonly store: Pick<Readers, 'skills'>; readonly principal: Principal },
-  skillIds: readonly string[] | null | undefined,
-  fail: Fail<never>,
-): Promise<void> {
-  const found = await Promise.all((skillIds ?? []).map((id) => store.skills.get(id)));
-  const issues = found.flatMap((skill, index) =>
-    skill && !isHiddenByLimit(principal, 'skill', 'read', skill)
-      ? []
-      : [{ path: `skillIds[${index}]`, message: `There is no skill ${skillIds?.[index]}; see list_skills.` }],
-  );
-  if (issues[0]) throw fail('invalid_input', issues[0].message, { issues });
-}
-
-async function requireProjects(caller: ReferenceCaller, given: Agent['knowledge'] | null): Promise<void> {
-  const missing = (given?.projectIds ?? []).map(async (id, index) => {
-    const message = await missingRecord(caller, 'project', id);
-    return message === undefined ? [] : [{ path: `knowledge.projectIds[${index}]`, message }];
-  });
-  requireNoIssues((await Promise.all(missing)).flat());
 }
 
 function identityChange(current: Agent, change: z.output<typeof agentIdentityPatch> | null | undefined) {

@@ -19,6 +19,7 @@ import { listPage } from '../core/registry/paging.ts';
 import { endAccountsOf } from './accounts/links.ts';
 import { authOf } from './auth-mode.ts';
 import { showIntegration, summarise } from './integration-view.ts';
+import { loosens, loosensAll } from './loosening.ts';
 import { requireAuth, sealedMembers, withChange } from './sealed-members.ts';
 import {
   MOST_INTEGRATIONS,
@@ -106,6 +107,7 @@ const createIntegration = defineTool({
     oauth: fields.oauth.optional(),
     enabled: fields.enabled.default(true),
     readOnlyTools: fields.readOnlyTools.default([]),
+    askFirst: fields.askFirst.optional(),
     timeoutMs: fields.timeoutMs.default(30_000),
     accept: z.boolean().default(false).describe('Approve the tools it lists now, unseen.'),
   }),
@@ -149,6 +151,7 @@ const updateIntegration = defineTool({
   access: { scope: 'admin', grant: 'integration:write:{id}', fullAccess: true },
   annotations: { ...UPDATES, ...OUTSIDE },
   lasting: { what: 'program', of: startsProgram },
+  asks: loosens,
   inSteps: true,
   input: z.strictObject({
     id: integrationId,
@@ -163,6 +166,7 @@ const updateIntegration = defineTool({
     oauth: fields.oauth.nullable().optional(),
     enabled: fields.enabled.optional(),
     readOnlyTools: fields.readOnlyTools.optional(),
+    askFirst: fields.askFirst.optional(),
     timeoutMs: fields.timeoutMs.optional(),
     expectedRevision,
   }),
@@ -199,6 +203,7 @@ const deleteIntegration = defineTool({
   keywords: 'unplug a service, remove a connector, remove an MCP server',
   access: { scope: 'admin', grant: 'integration:write:{id}', fullAccess: true },
   annotations: { ...DELETES, ...OUTSIDE },
+  asks: loosensAll,
   inSteps: true,
   input: z.strictObject({ id: integrationId, expectedRevision }),
   output: z.object({}),

@@ -1,4 +1,5 @@
 import { act, at, type ListedTool, useTool, useTools } from '../app.ts';
+import { AskFirst } from '../components/folded-tools.tsx';
 import { FormButton } from '../components/form/form-button.tsx';
 import { EffectBadge } from '../components/tool-catalog.tsx';
 import { patternTest, ToolsPicker } from '../components/tools-picker.tsx';
@@ -15,7 +16,7 @@ export const Page = kindPage('agent', {
   blocks: ['instructions'],
   prose: ['instructions'],
   without: ['identity', 'tools'],
-  controls: { tools: ToolsPicker },
+  controls: { tools: ToolsPicker, askFirst: AskFirst },
   actions: TalkButton,
   menu: (row) => [
     row.status === 'paused'

@@ -53,7 +53,7 @@ export async function lookUp({ text, ...asking }: Asking): Promise<Knowledge | u
   if (!knowledge || !tool || q === '') return undefined;
   // What it knows is this one tool, besides its allowlist.
   const acting = (whom: Principal, as = agent) =>
-    actingFor(whom, { ...as, tools: as.knowledge ? [SEARCHES] : [] }, catalog);
+    actingFor(whom, { ...as, askFirst: [], tools: as.knowledge ? [SEARCHES] : [] }, catalog);
   const principal = acting(caller);
   if (!reaches(principal, tool)) return undefined;
   const { projectIds, tags, maxPassages: limit } = knowledge;

@@ -23,7 +23,7 @@ export const DEEPEST = 3;
  */
 export function actingFor(
   caller: Principal,
-  agent: Pick<Agent, 'id' | 'name' | 'tools'>,
+  agent: Pick<Agent, 'id' | 'name' | 'tools' | 'askFirst'>,
   { entries: known }: GuardedCatalog,
   runId?: string,
 ): Principal {
@@ -40,6 +40,7 @@ export function actingFor(
     name: agent.name,
     rights: intersectRights(caller.rights, grantRights(needed)),
     tools: intersectToolLimits(caller.tools, limit),
+    askFirst: agent.askFirst ?? [],
     actsFor: caller,
     ...(runId !== undefined && { runId }),
   };

@@ -13,9 +13,23 @@ export function askFirstOf(principal: Principal): readonly string[] {
 
 const matchers = oncePer((entries: readonly string[]) => entries.map(globMatcher));
 
+/** What asks a person first needs the yes of one, too, to ask less. @throws ToolError (forbidden) */
+export function requireStillAsks(
+  changer: Principal,
+  before: readonly string[] = [],
+  after: readonly string[] = before,
+): void {
+  if (asksLess(before, after)) requireAskFirstWithin(changer, after);
+}
+
+export function asksLess(before: readonly string[] = [], after: readonly string[] = []): boolean {
+  return before.some((entry) => !after.includes(entry) && !after.includes('*'));
+}
+
 /** Whether the call waits for a person. Unlike in allowlists, a glob also matches tools that need `admin`, and those of integrations. */
 export function asksFirst(principal: Principal, tool: GuardedTool, input: object): boolean {
   if (tool.discovery || tool.neverAsks) return false;
+  if (tool.asks === true) return true;
   const names = [tool.name, ...(tool.actsAs ? [tool.actsAs.of(input)?.name ?? tool.name] : [])];
   return [principal, ...chainOf(principal)].some(
     ({ askFirst }) => askFirst && matchers(askFirst).some((matches) => names.some(matches)),

@@ -47,6 +47,8 @@ export interface GuardedTool {
   readonly input: z.ZodObject;
   /** Only its own door can call it, and it is never listed. */
   readonly doorOnly?: true;
+  /** Calls by anybody wait for a person: all of them, or those that loosen what waits for one. */
+  readonly asks?: true | ((input: object, store: Readers) => Promise<boolean>);
   /** Leads to a person who is asked, so its own calls never wait for one. */
   readonly neverAsks?: true;
   /** Leads to all tools that the caller may call, and is listed apart from them. */

@@ -131,7 +131,10 @@ export class Registry {
       await requireFresh(principal, tool, resolved, this.#store);
       input = resolved;
       if (tool.delegatesTo) return await this.#call(asked, standIn(asked, tool.delegatesTo(input)));
-      const asks = asked.approvalId !== undefined || asksFirst(principal, tool, input);
+      const asks =
+        asked.approvalId !== undefined ||
+        asksFirst(principal, tool, input) ||
+        (typeof tool.asks === 'function' && (await tool.asks(input, this.#store)));
       const approved = asks ? await this.#approvals.admit({ asked, tool, raw, input }) : undefined;
       const answer = await this.#runShown({ asked, wanted, tool, begun, given, input, approved });
       telemetry.called(tool.name, door, answer.ok ? undefined : answer.error.code, begun.ms);

@@ -59,14 +59,16 @@ export function toolOffers(
   const { toolPrefix, readOnlyTools, approved } = integration;
   const listed = listing && hashesOf(listing);
   const isReader = readerTest(readOnlyTools);
+  const mustAsk = askTest(integration);
   return approved
     .filter(
       ({ name, hash }) => (!listed || listed.get(name) === hash) && takenBy(shownName(toolPrefix, name)) === undefined,
     )
     .map((definition) => {
       const readOnly = isReader(definition.name);
-      const make = () => guestTool(definition, { integration, readOnly, call });
-      return { key: keyOf(definition), hash: String(readOnly), make };
+      const asks = mustAsk(definition.name);
+      const make = () => guestTool(definition, { integration, readOnly, asks, call });
+      return { key: keyOf(definition), hash: JSON.stringify([readOnly, asks]), make };
     });
 }
 
@@ -131,6 +133,14 @@ function readerTest(readOnlyTools: readonly string[]): (name: string) => boolean
   return (name) => matchers.some((matches) => matches(name));
 }
 
+function askTest({ toolPrefix, askFirst = [] }: IntegrationRecord): (name: string) => boolean {
+  const matchers = askFirst.map(globMatcher);
+  return (name) =>
+    [name, `${toolPrefix}/${name}`, shownName(toolPrefix, name)].some((each) =>
+      matchers.some((matches) => matches(each)),
+    );
+}
+
 export interface ToolContent {
   readonly content: unknown[];
   readonly structuredContent?: Record<string, unknown>;
@@ -148,6 +158,8 @@ interface Origin {
   readonly integration: Pick<IntegrationRecord, 'id' | 'name' | 'toolPrefix'>;
   /** As the operator marked it. What the server says about this does not count. */
   readonly readOnly: boolean;
+  /** Whether calls of it by anybody wait for a person. */
+  readonly asks: boolean;
   /** `definition`: the definition the input was checked against. */
   call(definition: ToolDefinition, input: object, options: CallOptions): Promise<ToolContent>;
 }
@@ -163,13 +175,14 @@ const LOOKS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true
 
 function guestTool(definition: ToolDefinition, origin: Origin): Tool {
   const { name, title, description, inputSchema } = definition;
-  const { integration, readOnly } = origin;
+  const { integration, readOnly, asks } = origin;
   const meaning = {
     name: shownName(integration.toolPrefix, name),
     title: title || name,
     description: description || `A tool of the integration ${labelOf(integration)}, which says nothing about it.`,
     access: { scope: readOnly ? GUEST_SCOPES.reads : GUEST_SCOPES.writes, grant: grantOf(integration, name) },
     guest: true,
+    ...(asks && { asks }),
     answersContent: true,
     input: inputOf(inputSchema),
     output,
