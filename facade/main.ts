@@ -5,12 +5,15 @@ import { createLogger } from './launch/logger.ts';
 import { openStore, placeOfData } from './launch/open-store.ts';
 import { serve } from './launch/serve.ts';
 import { Start } from './launch/start.ts';
+import { takePort } from './server.ts';
 
 async function main(start: Start): Promise<void> {
   const config = readConfig(process.env);
   const logger = createLogger(config);
+  // First: probes hear that it starts, and where the port is in use nothing is changed and no key is made that nobody would see.
+  const http = await takePort(config, logger);
   const store = await openStore(config, start);
-  await serve(config, store, logger, { start, prepare: () => prepareStore(store, config) });
+  await serve(config, store, logger, { start, http, prepare: () => prepareStore(store, config) });
   console.log(`The data is in ${placeOfData(config)}.`);
 }
 

@@ -81,7 +81,9 @@ export interface Fixtures extends Pick<McpOptions, 'answerFirst'> {
 
 interface StartOptions extends Fixtures {
   readonly opening?: OpenProgress;
-  /** Called once the port is taken, before any credential is judged: until it resolves, every request is answered 503. */
+  /** The port, where it was taken before the store was open. */
+  readonly http?: HttpServer;
+  /** Called before any credential is judged: until it resolves, every request is answered 503. */
   prepare?(): Promise<void>;
 }
 
@@ -91,7 +93,27 @@ export async function startServer(
   logger: Logger,
   options: StartOptions = {},
 ): Promise<RunningServer> {
-  const { now = () => new Date(), prepare, opening = noProgress } = options;
+  const { http = await takePort(config, logger) } = options;
+  try {
+    return await begin(config, opened, logger, { ...options, http });
+  } catch (error) {
+    await http.close();
+    throw error;
+  }
+}
+
+/** From now on every request is answered that the server is starting. */
+export function takePort(config: Config, logger: Logger): Promise<HttpServer> {
+  return listen(config, logger, answerBeforeStart);
+}
+
+async function begin(
+  config: Config,
+  opened: Store,
+  logger: Logger,
+  options: StartOptions & { readonly http: HttpServer },
+): Promise<RunningServer> {
+  const { http, now = () => new Date(), prepare, opening = noProgress } = options;
   const watch = await observe(config, opened, logger);
   const { store, telemetry } = watch;
   const models = createModels(config.models, telemetry);
@@ -100,20 +122,14 @@ export async function startServer(
   await oneAtATime(store, () => prepareSettings(store, models.initial), opening);
   opening.step('ending runs of processes that are gone');
   const settling = await startSettling(store, onFailure);
+  await prepare?.();
+  const { baseUrl } = http;
+  const refused = new RefusedRequests((entry) => store.audit.append(entry));
+  const readiness = new Readiness(store);
   const onUncaught = createOnUncaught(logger, telemetry);
-  const http = await listen(config, logger, { beforeStart: answerBeforeStart, onUncaught });
-  try {
-    await prepare?.();
-    const { baseUrl } = http;
-    const refused = new RefusedRequests((entry) => store.audit.append(entry));
-    const readiness = new Readiness(store);
-    const own = { secrets, refused, readiness, onFailure, onUncaught, now };
-    const base: Base = { config, product, store, logger, telemetry, baseUrl, ...own };
-    return await openDoors(base, { http, models, settling, watch, onCallFailure, onError }, options);
-  } catch (error) {
-    await http.close();
-    throw error;
-  }
+  const own = { secrets, refused, readiness, onFailure, onUncaught, now };
+  const base: Base = { config, product, store, logger, telemetry, baseUrl, ...own };
+  return openDoors(base, { http, models, settling, watch, onCallFailure, onError }, options);
 }
 
 interface Begun extends Pick<ReturnType<typeof failuresIn>, 'onCallFailure'> {
@@ -157,7 +173,7 @@ async function openDoors(
   opening.step('continuing runs of flows');
   await flows.start(registry);
   opening.signal.throwIfAborted();
-  http.mount(createApp(doors));
+  http.mount({ ...createApp(doors), onUncaught: base.onUncaught });
   readiness.begin();
   const used = [settling, webhooks, upstreams, people.mailer, ...closingOf(doors)];
   return {

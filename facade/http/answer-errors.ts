@@ -43,10 +43,10 @@ function isMcpAddress({ here: [first], parameters }: RequestContext): boolean {
 /** Takes an error that no code expected. `response`: of the request that failed by it, which is answered. */
 export type OnUncaught = (error: unknown, response?: ServerResponse) => void;
 
-/** Logs and counts such an error. It ends its own request at most. */
-export function createOnUncaught(logger: Logger, { measures }: Pick<Telemetry, 'measures'>): OnUncaught {
+/** Logs and, where there is telemetry, counts such an error. It ends its own request at most. */
+export function createOnUncaught(logger: Logger, telemetry?: Pick<Telemetry, 'measures'>): OnUncaught {
   return (error, response) => {
-    measures.uncaught.point(failureOf(error)).add(1);
+    telemetry?.measures.uncaught.point(failureOf(error)).add(1);
     // Following a request into its timers and promises would take 16 us of each call, so only an error in its own time names it.
     logger.error({ ...(response && { requestId: contextOf(response).requestId }), err: error }, 'uncaught error');
     if (response) answerFailure(response, error);

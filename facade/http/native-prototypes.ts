@@ -8,21 +8,19 @@ import {
   ServerResponse,
 } from 'node:http';
 import type { Express } from 'express';
+import type { OnUncaught } from './answer-errors.ts';
 import { RequestContext } from './request-context.ts';
 
 interface NativeServer {
   readonly server: Server;
-  mount(app: Express, answer?: RequestListener): void;
+  mount(app: Express, answer?: RequestListener, onUncaught?: OnUncaught): void;
 }
 
 /**
  * A server whose requests and responses have Express's prototypes from birth: 92 µs a short call instead of 208, as setting a prototype
  * to what it is costs nothing. test/facade/native-prototypes.test.ts says when that ends. Until an app is mounted, `answer` answers.
  */
-export function createNativeServer(
-  answer: RequestListener,
-  onUncaught: (error: unknown, response: ServerResponse) => void,
-): NativeServer {
+export function createNativeServer(answer: RequestListener, onUncaught: OnUncaught): NativeServer {
   class AppRequest extends IncomingMessage {}
   class AppResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
     readonly context = new RequestContext(this.req, this);
@@ -52,12 +50,13 @@ export function createNativeServer(
   server.on('checkExpectation', serve); // otherwise Node refuses an unknown expectation without a body
   return {
     server,
-    mount(app, mounted = app) {
+    mount(app, mounted = app, uncaught = onUncaught) {
       // Express's own prototypes inherit from Node's, so ours inherit from both.
       Object.setPrototypeOf(AppRequest.prototype, app.request);
       Object.setPrototypeOf(AppResponse.prototype, app.response);
       Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype });
       answer = mounted;
+      onUncaught = uncaught;
     },
   };
 }

@@ -8,7 +8,7 @@ import type { ErrorCode } from '../../resources/error.ts';
 import { errorBodyOf, ToolError } from '../../tools/core/errors.ts';
 import { type Config, httpUrl, localUrl } from '../config/config.ts';
 import { proxyTest } from '../config/trusted-proxies.ts';
-import type { OnUncaught } from './answer-errors.ts';
+import { createOnUncaught, type OnUncaught } from './answer-errors.ts';
 import { Connections } from './connections.ts';
 import { createNativeServer } from './native-prototypes.ts';
 
@@ -24,18 +24,14 @@ export interface HttpServer {
   /** The URL that clients use. */
   readonly baseUrl: string;
   readonly connections: Connections;
-  mount(app: { readonly express: Express; readonly answer: RequestListener }): void;
+  mount(app: { readonly express: Express; readonly answer: RequestListener; readonly onUncaught: OnUncaught }): void;
   /** Stops accepting requests, lets running calls finish, and ends the rest after 10 s. */
   close(): Promise<void>;
 }
 
 /** Begins to listen before the parts of the server are there: until `mount`, `beforeStart` answers every request. */
-export async function listen(
-  config: Config,
-  logger: Logger,
-  answering: { readonly beforeStart: RequestListener; readonly onUncaught: OnUncaught },
-): Promise<HttpServer> {
-  const { server, mount } = createNativeServer(answering.beforeStart, answering.onUncaught);
+export async function listen(config: Config, logger: Logger, beforeStart: RequestListener): Promise<HttpServer> {
+  const { server, mount } = createNativeServer(beforeStart, createOnUncaught(logger));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.on('clientError', refuseUnreadable);
   const connections = boundConnections(server, config, logger);
@@ -45,7 +41,7 @@ export async function listen(
     address: httpUrl(address, port),
     baseUrl: config.baseUrl ?? localUrl(config.host, port),
     connections,
-    mount: ({ express, answer }) => mount(express, answer),
+    mount: ({ express, answer, onUncaught }) => mount(express, answer, onUncaught),
     close: () => drain(server, connections),
   };
 }

@@ -4,6 +4,7 @@ import type { Store } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { prepareLists } from '../../tools/core/registry/listed-tool.ts';
 import type { Config } from '../config/config.ts';
+import type { HttpServer } from '../http/server.ts';
 import { describeReach } from '../oauth/address-page.ts';
 import { type RunningServer, startServer } from '../server.ts';
 import { refuseUnfinishedMove } from '../store-copy/move.ts';
@@ -17,6 +18,7 @@ const FIRST_CALLS_MS = 5000;
 
 interface ServeOptions {
   readonly start: Start;
+  readonly http: HttpServer;
   prepare(): Promise<FirstStart>;
 }
 
@@ -25,7 +27,7 @@ export async function serve(
   config: Config,
   store: Store,
   logger: Logger,
-  { start, prepare }: ServeOptions,
+  { start, http, prepare }: ServeOptions,
 ): Promise<void> {
   let server: RunningServer | undefined;
   let first: FirstStart = {};
@@ -35,7 +37,7 @@ export async function serve(
     await refuseUnfinishedMove(store);
     server = await startServer(config, store, logger, {
       opening: start,
-      // After the port is taken: if it is in use, the key must not be lost, since it is shown only once.
+      http,
       async prepare() {
         first = await oneAtATime(store, prepare, start);
       },

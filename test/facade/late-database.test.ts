@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { rest } from '../support/calls.ts';
-import { spawnServer, withFolder } from '../support/child.ts';
+import { type StartingProcess, spawnServer, withFolder } from '../support/child.ts';
+import { freePort } from '../support/free-port.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { TcpProxy, type Treatment } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
@@ -15,17 +16,22 @@ const LATE: Readonly<Record<string, Treatment>> = {
 
 /** The server as it starts on a database behind this proxy, and what it has said so far. */
 async function startBehind(
-  work: (start: Awaited<ReturnType<typeof spawnServer>>, proxy: TcpProxy) => Promise<void>,
+  work: (start: StartingProcess & { readonly baseUrl: string }, proxy: TcpProxy) => Promise<void>,
   treatment: Treatment,
   waitSeconds = '60',
 ) {
   const { url, drop } = await testDatabase();
-  const proxy = await TcpProxy.before(url);
+  const [proxy, port] = await Promise.all([TcpProxy.before(url), freePort()]);
   proxy.treat(treatment);
   await withFolder(async (folder) => {
-    const env = { ...SECRETS, DATABASE_URL: proxy.inFrontOf(url), DATABASE_WAIT_SECONDS: waitSeconds };
+    const env = {
+      ...SECRETS,
+      PORT: String(port),
+      DATABASE_URL: proxy.inFrontOf(url),
+      DATABASE_WAIT_SECONDS: waitSeconds,
+    };
     const start = await spawnServer(folder, env);
-    await work(start, proxy);
+    await work({ ...start, baseUrl: `http://127.0.0.1:${port}` }, proxy);
     start.process.kill('SIGTERM');
     await start.ended;
   });
@@ -35,12 +41,16 @@ async function startBehind(
 
 describe('a server that starts before its database', { skip: withoutPostgres }, () => {
   for (const [what, treatment] of Object.entries(LATE)) {
-    it(`says that it waits while the database ${what}, and serves when it is there`, async () => {
-      await startBehind(async ({ said, listens }, proxy) => {
+    it(`says that it waits while the database ${what}, to probes too, and serves when it is there`, async () => {
+      await startBehind(async ({ said, listens, baseUrl }, proxy) => {
         await until(() => /It is waited for, \d+ s at most \(DATABASE_WAIT_SECONDS\)\./.test(said()));
         await until(() => /^Starting for \d+ s: still waiting for the database\.$/m.test(said()));
+        assert.equal((await rest({ baseUrl }, 'GET', '/readyz')).status, 503);
+        const { status, body } = await rest({ baseUrl }, 'GET', '/api/v1/agents');
+        assert.deepEqual([status, body.error], [503, 'The server is starting; ask again soon.']);
         proxy.pass();
-        assert.equal((await rest({ baseUrl: await listens }, 'GET', '/readyz')).status, 200);
+        assert.equal(await listens, baseUrl);
+        assert.equal((await rest({ baseUrl }, 'GET', '/readyz')).status, 200);
       }, treatment);
     });
   }
