@@ -9,6 +9,7 @@ import { createModels } from '../tools/core/models/models.ts';
 import type { CatalogEntry } from '../tools/core/registry/catalog-index.ts';
 import { createRegistry } from '../tools/core/registry/registry.ts';
 import { Meaning } from '../tools/embeddings/meaning.ts';
+import { measureEmbeddings } from '../tools/embeddings/measure-embeddings.ts';
 import { WebhookReceiver } from '../tools/flows/inbound/receiver.ts';
 import { FlowEngine } from '../tools/flows/run/engine.ts';
 import type { Upstreams } from '../tools/integrations/upstream/upstreams.ts';
@@ -160,6 +161,7 @@ async function openDoors(
   opening.signal.throwIfAborted();
   const budgets = await startBudgets(base);
   const meaning = new Meaning({ store, models, budgets, now: base.now, onFailure });
+  measureEmbeddings(base.telemetry.measures.meter, meaning);
   const groups = { upstreams, models, meaning, signIn: people.signIn, flows, backups, webhooks, budgets, storage };
   const facts = factsOf(base, live, groups, [...people.dependencies, ...watch.dependencies]);
   const registry = createRegistry({ ...base, server: facts, repeatsSecret: secrets.repeats, onFailure: onCallFailure });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { passageType } from './document.ts';
 import { timestamp } from './fields.ts';
 
 export const health = z.object({
@@ -17,16 +18,24 @@ export const health = z.object({
     .describe('Where this server makes backups by itself.'),
 });
 
+const embeddedTexts = z.object({
+  records: z.int().min(0),
+  embedded: z.int().min(0).describe('How many have their vectors.'),
+  kinds: z.array(z.object({ type: passageType, records: z.int().min(0), embedded: z.int().min(0) })),
+  model: z.string(),
+  since: timestamp.optional().describe('Since when embedding goes on without a failure, or fails.'),
+  failedAt: timestamp.optional(),
+  nextTryAt: timestamp.optional(),
+});
+export type EmbeddedTexts = z.infer<typeof embeddedTexts>;
+
 const integrationHealth = z.object({
   name: z.string(),
   kind: z.string(),
   status: z.enum(['ok', 'degraded', 'down']),
   latencyMs: z.number().min(0).describe('How long it took to find out.'),
   lastError: z.string().optional(),
-  texts: z
-    .object({ records: z.int().min(0), embedded: z.int().min(0).describe('How many have their vectors.') })
-    .optional()
-    .describe('Of the embedding model: records that search by meaning looks in.'),
+  texts: embeddedTexts.optional().describe('Of the embedding model: records that search by meaning looks in.'),
   droppedLines: z
     .int()
     .min(1)

@@ -1,4 +1,4 @@
-import type { IntegrationHealth, SetupFinding } from '../../resources/health.ts';
+import type { EmbeddedTexts, IntegrationHealth, SetupFinding } from '../../resources/health.ts';
 import { OperatorError } from '../../store/errors.ts';
 import { type Config, ConfigError, readConfig } from '../config/config.ts';
 import { examine } from '../doctor/examine.ts';
@@ -62,11 +62,18 @@ async function findingsOf(config: ClientConfig): Promise<Finding[]> {
     config,
     'get_system_health',
   );
-  const health = integrations.map(({ name, status, lastError = status }) => {
-    if (status === 'ok') return ok(name, 'It works.');
-    return status === 'down' ? fail(name, lastError) : warn(name, lastError);
+  const health = integrations.map(({ name, status, lastError = status, texts }) => {
+    const said = texts ? ` ${embeddedText(texts)}` : '';
+    if (status === 'ok') return ok(name, `It works.${said}`);
+    return status === 'down' ? fail(name, lastError) : warn(name, `${lastError}${said}`);
   });
   return [...findings, ...health];
+}
+
+function embeddedText({ embedded, records, model, since, nextTryAt }: EmbeddedTexts): string {
+  const counted = `${embedded} of ${records} texts have vectors of ${model}`;
+  if (nextTryAt === undefined) return `${counted}.`;
+  return `${counted}. So since ${since}; the server tries again at ${nextTryAt}. Searches go by words for the others.`;
 }
 
 async function outputOf<Output>(config: ClientConfig, tool: string): Promise<Output> {

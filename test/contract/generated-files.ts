@@ -15,6 +15,7 @@ import { Measures } from '../../tools/core/telemetry/measures.ts';
 import { Counter, Histogram } from '../../tools/core/telemetry/meter.ts';
 import { prometheusLabel, prometheusName } from '../../tools/core/telemetry/prometheus.ts';
 import { STORE_GAUGES } from '../../tools/core/telemetry/store-gauges.ts';
+import { EMBEDDING_GAUGES } from '../../tools/embeddings/measure-embeddings.ts';
 import { doorLimits } from './door-limits.ts';
 import { toolLimits } from './tool-limits.ts';
 
@@ -130,7 +131,7 @@ function limitTables(): string {
 
 function metricTable(): string {
   const counted = Object.values(new Measures()).filter((each) => each instanceof Counter || each instanceof Histogram);
-  const rows = [...counted.map((each) => each.read()), ...STORE_GAUGES].map((measured) => {
+  const rows = [...counted.map((each) => each.read()), ...STORE_GAUGES, ...EMBEDDING_GAUGES].map((measured) => {
     const labels = (measured.measure.labels ?? []).map((label) => `\`${prometheusLabel(label)}\``);
     return [`\`${prometheusName(measured)}\``, measured.kind, measured.measure.help, labels.join(', ')];
   });

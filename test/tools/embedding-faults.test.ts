@@ -4,10 +4,12 @@ import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import type { Store } from '../../store/port.ts';
 import { createModels } from '../../tools/core/models/models.ts';
 import { Embedder } from '../../tools/embeddings/embedder.ts';
 import { EmbeddingIndex } from '../../tools/embeddings/embedding-index.ts';
+import { SharedEmbeddingState } from '../../tools/embeddings/embedding-state.ts';
 import { closedAtEnd, killedAtEnd } from '../support/at-end.ts';
 import { byConcepts, startEmbeddingServer } from '../support/embedding-server.ts';
 import { openEmbeddingWorld } from '../support/embedding-world.ts';
@@ -43,7 +45,9 @@ describe('embedding texts', () => {
     const index = new EmbeddingIndex(seen, onFailure);
     const { baseUrl } = await startEmbeddingServer();
     const models = createModels({ providers: [{ kind: 'custom', baseUrl }] });
-    const embedder = new Embedder({ store: seen, index, model: models.findEmbedding('custom/tiny'), onFailure });
+    const model = models.findEmbedding('custom/tiny');
+    const state = new SharedEmbeddingState({ store: seen, model: model?.id, now: () => new Date(), onFailure });
+    const embedder = new Embedder({ store: seen, index, model, state, onFailure });
     embedder.start();
     await until(() => embedder.isDone);
     isLeader = false; // it does not know yet
@@ -121,6 +125,41 @@ describe('embedding texts', () => {
     await world.must('create_document', { title: 'Cats', content: 'The cat sits.' });
     await until(async () => (await world.health())?.status === 'degraded');
     assert.match((await world.health())?.lastError ?? '', /refused the key it was given \(401\)/);
+    await world.close();
+  });
+
+  it('says how many texts of each kind have vectors, of which model, since when, and when it tries again', async () => {
+    const provider = await startEmbeddingServer();
+    const world = await openEmbeddingWorld({
+      folder: await ownFolder(),
+      baseUrl: provider.baseUrl,
+      fill: page('Pets', 'The puppy sleeps.'),
+    });
+    await until(world.isEmbedded);
+    await until(async () => (await world.health())?.texts?.since !== undefined);
+    const { texts: before, lastError } = (await world.health()) ?? {};
+    assert.deepEqual(
+      [lastError, before?.model, before?.failedAt, before?.nextTryAt],
+      [undefined, 'custom/tiny', undefined, undefined],
+    );
+    assert.deepEqual(before?.kinds[0], { type: 'document', records: 1, embedded: 1 });
+    provider.play(() => ({ status: 500 }));
+    await world.must('create_skill', { name: 'repay', displayName: 'Repay', instructions: 'Send it by mail.' });
+    await until(async () => (await world.health())?.texts?.failedAt !== undefined);
+    const { texts: failing, status } = (await world.health()) ?? {};
+    assert.equal(status, 'degraded');
+    assert.deepEqual(failing?.kinds.slice(0, 3), [
+      { type: 'document', records: 1, embedded: 1 },
+      { type: 'memory', records: 0, embedded: 0 },
+      { type: 'skill', records: 1, embedded: 0 },
+    ]);
+    assert.ok((failing?.since ?? '') > (before?.since ?? ''), 'it says since when it fails');
+    assert.ok((failing?.nextTryAt ?? '') > (failing?.failedAt ?? ''));
+    provider.play(undefined);
+    await until(async () => (await world.isEmbedded()) && (await world.health())?.status === 'ok');
+    const after = (await world.health())?.texts;
+    assert.deepEqual([after?.failedAt, after?.nextTryAt], [undefined, undefined]);
+    assert.ok((after?.since ?? '') >= (failing?.failedAt ?? ''));
     await world.close();
   });
 
@@ -244,6 +283,18 @@ function testTwoProcesses(): void {
       await until(async () => (await world.search('bills')).data[0]?.title === 'Trips');
       await until(async () => (await world.search('hound')).data[0]?.title === 'Pets');
     }
+    provider.play(() => ({ status: 401 }));
+    await other.must('create_document', { title: 'Cats', content: 'The cat sits.' });
+    const told = async (world: typeof one) => {
+      const { status, lastError, texts } = (await world.health()) ?? {};
+      return [status, /refused the key/.test(lastError ?? ''), texts?.failedAt, texts?.since];
+    };
+    // The one that does not embed says the same.
+    for (const world of [one, other]) await until(async () => (await world.health())?.texts?.failedAt !== undefined);
+    await until(async () => isDeepStrictEqual(await told(one), await told(other)));
+    assert.deepEqual((await told(other)).slice(0, 2), ['degraded', true]);
+    provider.play(undefined);
+    for (const world of [one, other]) await until(async () => (await world.health())?.status === 'ok');
     const texts = provider.embedded.filter((text) => /puppy|invoices/.test(text));
     assert.equal(texts.length, 2);
     await one.close();

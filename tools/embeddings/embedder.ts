@@ -7,6 +7,7 @@ import type { TextSource } from '../documents/find-passages.ts';
 import { CALIBRATION, UNRELATED } from './calibration.ts';
 import type { EmbeddingIndex } from './embedding-index.ts';
 import { EmbeddingRequests } from './embedding-requests.ts';
+import type { SharedEmbeddingState } from './embedding-state.ts';
 import { EMBEDDED, isEmbedded, partsOf, sourceOf, type TextRecord } from './texts.ts';
 import { type Due, unfinished } from './unfinished.ts';
 import { keyOf } from './vector-set.ts';
@@ -31,6 +32,7 @@ interface EmbedderParts {
   readonly index: EmbeddingIndex;
   /** Undefined: what was embedded is removed with its record, and nothing is added. */
   readonly model: EmbeddingModel | undefined;
+  readonly state: SharedEmbeddingState;
   onFailure(cause: unknown): void;
 }
 
@@ -115,6 +117,7 @@ export class Embedder {
         const more = await this.#batch();
         this.#failures = 0;
         this.error = undefined;
+        await this.#parts.state.works();
         if (!more) return await this.#end();
         await setImmediate();
       }
@@ -126,7 +129,9 @@ export class Embedder {
 
   /** Another process leads, which looks at everything itself. */
   #follow(): void {
+    if (this.#leads) this.#parts.state.yields();
     this.#leads = false;
+    this.error = undefined;
     this.#due.clear();
   }
 
@@ -168,14 +173,16 @@ export class Embedder {
     return LOOK_MS;
   }
 
-  #failed(cause: unknown): number {
+  async #failed(cause: unknown): Promise<number> {
     if (this.#isClosed) return 0;
     this.error = cause instanceof Error ? cause : new Error(String(cause));
     this.isDone = false;
     if (!(cause instanceof EmbeddingFailure)) this.#parts.onFailure(cause);
     const { retryAfterMs } = cause instanceof EmbeddingFailure ? cause : {};
     this.#failures += 1;
-    return Math.min(retryAfterMs ?? backoffMs(this.#failures - 1, BACKOFF), LONGEST_WAIT_MS);
+    const pause = Math.min(retryAfterMs ?? backoffMs(this.#failures - 1, BACKOFF), LONGEST_WAIT_MS);
+    await this.#parts.state.fails(this.error, pause);
+    return pause;
   }
 
   /** New work ends a wait, but not one after a failure. */
@@ -292,7 +299,9 @@ export class Embedder {
         this.error = cause instanceof Error ? cause : new Error(String(cause));
         this.#parts.onFailure(cause);
         if (this.#isClosed) throw cause;
-        await this.#pause(backoffMs(failures, BACKOFF));
+        const pause = backoffMs(failures, BACKOFF);
+        await this.#parts.state.fails(this.error, pause);
+        await this.#pause(pause);
         if (this.#isClosed) throw cause;
       }
     }

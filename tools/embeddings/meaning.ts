@@ -1,4 +1,4 @@
-import type { IntegrationHealth } from '../../resources/health.ts';
+import type { EmbeddedTexts, IntegrationHealth } from '../../resources/health.ts';
 import type { Store } from '../../store/port.ts';
 import type { Budgets } from '../core/access/budgets.ts';
 import type { Principal } from '../core/access/principal.ts';
@@ -11,7 +11,8 @@ import type { ReadableFilter } from '../search/types.ts';
 import { EmbeddingUsage } from '../usage/embedding-usage.ts';
 import { Embedder } from './embedder.ts';
 import { EmbeddingIndex, type Near } from './embedding-index.ts';
-import { EMBEDDED, type EmbeddedCollection } from './texts.ts';
+import { SharedEmbeddingState } from './embedding-state.ts';
+import { EMBEDDED, type EmbeddedCollection, TYPES } from './texts.ts';
 import { type Vector, vectorOf } from './vectors.ts';
 
 declare module '../core/registry/context.ts' {
@@ -39,6 +40,7 @@ export class Meaning implements Dependency {
   readonly #parts: MeaningParts;
   readonly #index: EmbeddingIndex;
   readonly #embedder: Embedder;
+  readonly #state: SharedEmbeddingState;
   readonly #usage: EmbeddingUsage;
   readonly #model: EmbeddingModel | undefined;
   readonly #queries = new Map<string, Promise<Vector | undefined>>();
@@ -51,7 +53,8 @@ export class Meaning implements Dependency {
     this.#usage = new EmbeddingUsage(parts);
     this.#model = models.embedding === undefined ? undefined : this.#find(models.embedding);
     this.#index = new EmbeddingIndex(store, onFailure);
-    this.#embedder = new Embedder({ store, index: this.#index, model: this.#model, onFailure });
+    this.#state = new SharedEmbeddingState({ ...parts, model: this.#model?.id });
+    this.#embedder = new Embedder({ store, index: this.#index, model: this.#model, state: this.#state, onFailure });
   }
 
   /** Whether there is a model to search with. */
@@ -87,7 +90,7 @@ export class Meaning implements Dependency {
     }: { readonly principal: Principal; readonly readable: ReadableFilter; readonly most: number },
   ): Promise<readonly (readonly Near[])[] | undefined> {
     const models = [...this.#index.sets.values()].flatMap(({ model, complete }) =>
-      complete > 0 ? (this.#find(model, principal) ?? []) : [],
+      Array.from(complete.values()).some((count) => count > 0) ? (this.#find(model, principal) ?? []) : [],
     );
     const answers = await Promise.all(
       models.map(async (model) => {
@@ -101,26 +104,37 @@ export class Meaning implements Dependency {
 
   async health(): Promise<readonly IntegrationHealth[]> {
     if (!this.#model) return [];
-    const lastError = this.#embedder.error?.message ?? this.#problem;
+    const state = await this.#state.read();
+    const lastError = state?.failure?.text ?? this.#embedder.error?.message ?? this.#problem;
     return [
       {
         name: 'embeddings',
         kind: 'model-provider',
         status: lastError === undefined ? 'ok' : 'degraded',
         latencyMs: 0,
-        texts: await this.#texts(),
+        texts: {
+          ...(await this.#texts()),
+          model: this.#model.id,
+          ...(state && { since: state.since }),
+          ...(state?.failure && { failedAt: state.failure.at, nextTryAt: state.failure.nextAt }),
+        },
         ...(lastError !== undefined && { lastError }),
       },
     ];
   }
 
-  async #texts() {
+  /** Of a store that does not answer, it tells no records. */
+  async #texts(): Promise<Pick<EmbeddedTexts, 'records' | 'embedded' | 'kinds'>> {
     const { store } = this.#parts;
-    const counts = await Promise.all(EMBEDDED.map((collection) => store[collection].count({}))).catch(() => [0]);
+    const counts = await Promise.all(EMBEDDED.map((collection) => store[collection].count({}))).catch(() => []);
     if (store.cluster) await this.#index.read().catch(() => {}); // what is known is shown
-    const embedded = this.#model ? this.#index.setOf(this.#model.id).complete : 0;
-    const records = counts.reduce((sum, count) => sum + count, 0);
-    return { records, embedded: Math.min(records, embedded) };
+    const complete = this.#model && this.#index.setOf(this.#model.id).complete;
+    const kinds = EMBEDDED.map((collection, at) => {
+      const records = counts[at] ?? 0;
+      return { type: TYPES[collection], records, embedded: Math.min(records, complete?.get(collection) ?? 0) };
+    });
+    const sum = (of: 'records' | 'embedded') => kinds.reduce((total, kind) => total + kind[of], 0);
+    return { records: sum('records'), embedded: sum('embedded'), kinds };
   }
 
   #vectorOf(model: EmbeddingModel, q: string, principal: Principal): Promise<Vector | undefined> {

@@ -8,6 +8,8 @@ import { passagesOf } from '../documents/passages.ts';
 /** The collections whose texts are found by meaning. */
 export const EMBEDDED = ['documents', 'memories', 'skills', 'messages'] as const;
 export type EmbeddedCollection = (typeof EMBEDDED)[number];
+/** What their records are called where passages are found. */
+export const TYPES = { documents: 'document', memories: 'memory', skills: 'skill', messages: 'message' } as const;
 export type TextRecord = { readonly id: string; readonly createdAt: string; readonly revision?: number };
 
 export function isEmbedded(collection: string): collection is EmbeddedCollection {

@@ -22,7 +22,8 @@ export class VectorSet {
   #vectors: VectorRows | undefined;
   /** How many numbers its vectors have, once there is one. */
   width: number | undefined;
-  complete = 0;
+  /** How many records of each collection have all their vectors. */
+  readonly complete = new Map<string, number>();
   /** From this cosine on a text is near. Undefined until the model embedded the texts of the calibration. */
   nearFrom: number | undefined;
 
@@ -59,14 +60,14 @@ export class VectorSet {
     for (const row of new Set(rows)) this.#holders[row]?.push(record);
     this.remove({ collection, id });
     this.#records.set(keyOf(record), record);
-    if (state !== '') this.complete += 1;
+    if (state !== '') this.#count(collection, 1);
   }
 
   remove(key: EmbeddedRecord): void {
     const record = this.get(key);
     if (!record) return;
     this.#records.delete(keyOf(key));
-    if (record.state !== '') this.complete -= 1;
+    if (record.state !== '') this.#count(key.collection, -1);
     for (const row of new Set(record.rows)) {
       const others = (this.#holders[row] ?? []).filter((holder) => holder !== record);
       this.#holders[row] = others;
@@ -75,6 +76,10 @@ export class VectorSet {
       this.#scales[row] = 0;
       this.#free.push(row);
     }
+  }
+
+  #count(collection: string, more: number): void {
+    this.complete.set(collection, (this.complete.get(collection) ?? 0) + more);
   }
 
   cosine(row: number, { scale, codes }: Vector): number {

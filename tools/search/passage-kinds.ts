@@ -4,7 +4,7 @@ import type { Principal } from '../core/access/principal.ts';
 import { mayTry } from '../core/access/requirement.ts';
 import type { Context } from '../core/registry/context.ts';
 import type { Kind } from '../core/registry/define-kind.ts';
-import { EMBEDDED, type EmbeddedCollection } from '../embeddings/texts.ts';
+import { EMBEDDED, type EmbeddedCollection, TYPES } from '../embeddings/texts.ts';
 import { type ReadableFilter, readableBy, type SearchType, searchOf, searchTypesOf } from './types.ts';
 
 type PassageType = z.infer<typeof passageType>;
@@ -23,7 +23,7 @@ export function passageKindsOf(kinds: readonly Kind[]): PassageKind[] {
     const definition = searchOf(kind.collection);
     const [search] = searchTypesOf([kind]);
     if (!collection || !definition || !search) return [];
-    return [{ type: kind.type as PassageType, collection, search, readable: readableBy(kind, definition) }]; // of these collections
+    return [{ type: TYPES[collection], collection, search, readable: readableBy(kind, definition) }];
   });
 }
 

@@ -20,7 +20,7 @@ import { idOf, type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
 export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly open: string | undefined }) {
   const tool = useTool(`list_${spec.many}`);
   const { query } = useLocation();
-  const { headControls: HeadControls } = spec;
+  const { headControls: HeadControls, headNote: HeadNote } = spec;
   const filters = filtersOf(tool?.inputSchema);
   const { shown, look, lookedAt, ...pages } = useRows(spec, tool, filters, query);
   const { rows, more, total } = pages;
@@ -36,6 +36,7 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
         {HeadControls && <HeadControls />}
         <NewButton spec={spec} look="primary" />
       </PageHead>
+      {HeadNote && <HeadNote />}
       <Filters filters={filters} spec={spec} />
       <FilteredRows
         label={spec.words.many}

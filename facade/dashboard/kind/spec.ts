@@ -51,6 +51,8 @@ export interface KindSpec extends Kind {
   readonly below?: ComponentType<{ readonly row: Row }>;
   /** Beside the button for a new one. */
   readonly headControls?: ComponentType;
+  /** Below the head of the list. */
+  readonly headNote?: ComponentType;
   /** Buttons beside Edit, and more in the menu. */
   readonly actions?: ComponentType<{ readonly row: Row }>;
   readonly menu?: (row: Row) => readonly MenuItem[];

@@ -1,5 +1,6 @@
 import { kindPage } from '../kind/kind-page.tsx';
 import { Content } from './documents/content.tsx';
+import { FoundByMeaning } from './documents/found-by-meaning.tsx';
 import { UploadFiles } from './documents/upload.tsx';
 
 export const Page = kindPage('document', {
@@ -10,4 +11,5 @@ export const Page = kindPage('document', {
   below: Content,
   hidden: ['file'],
   headControls: UploadFiles,
+  headNote: FoundByMeaning,
 });
