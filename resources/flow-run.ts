@@ -4,14 +4,14 @@ import { errorCode } from './error.ts';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
 import { flowRunAs, flowStep } from './flow.ts';
 
-export const flowRunStatus = z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']);
+export const flowRunStatus = z.enum(['queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled']);
 
 const failure = z.object({ code: errorCode, message: z.string().optional() });
 
 const flowRunStep = z.object({
   id: z.string(),
   tool: z.string(),
-  status: z.enum(['pending', 'running', 'succeeded', 'failed', 'skipped']),
+  status: z.enum(['pending', 'running', 'waiting', 'succeeded', 'failed', 'skipped']),
   attempts: z
     .int()
     .min(0)
@@ -19,6 +19,7 @@ const flowRunStep = z.object({
   input: z.record(z.string(), z.unknown()).optional().describe('As called; sensitive values replaced.'),
   output: z.record(z.string(), z.unknown()).optional(),
   error: failure.optional(),
+  approvalId: recordId.optional().describe('The approval that it waits or waited for, see get_approval.'),
   retryAt: timestamp.optional().describe('When the next try is due.'),
   startedAt: timestamp.optional(),
   finishedAt: timestamp.optional(),
@@ -61,11 +62,19 @@ export const flowRunRecord = flowRun.extend({
     .describe('The try of a step of another run, or the key of the call, that triggered it.'),
   begunWith: z.string().optional().describe('Tells the input of that call from others.'),
   ownerId: z.string().optional().describe('Admin user on whose behalf it runs: runs take turns by owner.'),
+  askedBy: z
+    .array(z.string())
+    .optional()
+    .describe('Everybody behind who had it begun: they decide none of its approvals.'),
   causes: z.array(recordId).describe('Flows whose runs led to this one, the first at the front.'),
   underWay: z
     .object({
       step: z.string(),
       arguments: z.record(z.string(), z.unknown()).optional().describe('Absent if they hold a secret.'),
+      approval: z
+        .object({ id: recordId, inside: z.literal(true).optional().describe('It is of a call that this call made.') })
+        .optional()
+        .describe('Why it waits.'),
       first: z.int().optional().describe('The first of the tries that may have taken effect.'),
       unmade: z
         .object({ count: z.int().min(1), since: timestamp })

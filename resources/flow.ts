@@ -24,6 +24,7 @@ const stepFields = {
   when: withFormHints(z.string().min(1).max(2000), { control: 'code' }).describe(
     'CEL condition over `steps` and `input`; the step is skipped if false.',
   ),
+  approval: z.boolean().describe('True: waits for the yes of a person before it runs, whoever runs the flow.'),
   onError: z.enum(['stop', 'continue']),
   attempts: z.int().min(1).max(10).describe('Tries in all.'),
   delayMs: z.int().min(0).max(3_600_000).describe('Wait before the next try.'),
@@ -34,6 +35,7 @@ export const flowStep = z.object({
   tool: stepFields.tool,
   arguments: stepFields.arguments,
   when: stepFields.when.optional(),
+  approval: stepFields.approval.optional(),
   onError: stepFields.onError,
   retry: z.object({ attempts: stepFields.attempts, delayMs: stepFields.delayMs }),
 });
@@ -46,6 +48,7 @@ const flowStepInput = storedCallOf(
     tool: stepFields.tool,
     arguments: stepFields.arguments.default({}),
     when: stepFields.when.optional(),
+    approval: stepFields.approval.optional(),
     onError: stepFields.onError.default('stop'),
     retry: z
       .strictObject({ attempts: stepFields.attempts.default(1), delayMs: stepFields.delayMs.default(1000) })

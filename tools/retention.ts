@@ -36,7 +36,7 @@ const RUNS = ['agentRuns', 'flowRuns'] as const;
 async function deleteRuns(store: Store, name: (typeof RUNS)[number], to: string): Promise<void> {
   const reader: Pick<Reader<Position & { readonly status: string }>, 'find'> = store[name];
   for await (const runs of pagesOf(reader, { to, order: 'oldest', limit: BATCH })) {
-    const ended = runs.filter(({ status }) => status !== 'queued' && status !== 'running');
+    const ended = runs.filter(({ status }) => !['queued', 'running', 'waiting'].includes(status));
     if (ended.length === 0) continue;
     await store.transaction(async (tx) => {
       const writer: Pick<Writers[typeof name], 'get' | 'delete'> = tx[name];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { actingFor } from '../../tools/core/access/agent-principal.ts';
+import { behind as behindOf } from '../../tools/core/access/ask-first.ts';
 import { credentialStatus } from '../../tools/core/access/credential-status.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { actingFlow } from '../../tools/flows/run-as.ts';
@@ -22,7 +23,11 @@ interface Actor {
 const ASKS = { askFirst: ['create_skill'] };
 const at = fc.nat({ max: 30 });
 const step = fc.oneof(
-  fc.record({ do: fc.constantFrom('key', 'capsule', 'agent', 'flow', 'link', 'take-over'), by: at, what: at }),
+  fc.record({
+    do: fc.constantFrom('key', 'capsule', 'agent', 'flow', 'begun flow', 'link', 'take-over'),
+    by: at,
+    what: at,
+  }),
   fc.record({ do: fc.constantFrom('ask', 'decide'), by: at, what: at }),
 );
 
@@ -31,7 +36,7 @@ function pick<T>(list: readonly T[], index: number): T | undefined {
 }
 
 /** What the step makes of the actor. Undefined if that is refused. */
-async function made(kind: string, by: Actor, what: number): Promise<Actor | undefined> {
+async function made(kind: string, by: Actor, what: number, other: Actor): Promise<Actor | undefined> {
   const { principal } = by;
   const behind = new Set(by.behind);
   if (kind === 'key') {
@@ -50,6 +55,13 @@ async function made(kind: string, by: Actor, what: number): Promise<Actor | unde
   }
   if (kind === 'flow') {
     return { principal: { ...actingFlow({ id: 'flw_one', name: 'one' }, principal, { causes: [] }), ...ASKS }, behind };
+  }
+  if (kind === 'begun flow') {
+    // A flow of the one, which the other has begun.
+    for (const one of other.behind) behind.add(one);
+    const askedBy = await behindOf(other.principal, world.store);
+    const flow = actingFlow({ id: 'flw_two', name: 'two' }, principal, { causes: [], askedBy });
+    return { principal: { ...flow, ...ASKS }, behind };
   }
   // A session of somebody, begun with the link that a key made.
   const person = pick(people, what);
@@ -118,7 +130,7 @@ describe('no sequence of making, taking over, asking and deciding', () => {
               actor.principal = await world.as(type, id);
             }
           } else {
-            const actor = await made(each.do, by, each.what);
+            const actor = await made(each.do, by, each.what, pick(actors, each.what) ?? by);
             if (actor) actors.push(actor);
           }
         }

@@ -34,13 +34,14 @@ interface Within {
   /** Undefined: no run has begun yet. */
   readonly runId?: string;
   readonly attempt?: string | undefined;
+  readonly askedBy?: readonly string[] | undefined;
 }
 
 /** The principal of a flow's run. It has no tools whose answers hold a secret, because outputs are stored. */
 export function actingFlow(
   { id, name }: Pick<Flow, 'id' | 'name'>,
   runAs: Principal,
-  { causes, runId, attempt }: Within,
+  { causes, runId, attempt, askedBy }: Within,
 ): Principal {
   const limit: ToolLimit = {
     holder: `the flow ${name}`,
@@ -48,7 +49,8 @@ export function actingFlow(
     allows: (tool) => !tool.answersSecret && !tool.forPeople,
   };
   const tools = intersectToolLimits(runAs.tools, limit);
-  const acting = { ...runAs, type: 'flow', id, name, tools, actsFor: runAs, causes: [...causes, id] } as const;
+  const within = { causes: [...causes, id], ...(askedBy && { askedBy }) };
+  const acting = { ...runAs, type: 'flow', id, name, tools, actsFor: runAs, ...within } as const;
   return runId === undefined ? acting : { ...acting, runId, ...(attempt !== undefined && { attempt }) };
 }
 

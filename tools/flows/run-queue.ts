@@ -17,6 +17,8 @@ export interface RunRequest {
   readonly trigger: FlowRunTrigger;
   readonly input: FlowRunRecord['input'];
   readonly causes: readonly string[];
+  /** Everybody behind who has it begun. */
+  readonly askedBy?: readonly string[] | undefined;
   readonly begun?: RunOrigin | undefined;
   readonly retry?: RetrySource | undefined;
 }
@@ -27,7 +29,8 @@ export type RetrySource = Required<Pick<FlowRunRecord, 'retryOf'>> &
 type Runs = Pick<Writers, 'flowRuns'>;
 type Owned = Runs & Owners;
 type Owners = Pick<Readers, 'apiKeys' | 'capsules' | 'connectedApps'>;
-export const OPEN = ['queued', 'running'];
+/** The states of runs that have not ended. One that waits does so for a person, and is not active. */
+export const OPEN = ['queued', 'running', 'waiting'];
 
 export function flowProblem({ enabled, steps, agentId, id }: Flow): string | undefined {
   if (!enabled) return `The flow is disabled; update_flow with {"id": "${id}", "enabled": true} lets it run.`;
@@ -140,7 +143,7 @@ async function insertRuns(
   await trimEndedRuns(store, flowId, wishes.length);
   const trace = outgoingTrace()?.traceparent;
   return store.flowRuns.insertAll(
-    wishes.map(({ trigger, input, causes, begun, retry }) => ({
+    wishes.map(({ trigger, input, causes, askedBy, begun, retry }) => ({
       flowId,
       runAs,
       trigger,
@@ -148,6 +151,7 @@ async function insertRuns(
       steps: [],
       plan: [],
       causes: [...causes],
+      ...(askedBy?.length && { askedBy: [...askedBy] }),
       ...begun,
       ...(trace !== undefined && { trace }),
       ...retry,
@@ -170,7 +174,7 @@ async function trimEndedRuns({ flowRuns }: Runs, flowId: string, coming: number)
 }
 
 export function hasEnded({ status }: Pick<FlowRunRecord, 'status'>): boolean {
-  return status !== 'queued' && status !== 'running';
+  return !OPEN.includes(status);
 }
 
 export async function nextQueued({ flowRuns }: Pick<Readers, 'flowRuns'>, flowId: string) {

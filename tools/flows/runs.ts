@@ -9,15 +9,20 @@ import {
   flowRunStatus,
 } from '../../resources/flow-run.ts';
 import { orNameOf, refTo } from '../../resources/markers.ts';
-import type { Writers } from '../../store/port.ts';
+import type { Readers, Writers } from '../../store/port.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
+import { behind } from '../core/access/ask-first.ts';
 import { NAME } from '../core/access/guarded-tool.ts';
 import { authorOf } from '../core/access/principal.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
+import { ToolError } from '../core/errors.ts';
 import { type Caller, seesAllIn } from '../core/history/withheld.ts';
+import { approvalPage } from '../core/registry/approvals.ts';
+import type { ServerFacts } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
 import { causesOf, runOf } from './run/triggers.ts';
+import { cancelWaiting } from './run/waiting-runs.ts';
 import { isRunAs } from './run-as.ts';
 import { earlierRun, hasEnded, queueRun, type RetrySource, retryProblem, runOriginOf } from './run-queue.ts';
 
@@ -34,7 +39,7 @@ const triggerFlow = defineTool({
   name: 'trigger_flow',
   title: 'Trigger flow',
   description:
-    'Run a flow now, with the rights of its `runAs`, not yours. Returns the queued run; with wait=true the finished one.',
+    'Run a flow now, with the rights of its `runAs`, not yours. Returns the queued run; with wait=true the finished one, or one that waits for an approval.',
   keywords:
     'run a workflow now, start an automation by hand, kick off, execute, launch a job, start a workflow now, test an automation by hand',
   access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
@@ -49,11 +54,11 @@ const triggerFlow = defineTool({
       .refine(isSmallInput, `Is longer than ${LARGEST_INPUT} characters of JSON; give less.`)
       .optional()
       .describe('What templates and conditions see as `input`.'),
-    wait: z.boolean().default(false).describe('Answer when the run has finished.'),
+    wait: z.boolean().default(false).describe('Answer when the run has finished, or waits for a person.'),
   }),
   output: flowRun,
   errors: ['not_found', 'conflict'],
-  isPending: ({ status }) => status === 'queued' || status === 'running',
+  isPending: (run) => !hasEnded(run),
   shown: showRun,
 
   async handler({ id, input, wait }, { store, principal, server, signal, write, repeat, fail }) {
@@ -65,7 +70,8 @@ const triggerFlow = defineTool({
       const flow = await tx.flows.read(id);
       const kind = flow.trigger.kind === 'webhook' ? 'webhook' : 'manual';
       const trigger = { kind, by: authorOf(principal) } as const;
-      return queueRun(tx, flow, { trigger, input, causes: causesOf(principal), begun });
+      const askedBy = await behind(principal, tx);
+      return queueRun(tx, flow, { trigger, input, causes: causesOf(principal), askedBy, begun });
     });
     server.flows?.wake(run.flowId);
     const waited = wait && (await server.flows?.ended({ id: run.id, by: runOf(principal) }, signal));
@@ -77,12 +83,24 @@ const triggerFlow = defineTool({
       throw fail('conflict', STUCK);
     }
     const now = (await store.flowRuns.get(run.id)) ?? run;
+    if (wait && principal.type === 'flow' && now.status === 'waiting') throw await waitsFor(now, { store, server });
     // The step that waits stores the answer, and its run cannot continue before this run ends.
     if (wait && principal.type === 'flow' && begun.begunBy !== undefined && !hasEnded(now))
       throw fail('unavailable', STOPS);
     return now;
   },
 });
+
+/** The flow that waits for the run waits for the same person. */
+async function waitsFor(
+  { id, underWay }: FlowRunRecord,
+  { store, server }: { readonly store: Pick<Readers, 'approvals'>; readonly server: ServerFacts },
+): Promise<ToolError> {
+  const approvalId = underWay?.approval?.id ?? '';
+  const { expiresAt } = (await store.approvals.get(approvalId)) ?? {};
+  const approval = { approvalId, expiresAt, url: approvalPage(server, approvalId) };
+  return new ToolError('approval_required', `The run ${id} waits for the yes of a person.`, { approval });
+}
 
 const STOPS = 'The server is shutting down; the run continues. Wait for it again when the server is back.';
 
@@ -134,7 +152,8 @@ const getFlowRun = defineTool({
 const cancelFlowRun = defineTool({
   name: 'cancel_flow_run',
   title: 'Cancel flow run',
-  description: 'Cancel a queued or running run; a step under way finishes first. Finished steps are not undone.',
+  description:
+    'Cancel a queued, waiting or running run; a step under way finishes first. Finished steps are not undone.',
   keywords: 'stop a running workflow, abort an automation, halt a job',
   access: { scope: 'flows:write', grant: 'flow:trigger:{id}' },
   annotations: DELETES,
@@ -149,10 +168,12 @@ const cancelFlowRun = defineTool({
       const current = await tx.flowRuns.read(id);
       if (current.status === 'cancelled') return current;
       if (current.status === 'running') return tx.flowRuns.update(id, { cancelAsked: true });
+      if (current.status === 'waiting') return cancelWaiting(tx, current, server.now());
       if (hasEnded(current)) throw fail('conflict', `The run has already ended: ${current.status}.`);
       return cancelQueued(tx, id, 'The run was cancelled.', server.now());
     });
     if (run.status === 'running') server.flows?.cancel(id);
+    else server.flows?.wake(run.flowId);
     return (await store.flowRuns.get(id)) ?? run;
   },
 });
@@ -217,7 +238,8 @@ export const retryFlowRun = defineTool({
       const problem = retryProblem(flow, { runAs: earlier.runAs, ...retry });
       if (problem) throw fail('conflict', problem);
       const trigger = { kind: 'manual', by: authorOf(principal) } as const;
-      return queueRun(tx, flow, { trigger, input: earlier.input, causes: causesOf(principal), begun, retry });
+      const askedBy = [...new Set([...(earlier.askedBy ?? []), ...(await behind(principal, tx))])];
+      return queueRun(tx, flow, { trigger, input: earlier.input, causes: causesOf(principal), askedBy, begun, retry });
     });
     server.flows?.wake(run.flowId);
     return run;

@@ -69,7 +69,7 @@ function Heading({ flowId, words }: { readonly flowId: string | undefined; reado
 /** Starts the flow of a run once more, with the same input, after a question. */
 function RunAgain({ run: { flowId, input, runAs, status } }: { readonly run: FlowRun }) {
   const may = useMay('trigger_flow');
-  if (!may || status === 'queued' || status === 'running') return null;
+  if (!may || status === 'queued' || status === 'running' || status === 'waiting') return null;
   const run = async () => {
     const { id } = await act<{ readonly id: string }>('trigger_flow', { id: flowId, ...(Boolean(input) && { input }) });
     setQuery({ run: id });

@@ -52,7 +52,7 @@ function asksMore(entry: string): ToolError {
 export async function behind(principal: Principal, store: Pick<Readers, 'apiKeys' | 'sessions'>): Promise<string[]> {
   const all = [principal, ...chainOf(principal)];
   const subjects = budgetSubjectsIn(principal).filter((subject) => !subject.startsWith('agent '));
-  const found = new Set([...all.map(({ ownerId }) => ownerId), ...subjects]);
+  const found = new Set([...all.flatMap(({ ownerId, askedBy = [] }) => [ownerId, ...askedBy]), ...subjects]);
   for (const subject of subjects) {
     const [type, id = ''] = subject.split(' ');
     const key = type === 'key' ? await store.apiKeys.get(id) : undefined;

@@ -34,6 +34,8 @@ export interface Principal {
   readonly causes?: readonly string[];
   /** For a flow or an agent: the run in which it acts. */
   readonly runId?: string;
+  /** For a flow: everybody behind who had the run begun. */
+  readonly askedBy?: readonly string[];
   /** For a flow: the attempt at a step of the run. It is the same when an interrupted attempt is repeated. */
   readonly attempt?: string;
 }

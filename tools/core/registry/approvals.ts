@@ -53,6 +53,11 @@ export function callerKeyOf(principal: Principal): string {
   return hash('sha256', canonicalize(parties));
 }
 
+/** Of a flow, what was said yes to in one run counts for no other one. */
+function attemptIn(principal: Principal): string[] {
+  return [principal, ...chainOf(principal)].flatMap(({ attempt }) => attempt ?? []).slice(0, 1);
+}
+
 export function isExpired({ expiresAt, status }: ApprovalRecord, now: Date): boolean {
   return (status === 'waiting' || status === 'approved') && Date.parse(expiresAt) <= now.getTime();
 }
@@ -92,7 +97,7 @@ export class ApprovalGate {
   /** The approval under which the call may run. @throws ToolError (approval_required), or that says why an approval does not fit */
   async admit(call: AskingCall): Promise<ApprovalRecord> {
     const callerKey = callerKeyOf(call.asked.principal);
-    const callKey = this.#hashOf([callerKey, call.tool.name, call.input]);
+    const callKey = this.#hashOf([callerKey, call.tool.name, call.input, ...attemptIn(call.asked.principal)]);
     const { approvalId } = call.asked;
     if (approvalId !== undefined) {
       const named = await this.#store.approvals.get(approvalId);
@@ -134,7 +139,8 @@ export class ApprovalGate {
     await this.#store.transaction(async (tx) => {
       const found = await tx.approvals.get(id);
       if (found?.status !== 'running') return;
-      const isSure = error.detail.notMade || error.detail.wants || isRepeatable(tool);
+      const waits = error.code === 'approval_required' && tool.resumes;
+      const isSure = error.detail.notMade || error.detail.wants || waits || isRepeatable(tool);
       await tx.approvals.update(id, isSure ? { status: 'approved' } : { status: 'unknown', problem: CUT_OFF });
     });
   }

@@ -19,6 +19,8 @@ export interface Call {
   readonly requestId: string;
   readonly auditId?: string | undefined;
   readonly idempotency?: IdempotencyRequest | undefined;
+  /** Whether a person has to say yes to this call, whoever makes it. */
+  readonly asks?: boolean | undefined;
   /** The approval that the caller names for this call. Without one, that of an equal call counts. */
   readonly approvalId?: string | undefined;
   /** The name that the software of the caller gives itself. */

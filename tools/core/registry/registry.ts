@@ -132,6 +132,7 @@ export class Registry {
       input = resolved;
       if (tool.delegatesTo) return await this.#call(asked, standIn(asked, tool.delegatesTo(input)));
       const asks =
+        asked.asks ||
         asked.approvalId !== undefined ||
         asksFirst(principal, tool, input) ||
         (typeof tool.asks === 'function' && (await tool.asks(input, this.#store)));

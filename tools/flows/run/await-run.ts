@@ -1,9 +1,10 @@
 import { EventEmitter } from 'node:events';
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import type { Commit, Readers, Store } from '../../../store/port.ts';
-import { hasEnded, OPEN } from '../run-queue.ts';
 
 const LOOK_EVERY_MS = 500;
+/** The states of runs that end or wait by themselves. */
+const GOING: readonly string[] = ['queued', 'running'];
 
 interface RunCompletionDeps {
   readonly store: Store;
@@ -14,7 +15,7 @@ interface RunCompletionDeps {
 /** Lets callers wait for runs. Commits are followed only while somebody waits. */
 export class RunCompletion {
   readonly #deps: RunCompletionDeps;
-  /** Emits the id of a run that has ended. */
+  /** Emits the id of a run that has ended, or waits for a person. */
   readonly #ends = new EventEmitter().setMaxListeners(0);
   #forgetListener = () => {};
   #timer: NodeJS.Timeout | undefined;
@@ -24,7 +25,7 @@ export class RunCompletion {
     deps.closed.addEventListener('abort', () => this.#endAll(), { once: true });
   }
 
-  /** Resolves when the run has ended or was deleted, the signal aborts or the server stops. */
+  /** Resolves when the run has ended, waits for a person or was deleted, the signal aborts or the server stops. */
   async of(runId: string, signal: AbortSignal | undefined): Promise<void> {
     const { store, closed } = this.#deps;
     if (this.#ends.eventNames().length === 0) this.#follow();
@@ -37,7 +38,7 @@ export class RunCompletion {
     signal?.addEventListener('abort', end, { once: true });
     try {
       const run = signal?.aborted ? undefined : await store.flowRuns.get(runId);
-      if (run && !closed.aborted && !hasEnded(run)) await ended;
+      if (run && !closed.aborted && GOING.includes(run.status)) await ended;
     } finally {
       this.#ends.off(runId, end);
       signal?.removeEventListener('abort', end);
@@ -62,14 +63,15 @@ export class RunCompletion {
 
   #committed({ changes }: Commit): void {
     for (const { kind, collection, record } of changes) {
-      if (collection === 'flowRuns' && (kind === 'deleted' || hasEnded(record))) this.#ends.emit(record.id);
+      if (collection === 'flowRuns' && (kind === 'deleted' || !GOING.includes(record.status)))
+        this.#ends.emit(record.id);
     }
   }
 
   /** Finds runs that ended in another process. */
   async #look(): Promise<void> {
     const id = this.#ends.eventNames().map(String);
-    const open = await this.#deps.store.flowRuns.find({ where: { id, status: OPEN }, limit: id.length });
+    const open = await this.#deps.store.flowRuns.find({ where: { id, status: GOING }, limit: id.length });
     const stillOpen = new Set(open.records.map((run) => run.id));
     for (const runId of id) if (!stillOpen.has(runId)) this.#ends.emit(runId);
   }
@@ -110,8 +112,9 @@ type Runs = Pick<Readers, 'flowRuns' | 'flows'>;
 /** The running runs that must continue before this one can end: itself, or the runs of its flow that are queued before it. */
 async function runsBefore({ flowRuns, flows }: Runs, id: string | undefined): Promise<readonly string[]> {
   const run: FlowRunRecord | undefined = id === undefined ? undefined : await flowRuns.get(id);
-  if (run?.status === 'running') return [run.id];
+  if (run?.status === 'running' || run?.status === 'waiting') return [run.id];
   if (run?.status !== 'queued' || (await flows.get(run.flowId))?.overlap === 'allow') return [];
-  const { records } = await flowRuns.find({ where: { flowId: run.flowId, status: 'running' }, limit: 100 });
+  const where = { flowId: run.flowId, status: ['running', 'waiting'] };
+  const { records } = await flowRuns.find({ where, limit: 100 });
   return records.map((each) => each.id);
 }

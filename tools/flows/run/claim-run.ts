@@ -33,7 +33,7 @@ export function claimNext(
       await tx.flowRuns.update(run.id, { status: 'cancelled', error, finishedAt: clock.now().toISOString() });
       return {};
     }
-    const isBusy = isBusyHere || (worker !== undefined && (await isBusyAnywhere(flowId, tx)));
+    const isBusy = isBusyHere || (await isBusyAnywhere(flowId, tx, worker !== undefined));
     if (flow.overlap !== 'allow' && isBusy) return undefined;
     return { begun: { flow, run: await tx.flowRuns.update(run.id, startedRun(flow, run, worker, clock.now())) } };
   });
@@ -53,8 +53,9 @@ export function claimRun(store: Store, left: FlowRunRecord): Promise<FlowRunReco
   });
 }
 
-async function isBusyAnywhere(flowId: string, { flowRuns }: Transaction): Promise<boolean> {
-  return (await flowRuns.count({ where: { flowId, status: 'running' } })) > 0;
+async function isBusyAnywhere(flowId: string, { flowRuns }: Transaction, isShared: boolean): Promise<boolean> {
+  const status = isShared ? ['running', 'waiting'] : 'waiting';
+  return (await flowRuns.count({ where: { flowId, status } })) > 0;
 }
 
 /** Another process continues the run, because this one was taken for gone. */

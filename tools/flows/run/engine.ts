@@ -7,6 +7,7 @@ import { startRecovery } from './claim-run.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { FlowRunner } from './runner.ts';
 import { FlowTriggers } from './triggers.ts';
+import { followDecisions } from './waiting-runs.ts';
 
 interface Flows {
   wake(flowId: string): void;
@@ -35,6 +36,7 @@ export class FlowEngine implements Flows {
   #runner: FlowRunner | undefined;
   #triggers: FlowTriggers | undefined;
   #recovery: PeriodicTask | undefined;
+  #decisions: PeriodicTask | undefined;
   #leaveJobs = async () => {};
 
   constructor(options: FlowEngineOptions) {
@@ -52,6 +54,7 @@ export class FlowEngine implements Flows {
     this.#leaveJobs = store.jobs.serve({ ...runner.jobs, ...this.#triggers.jobs, ...jobs }, onFailure);
     await this.#triggers.start();
     await runner.start();
+    this.#decisions = followDecisions({ store, clock, onFailure });
     if (store.jobs.worker !== undefined) this.#recovery = startRecovery(store, onFailure);
   }
 
@@ -68,6 +71,7 @@ export class FlowEngine implements Flows {
   }
 
   async close(): Promise<void> {
+    await this.#decisions?.close();
     await this.#recovery?.close();
     await this.#leaveJobs();
     await this.#triggers?.close();

@@ -30,6 +30,7 @@ import {
   storedInput,
 } from './outcome.ts';
 import type { RunSlot } from './run-slots.ts';
+import { cancelWaiting, lapsed, waitedFor } from './waiting-runs.ts';
 
 export interface ExecutionDeps {
   readonly store: Store;
@@ -51,6 +52,8 @@ interface Tried {
   readonly outcome: StepOutcome;
 }
 type Arguments = Record<string, unknown>;
+
+const UNFINISHED: readonly FlowRunStep['status'][] = ['pending', 'running', 'waiting'];
 
 /** One run of a flow under way. Its steps run one after the other, and each is stored before and after it runs. */
 export class FlowExecution {
@@ -107,11 +110,12 @@ export class FlowExecution {
 
   async #step(step: FlowStep): Promise<StepFailure | 'left' | undefined> {
     const kept = this.#kept(step.id);
-    if (kept.status !== 'pending' && kept.status !== 'running') return storedFailure(step, kept);
+    if (!UNFINISHED.includes(kept.status)) return storedFailure(step, kept);
     const stopped = await this.#rest(kept.retryAt);
     if (stopped) return stopped;
-    const interrupted = kept.status === 'running' ? kept : undefined;
-    const problem = interrupted && this.#tried?.step !== step.id && this.#repeatProblem(step, interrupted);
+    const interrupted = kept.status === 'pending' ? undefined : kept;
+    const isOpen = kept.status === 'running' && this.#tried?.step !== step.id && !this.#approval(step);
+    const problem = isOpen && this.#repeatProblem(step, kept);
     if (problem) return this.#fail(step, problem);
     const attempt = interrupted ? kept.attempts : kept.attempts + 1;
     let input = this.#underWay(step)?.arguments;
@@ -137,6 +141,7 @@ export class FlowExecution {
     for (let attempt = first; ; ) {
       const outcome = await this.#attempt(step, input, attempt);
       if (outcome === 'left') return outcome;
+      if ('waitsFor' in outcome) return this.#wait(step, outcome.waitsFor.approvalId);
       if ('output' in outcome) {
         const failure = await this.#succeed(step, outcome.output);
         return failure && this.#continues(step, failure);
@@ -170,16 +175,16 @@ export class FlowExecution {
 
   async #renewed(attempt?: string): Promise<CredentialStatus> {
     const { store, registry, clock } = this.#deps;
-    const { id: runId, causes } = this.#run;
+    const { id: runId, causes, askedBy } = this.#run;
     const { catalog } = registry.server;
     const runAs = await findRunAs(this.#run.runAs, store, { catalog, now: clock.now() });
     if (typeof runAs === 'string') return new ToolError('forbidden', runAs);
-    return actingFlow(this.#flow, runAs, { causes, runId, attempt });
+    return actingFlow(this.#flow, runAs, { causes, runId, attempt, askedBy });
   }
 
   async #attempt(step: FlowStep, input: Arguments, attempt: number): Promise<StepOutcome | 'left'> {
     if (this.#tried?.step === step.id && this.#tried.attempt === attempt) return this.#tried.outcome;
-    const { first = attempt, unmade } = this.#underWay(step) ?? {};
+    const { first = attempt, unmade, approval } = this.#underWay(step) ?? {};
     const key = `${this.#run.id} ${step.id} ${first}`;
     const principal = await this.#renewed(key);
     if (principal instanceof ToolError) return { failure: goneFailure(principal) };
@@ -187,11 +192,15 @@ export class FlowExecution {
     const tool = catalog.get(step.tool)?.tool;
     const { shown, stored } = storedInput(tool, input, catalog);
     const begun = { status: 'running', attempts: attempt, input: shown, startedAt: this.#now() } as const;
-    await this.#keep(step.id, begun, { step: step.id, first, unmade, ...(stored && { arguments: stored }) });
+    await this.#keep(step.id, begun, { step: step.id, first, unmade, approval, ...(stored && { arguments: stored }) });
     if (this.#run.cancelAsked) return { failure: CANCELLED.error };
+    const late =
+      approval && (await lapsed(this.#deps.store, approval, { tool: step.tool, now: this.#deps.clock.now() }));
+    if (late) return { failure: late };
     const answer = await this.#call(principal, step, input, key);
     if (answer === 'left') return answer;
-    if (tool?.resumes && this.#leave.signal.aborted && answer !== 'late' && !answer.ok) return 'left';
+    const waits = answer !== 'late' && !answer.ok && answer.error.code === 'approval_required';
+    if (tool?.resumes && this.#leave.signal.aborted && answer !== 'late' && !answer.ok && !waits) return 'left';
     const standing = await this.#renewed();
     const outcome =
       standing instanceof ToolError && (answer === 'late' || !answer.ok)
@@ -201,12 +210,8 @@ export class FlowExecution {
     return outcome;
   }
 
-  async #call(
-    principal: Principal,
-    { tool }: FlowStep,
-    input: Arguments,
-    key: string,
-  ): Promise<Answer | 'late' | 'left'> {
+  async #call(principal: Principal, step: FlowStep, input: Arguments, key: string): Promise<Answer | 'late' | 'left'> {
+    const { tool, approval: asks } = step;
     const late = new AbortController();
     const signal = AbortSignal.any([this.#cancel.signal, this.#abandon.signal, late.signal]);
     const { clock, registry } = this.#deps;
@@ -218,6 +223,8 @@ export class FlowExecution {
       door: 'flow',
       requestId: this.#run.id,
       idempotency: { key, operation: `flow step ${tool}` },
+      asks,
+      approvalId: this.#approval(step)?.id,
       signal,
     });
     const ended = new AbortController();
@@ -233,6 +240,28 @@ export class FlowExecution {
     const { registry, clock } = this.#deps;
     const age = clock.now().getTime() - Date.parse(startedAt ?? '');
     return repeatProblem(name, registry.server.catalog.get(name)?.tool, age);
+  }
+
+  /** Leaves the run as one that waits. Whoever finds that the approval was decided goes on with it. */
+  async #wait(step: FlowStep, approvalId: string): Promise<StepFailure | 'left'> {
+    const { store, clock } = this.#deps;
+    const approval = await waitedFor(store, this.#run, { tool: step.tool, approvalId });
+    const underWay = { step: step.id, ...this.#underWay(step), approval };
+    await this.#keep(step.id, { status: 'waiting', approvalId }, underWay, { status: 'waiting' });
+    if (!this.#isCancelled) return 'left';
+    await store.transaction(async (tx) => cancelWaiting(tx, await ownRun(tx, this.#run), clock.now()));
+    return 'left';
+  }
+
+  /** Whether the run was left because it waits for a person. */
+  get isWaiting(): boolean {
+    return this.#run.status === 'waiting';
+  }
+
+  /** The approval that the call of the step itself needs. */
+  #approval(step: FlowStep) {
+    const { approval } = this.#underWay(step) ?? {};
+    return approval?.inside ? undefined : approval;
   }
 
   async #succeed(step: FlowStep, output: object): Promise<StepFailure | undefined> {
@@ -262,7 +291,12 @@ export class FlowExecution {
     return this.#run.underWay?.step === id ? this.#run.underWay : undefined;
   }
 
-  async #keep(id: string, change: Partial<FlowRunStep>, underWay?: FlowRunRecord['underWay']): Promise<void> {
+  async #keep(
+    id: string,
+    change: Partial<FlowRunStep>,
+    underWay?: FlowRunRecord['underWay'],
+    run: Pick<Partial<FlowRunRecord>, 'status'> = {},
+  ): Promise<void> {
     this.#run = await this.#deps.store.transaction(async (tx) => {
       // A purge may have removed outputs since.
       const current = await ownRun(tx, this.#run);
@@ -270,7 +304,7 @@ export class FlowExecution {
       const recordIds = change.output
         ? [...new Set([...(current.recordIds ?? []), ...idsIn(change.output)])]
         : undefined;
-      return tx.flowRuns.update(current.id, { steps, underWay: underWay ?? null, recordIds });
+      return tx.flowRuns.update(current.id, { ...run, steps, underWay: underWay ?? null, recordIds });
     });
   }
 

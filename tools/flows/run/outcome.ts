@@ -24,7 +24,10 @@ export interface StepFailure {
   readonly ends?: boolean;
 }
 
-export type StepOutcome = { readonly output: object } | { readonly failure: StepFailure };
+export type StepOutcome =
+  | { readonly output: object }
+  | { readonly failure: StepFailure }
+  | { readonly waitsFor: { readonly approvalId: string } };
 
 export type End = Pick<FlowRunRecord, 'status' | 'error'>;
 
@@ -43,6 +46,8 @@ export function outcomeOf(answer: Answer | 'late', tool: string, isRead: boolean
     return { failure: { code: 'unavailable', message, final: !isRead } };
   }
   if (answer.ok) return { output: answer.output };
+  const { code, approvalId } = answer.error;
+  if (code === 'approval_required' && approvalId !== undefined) return { waitsFor: { approvalId } };
   const unmade = answer.notMade && { unmade: answer };
   return { failure: { code: answer.error.code, message: wordsOf(answer.error), ...unmade } };
 }
@@ -170,6 +175,6 @@ export function storedInput(tool: Tool | undefined, input: Record<string, unknow
 }
 
 export function scopeOf({ input = {}, steps }: Pick<FlowRunRecord, 'input' | 'steps'>): TemplateScope {
-  const ended = steps.filter(({ status }) => status !== 'pending' && status !== 'running');
+  const ended = steps.filter(({ status }) => status === 'succeeded' || status === 'failed' || status === 'skipped');
   return { input, steps: Object.fromEntries(ended.map(({ id, output }) => [id, { output: output ?? null }])) };
 }

@@ -10,6 +10,7 @@ import { Backoff, pause } from './clock.ts';
 import { type ExecutionDeps, FlowExecution } from './execution.ts';
 import { finishObserved } from './observed-run.ts';
 import { RunSlot, RunSlots } from './run-slots.ts';
+import { claimWaiting } from './waiting-runs.ts';
 
 const LEAVE_MS = 8_000;
 /** How often the runs of this process are looked up for a wish to end them, which another process may have stored. */
@@ -61,6 +62,7 @@ export class FlowRunner {
   readonly jobs: JobTable = {
     look_at_flow: ({ flowId, turn }) => this.#look(String(flowId), Number(turn ?? 0)),
     resume_run: ({ runId }) => this.#takeOver(String(runId)),
+    go_on: ({ runId }) => this.#goOn(String(runId)),
   };
 
   /** Continues what an earlier process left, and the queued runs. */
@@ -168,6 +170,18 @@ export class FlowRunner {
     if (taken) await this.#resume(taken);
   }
 
+  /** Continues a run whose approval was decided, unless another process did so first. */
+  async #goOn(runId: string): Promise<void> {
+    const waiting =
+      this.#close.signal.aborted || this.#running.has(runId) ? undefined : await this.#deps.store.flowRuns.get(runId);
+    if (waiting?.status !== 'waiting') return;
+    const taken = await claimWaiting(this.#deps, runId).catch((cause) => {
+      this.#regainLater(waiting.flowId, cause);
+      throw cause;
+    });
+    if (taken) await this.#resume(taken);
+  }
+
   async #resume(run: FlowRunRecord): Promise<void> {
     // A running run continues if its flow is deleted or disabled; it has everything it needs.
     const flow = (await this.#deps.store.flows.get(run.flowId)) ?? { id: run.flowId, name: run.flowId };
@@ -249,8 +263,15 @@ export class FlowRunner {
       slot.end();
       this.#running.delete(run.id);
       this.wake(run.flowId);
+      if (execution.isWaiting) void this.#lookAgain(run.id);
     });
     this.#running.set(run.id, { flowId: run.flowId, execution, slot, ended });
+  }
+
+  /** The approval may have been decided before the run was stored as waiting. Never rejects. */
+  async #lookAgain(runId: string): Promise<void> {
+    const { store, onFailure } = this.#deps;
+    await store.jobs.add('go_on', { runId }, { key: `go on ${runId}` }).catch(onFailure);
   }
 
   /** Runs until the run has ended, and continues after the store refused a change. Never rejects. */

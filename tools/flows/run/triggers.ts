@@ -2,6 +2,7 @@ import type { Flow } from '../../../resources/flow.ts';
 import { ELSEWHERE } from '../../../store/cluster-port.ts';
 import type { JobTable } from '../../../store/jobs-port.ts';
 import type { Commit, Readers, Store } from '../../../store/port.ts';
+import { behind } from '../../core/access/ask-first.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
 import type { RecordKind } from '../../core/kind.ts';
@@ -12,6 +13,7 @@ import { actingFlow, findRunAs } from '../run-as.ts';
 import {
   causeProblem,
   flowProblem,
+  OPEN,
   queueProblem,
   queueRun,
   queueRuns,
@@ -202,7 +204,7 @@ export class FlowTriggers {
       const flow = await tx.flows.get(flowId);
       if (!flow?.enabled || flow.trigger.kind !== 'cron') return false;
       if (await hasRunAt(tx, flowId, at)) return false; // the clock was set back
-      const goesOn = await tx.flowRuns.count({ where: { flowId, status: ['queued', 'running'] } });
+      const goesOn = await tx.flowRuns.count({ where: { flowId, status: OPEN } });
       if (goesOn > 0 && flow.overlap !== 'allow') {
         await refuseRun(tx, flow, 'An earlier run had not ended when this one was due.', wish, clock.now());
         return false;
@@ -230,7 +232,8 @@ export class FlowTriggers {
     if (!(await maySee(event, actingFlow(flow, runAs, { causes }), this.#deps))) return;
     if (problem) return this.#leaveOut(`${flowId}: ${problem}`);
     const { type, id } = event;
-    wishes.push({ trigger: { kind: 'event', type, id }, input: { type, id }, causes });
+    const askedBy = origin && (await behind(origin, this.#deps.store));
+    wishes.push({ trigger: { kind: 'event', type, id }, input: { type, id }, causes, askedBy });
   }
 
   /** Asked outside of a transaction: many events that come together would be in each other's way. */

@@ -1,5 +1,5 @@
 import type { FlowRun, FlowRunStep, FlowRunTrigger } from '../../../../resources/flow-run.ts';
-import { act, duration, go, labelOf, useAnswer, useLocation, usePagedList, useTools } from '../../app.ts';
+import { act, at, duration, go, labelOf, useAnswer, useLocation, usePagedList, useTools } from '../../app.ts';
 import {
   AskButton,
   Badge,
@@ -36,7 +36,7 @@ export type RunsAsked = Readonly<{ id?: string | undefined; status?: string | un
 
 export function RunList({ asked }: { readonly asked: RunsAsked }) {
   const pages = usePagedList<FlowRun>('list_flow_runs', asked);
-  usePolling(pages.rows.some(({ status }) => status === 'running' || status === 'queued'));
+  usePolling(pages.rows.some(isOpen));
   return (
     <PagedTable
       label="Runs"
@@ -46,6 +46,10 @@ export function RunList({ asked }: { readonly asked: RunsAsked }) {
       none={<Empty title="It has not run yet">Run it now, or wait for what starts it.</Empty>}
     />
   );
+}
+
+function isOpen({ status }: Pick<FlowRun, 'status'>): boolean {
+  return status === 'running' || status === 'queued' || status === 'waiting';
 }
 
 const FLOW = { title: 'Flow', cell: ({ flowId }: FlowRun) => <Ref id={flowId} /> };
@@ -71,7 +75,7 @@ function starterOf(trigger: FlowRunTrigger): string {
 
 export function RunDetail({ id, back }: { readonly id: string; readonly back?: string | undefined }) {
   const { data, error } = useAnswer<FlowRun>('get_flow_run', { id });
-  const underWay = data?.status === 'running' || data?.status === 'queued';
+  const underWay = data !== undefined && isOpen(data);
   usePolling(underWay);
   if (error) return <ErrorBox error={error} />;
   if (!data) return <Skeleton lines={6} />;
@@ -148,10 +152,10 @@ function Failure({ code, message }: NonNullable<FlowRun['error']>) {
 
 function StepOfRun({ step }: { readonly step: FlowRunStep }) {
   const tools = useTools();
-  const { id, tool, status, attempts, error, retryAt, startedAt, finishedAt, input, output } = step;
+  const { id, tool, status, attempts, error, approvalId, retryAt, startedAt, finishedAt, input, output } = step;
   return (
     <li class={`step-${status}`}>
-      <details open={status === 'failed'}>
+      <details open={status === 'failed' || status === 'waiting'}>
         <summary>
           <span class="timeline-title">{tools?.get(tool)?.title ?? labelOf(tool)}</span> <Mono>{id}</Mono>{' '}
           <Badge value={status} />{' '}
@@ -161,6 +165,13 @@ function StepOfRun({ step }: { readonly step: FlowRunStep }) {
           </span>
         </summary>
         {error && <Failure {...error} />}
+        {approvalId !== undefined && (
+          <p class="quiet">
+            <a href={at(`/approvals/${approvalId}`)}>
+              {status === 'waiting' ? 'It waits for somebody’s yes' : 'Who was asked, and what was decided'}
+            </a>
+          </p>
+        )}
         {retryAt !== undefined && (
           <p class="quiet">
             The next try is due <Time at={retryAt} />.

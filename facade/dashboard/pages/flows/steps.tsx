@@ -25,7 +25,7 @@ export function StepList({ row }: { readonly row: Row }) {
             </span>
           </li>
         )}
-        {steps.map(({ id, tool, arguments: args = {}, when, onError, retry }) => (
+        {steps.map(({ id, tool, arguments: args = {}, when, approval, onError, retry }) => (
           <li key={id}>
             <details>
               <summary>
@@ -35,6 +35,7 @@ export function StepList({ row }: { readonly row: Row }) {
               <p class="quiet">
                 <a href={at(`/tools/${tool}`)}>{tool}</a>
                 {retry && retry.attempts > 1 && `, up to ${retry.attempts} tries ${retry.delayMs / 1000} s apart`}
+                {approval && ', asks a person first'}
                 {onError === 'continue' && ', the flow goes on if it fails'}
               </p>
               <Json value={args} label={`Arguments of ${id}`} />
@@ -154,10 +155,10 @@ function membersOf(properties: object | undefined, required: readonly string[] =
 
 function MoreOfStep({ step, path, issues, onChange }: StepFieldsProps) {
   const { attempts = 1, delayMs = 1000 } = step.retry ?? {};
-  const isUsual = step.when === undefined && step.onError !== 'continue' && attempts === 1;
+  const isUsual = step.when === undefined && !step.approval && step.onError !== 'continue' && attempts === 1;
   return (
     <details class="step-more" open={!isUsual}>
-      <summary>Condition, retries, errors</summary>
+      <summary>Condition, approval, retries, errors</summary>
       <TextField
         label="Only if"
         hint="A condition such as input.amount > 100"
@@ -176,6 +177,17 @@ function MoreOfStep({ step, path, issues, onChange }: StepFieldsProps) {
         value={attempts}
         onType={(typed) => onChange({ ...step, retry: { attempts: Number(typed), delayMs } })}
       />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={step.approval === true}
+          onChange={({ currentTarget }) => {
+            const { approval: _, ...rest } = step;
+            onChange(currentTarget.checked ? { ...step, approval: true } : rest);
+          }}
+        />
+        Ask a person first
+      </label>
       <label class="check">
         <input
           type="checkbox"
