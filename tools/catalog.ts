@@ -1,3 +1,4 @@
+import { viewAs, listWhoCan } from './access/list-who-can.ts';
 import { agentTools } from './agents/agents.ts';
 import { provisionAgentIdentity } from './agents/provision.ts';
 import { importRecords } from './analytics/import-records.ts';
@@ -88,7 +89,7 @@ export const catalog = indexCatalog([
   ...group('API keys', ...apiKeyTools),
   ...group('Sessions', ...sessionTools, ...passkeyTools),
   ...group('Connected apps', ...connectedAppTools, ...oauthClientTools, authorizeApp),
-  ...group('Access', explainAccess, getCurrentPrincipal, listHoldings, takeOver),
+  ...group('Access', explainAccess, listWhoCan, viewAs, getCurrentPrincipal, listHoldings, takeOver),
   ...group('Projects', ...projectTools),
   ...group('Goals', ...goalTools),
   ...group('Tasks', ...taskTools),

@@ -3,21 +3,19 @@ import { requiredRight } from '../resources/error.ts';
 import { recordId } from '../resources/fields.ts';
 import { callOf, refTo } from '../resources/markers.ts';
 import type { Readers } from '../store/port.ts';
+import { beyond, inputOf, type Judging, listedToolNamed } from './access/judge.ts';
 import { verdictsOf } from './capsules/verdicts.ts';
 import { capsulePrincipal, capsuleProblem } from './core/access/capsule-principal.ts';
 import { explainRight, type Finding } from './core/access/explain.ts';
 import type { GuardedTool } from './core/access/guarded-tool.ts';
-import { isListed } from './core/access/guarded-tool.ts';
 import { keyProblem, principalOf } from './core/access/key-principal.ts';
 import type { Principal } from './core/access/principal.ts';
-import { inCallOf, mayCall, withFixed } from './core/access/reach.ts';
+import { mayCall, withFixed } from './core/access/reach.ts';
 import type { Subjects } from './core/access/requirement.ts';
 import { subjectsIn } from './core/access/subjects.ts';
 import { ToolError } from './core/errors.ts';
-import { unknownTool } from './core/registry/catalog-index.ts';
 import type { Context } from './core/registry/context.ts';
 import { defineTool, READS } from './core/registry/define-tool.ts';
-import { withRecordIds } from './core/registry/record-names.ts';
 import type { Tool } from './core/registry/tool.ts';
 import { withoutAliases } from './core/registry/validate.ts';
 
@@ -59,14 +57,7 @@ export const explainAccess = defineTool({
     if ((keyId === undefined) === (capsuleId === undefined)) {
       throw context.fail('invalid_input', 'Give either keyId or capsuleId: whose access is to be explained.');
     }
-    const { catalog } = context.server;
-    const tool = catalog.get(name)?.tool;
-    if (!tool || !isListed(tool)) {
-      throw unknownTool(
-        name,
-        catalog.entries.filter((entry) => isListed(entry.tool)),
-      );
-    }
+    const tool = listedToolNamed(name, context.server.catalog);
     const input = given && (withoutAliases(tool, given) as object); // stays an object
     const { principal, checks } = await (keyId === undefined
       ? explainCapsule(capsuleId ?? '', tool, input, context)
@@ -100,45 +91,16 @@ async function explainKey(id: string, tool: Tool, given: object | undefined, con
     subjectsIn(store, server.kinds),
     given,
   );
-  const refused = right.verdict === 'allowed' && isKnown ? await beyond(principal, tool, input, context) : [];
+  const refused = right.verdict === 'allowed' && isKnown ? await delegation(principal, tool, input, context) : [];
   return {
     principal,
     checks: [credential(await keyProblem(store, key, server.now())), { check: 'right', ...right }, ...refused],
   };
 }
 
-/** The arguments as the handler would get them. Undefined if they do not fit, or do not say which record is meant. */
-async function inputOf(
-  principal: Principal,
-  tool: Tool,
-  given: unknown,
-  { store, server: { catalog } }: Explaining,
-): Promise<object | undefined> {
-  const parsed = tool.input.safeParse(given);
-  if (!parsed.success) return undefined;
-  try {
-    return await withRecordIds(tool.input, parsed.data, { store, catalog, principal });
-  } catch (thrown) {
-    if (thrown instanceof ToolError) return undefined;
-    throw thrown;
-  }
-}
-
-async function beyond(
-  principal: Principal,
-  tool: Tool,
-  input: object,
-  { store, server }: Explaining,
-): Promise<Check[]> {
-  if (!tool.authorize) return [];
-  try {
-    await tool.authorize(input, { store, principal: inCallOf(principal, tool), server });
-    return [];
-  } catch (thrown) {
-    if (!(thrown instanceof ToolError) || thrown.code !== 'forbidden') return []; // what else is wrong is not a matter of access
-    const { required, issues } = thrown.detail;
-    return [{ check: 'delegation', verdict: 'denied', rule: issues?.[0]?.message ?? thrown.message, required }];
-  }
+async function delegation(principal: Principal, tool: Tool, input: object, judging: Judging): Promise<Check[]> {
+  const refused = await beyond(principal, tool, input, judging);
+  return refused ? [{ check: 'delegation', ...refused }] : [];
 }
 
 /** A capsule has the rights that its tools need, so its lists and fixed arguments decide. */
@@ -161,7 +123,7 @@ async function explainCapsule(id: string, tool: Tool, given: object | undefined,
   try {
     const input = await inputOf(principal, tool, withFixed(principal, tool, given ?? {}), context);
     const narrowed = await narrowing(principal, tool, input, subjectsIn(store, server.kinds));
-    const refused = input ? await beyond(principal, tool, input, context) : [];
+    const refused = input ? await delegation(principal, tool, input, context) : [];
     return { principal, checks: [...checks, ...narrowed, ...refused] };
   } catch (thrown) {
     if (!(thrown instanceof ToolError)) throw thrown;

@@ -32,8 +32,10 @@ const versionTools = new Map([
   ['restore_version', { scope: 'agents:write', grant: 'agent:write:{entityId}' }],
 ]);
 
-/** Tools that make someone act with full access: only `*` and the scope admin carry the call. */
+/** Tools that make someone act with full access or tell the rights of everybody: only `*` and the scope admin carry the call. */
 const fullAccessTools = new Set([
+  'list_who_can',
+  'view_as',
   ...['create_admin_user', 'update_admin_user', 'deactivate_admin_user', 'reactivate_admin_user'],
   ...['create_sign_in_link', 'create_integration', 'update_integration', 'delete_integration'],
   ...['refresh_integration', 'create_oauth_client', 'delete_oauth_client', 'delete_passkey'],

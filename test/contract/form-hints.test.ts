@@ -16,7 +16,7 @@ const OTHERS = [
 const CONTROLS = ['code', 'cron', 'model', 'secret', 'text', 'timezone', 'tools'];
 /** Members that end like ids and take none of one known kind of record: their neighbours say which, or nothing here has such a record. */
 const OTHER_IDS =
-  /^(entityId|recordId|principalId|requestId|clientId|railId|create_sign_in_link email|purge_record id|take_over id|(create|update)_flow id|.*_thread_access id)$/;
+  /^(entityId|recordId|principalId|requestId|clientId|railId|create_sign_in_link email|purge_record id|take_over id|list_who_can id|(create|update)_flow id|.*_thread_access id)$/;
 
 interface Member extends JsonSchema {
   readonly properties?: Readonly<Record<string, Member>>;

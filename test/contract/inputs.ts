@@ -73,6 +73,8 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   list_user_websites: { userId: 'u-one' },
   explain_answer: { messageId: 'msg_one' },
   explain_access: { keyId: 'key_one', tool: 'list_skills' },
+  list_who_can: { tool: 'list_skills' },
+  view_as: { keyId: 'key_one' },
   search_tools: { q: 'skills' },
   describe_tool: { name: 'list_skills' },
   call_tool: { name: 'list_skills' },

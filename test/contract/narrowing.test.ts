@@ -255,6 +255,7 @@ const whole: Readonly<Record<string, string>> = {
   list_backups: 'each holds everything, so the right to see them is one to all',
   get_usage: 'sums of what everybody did, as the audit log has it',
   list_integration_accounts: 'the accounts of the caller, and of others only with the right to integrations',
+  list_who_can: 'the rights of everybody, for those with full access alone',
   list_holdings: 'about one person, whom its grant names; what it lists is held to the right to read each',
   list_models: 'models are no records',
   list_webhook_deliveries: 'about one webhook, which its grant names',

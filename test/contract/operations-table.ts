@@ -92,6 +92,8 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   delete_passkey: { scope: 'admin', grant: 'passkey:write:{id}' },
   confirm_session: { scope: '-', grant: '-' },
   explain_access: { scope: 'admin', grant: 'key:read' },
+  list_who_can: { scope: 'admin', grant: 'key:read' },
+  view_as: { scope: 'admin', grant: 'key:read' },
   search_tools: { scope: '-', grant: '-' },
   describe_tool: { scope: '-', grant: '-' },
   call_tool: { scope: '-', grant: '-' },

@@ -231,6 +231,12 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await act('delete_memory', { id: newer.id });
   const key = await act('create_api_key', { name: 'made', scopes: ['read'], grants: ['agent:read'] });
   await act('explain_access', { keyId: key.id, tool: 'get_agent', arguments: { id: 'agt_none' } });
+  await act('list_who_can', { tool: 'get_agent', types: ['key'], limit: 1 });
+  await act('list_who_can', { tool: 'list_skills', id: 'agt_none' });
+  await act('list_who_can', { tool: 'get_agnt' });
+  await act('list_who_can', { tool: 'get_agent' }, asReader);
+  await act('view_as', { keyId: key.id });
+  await act('view_as', { keyId: 'key_none' });
   await act('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await integrationStory(act, asReader);
   await approvalStory(act, asReader);

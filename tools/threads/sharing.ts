@@ -42,6 +42,7 @@ const addThreadAccess = defineTool({
   keywords:
     'share a conversation, invite a colleague to a chat, let somebody read, add a participant, collaborator, share a chat with somebody, thread sharing, let a colleague see my chat, add people to a conversation',
   access: { scope: 'threads:write', grant: 'thread:share:{id}' },
+  threadRole: 'owner',
   annotations: UPDATES,
   input: z.strictObject({
     id: threadId,
@@ -74,6 +75,7 @@ const updateThreadAccess = defineTool({
   keywords:
     'make a conversation public or private, visibility, open a chat to everybody, restrict, everybody in the workspace may read the chat, make a chat private',
   access: { scope: 'threads:write', grant: 'thread:share:{id}' },
+  threadRole: 'owner',
   annotations: UPDATES,
   input: z.strictObject({ id: threadId, visibility: threadVisibility, expectedRevision }),
   output: threadAccess,
@@ -93,6 +95,7 @@ const removeThreadAccess = defineTool({
   keywords:
     'unshare, stop sharing a conversation, kick a participant, revoke access to a chat, stop somebody from seeing a chat',
   access: { scope: 'threads:write', grant: 'thread:share:{id}' },
+  threadRole: 'owner',
   annotations: DELETES,
   input: z.strictObject({
     id: threadId,

@@ -106,6 +106,7 @@ const updateThread = defineTool({
   keywords:
     'rename a chat, archive a conversation, retitle, add an agent to a conversation, unarchive, archive a chat, change the title of a conversation',
   access: { scope: 'threads:write', grant: 'thread:write:{id}' },
+  threadRole: 'editor',
   annotations: UPDATES,
   input: z.strictObject({
     id: threadId,
@@ -131,6 +132,7 @@ const deleteThread = defineTool({
   description: 'Delete a thread with its messages and access entries, for good. Its forks stay. Owners only.',
   keywords: 'remove a conversation for good, erase a chat',
   access: { scope: 'threads:write', grant: 'thread:delete:{id}' },
+  threadRole: 'owner',
   annotations: DELETES,
   input: z.strictObject({ id: threadId, expectedRevision }),
   output: z.object({}),

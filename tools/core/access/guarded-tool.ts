@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ThreadRole } from '../../../resources/thread.ts';
 import type { Readers } from '../../../store/port.ts';
 import type { Scope } from './scopes.ts';
 
@@ -71,6 +72,8 @@ export interface GuardedTool {
   readonly session?: 'begins' | 'ends';
   /** A person who is signed in may call it for what is their own, whatever their other rights. The handler leaves out what is not. */
   readonly own?: true;
+  /** The role that a call needs in the thread that it names, where that is more than to see it. */
+  readonly threadRole?: ThreadRole;
   /** Continues threads that its caller made, also where the caller has no other right to threads; see `ownThreads`. */
   readonly continuesThreads?: true;
 }

@@ -189,6 +189,11 @@ export function roleIn({ visibility, entries }: Shared, principal: Principal): T
   return entry?.role ?? (visibility === 'workspace' ? 'editor' : undefined);
 }
 
+export function hasRole(thread: Shared, principal: Principal, needed: ThreadRole): boolean {
+  const role = roleIn(thread, principal);
+  return role !== undefined && RANK[role] >= RANK[needed];
+}
+
 /** Who gets or changes a credential of another principal needs at least its role in each restricted thread. @throws ToolError (forbidden) */
 export async function requireEntriesWithin(
   { store, principal }: { readonly store: Pick<Readers, 'threads'>; readonly principal: Principal },
