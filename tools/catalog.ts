@@ -1,4 +1,4 @@
-import { viewAs, listWhoCan } from './access/list-who-can.ts';
+import { listWhoCan, viewAs } from './access/list-who-can.ts';
 import { agentTools } from './agents/agents.ts';
 import { provisionAgentIdentity } from './agents/provision.ts';
 import { importRecords } from './analytics/import-records.ts';
