@@ -24,13 +24,17 @@ interface Left {
 interface Undone {
   readonly undone: readonly Done[];
   readonly left: readonly Left[];
+  readonly otherEffects?: {
+    readonly calls: readonly { readonly tool: string; readonly calls: number }[];
+    readonly complete: boolean;
+  };
 }
 
 const EVERYTHING = [
   ...['create_skill', 'update_skill', 'delete_skill', 'create_project', 'delete_project', 'update_project'],
   ...['create_document', 'update_document', 'delete_document', 'create_agent', 'update_agent', 'delete_agent'],
   ...['create_flow', 'update_flow', 'delete_flow', 'create_artifact', 'update_artifact', 'delete_artifact'],
-  ...['store_memory', 'update_memory', 'delete_memory', 'create_record', 'update_record', 'delete_record'],
+  ...['create_memory', 'update_memory', 'delete_memory', 'create_record', 'update_record', 'delete_record'],
   ...['create_task', 'update_task_document'],
 ];
 const keyWith = async (rights: object) => await must('create_api_key', { name: 'k', scopes: [], ...rights });
@@ -84,7 +88,99 @@ describe('undo_changes', () => {
     assert.equal((await refused('get_document', { id: document.id })).code, 'not_found');
     const [newest] = (await must('list_versions', { entityType: 'skill', entityId: kept.id })).data;
     assert.deepEqual([newest.kind, newest.changeDescription], ['restore', 'Undid revisions 2 to 3']);
-    assert.deepEqual(await undo(by, since), { dryRun: false, undone: [], left }, 'once is enough');
+    const [deleted] = (await must('list_versions', { entityType: 'document', entityId: document.id })).data;
+    assert.deepEqual([deleted.kind, deleted.changeDescription], ['delete', 'Undid revision 1']);
+    const again = await undo(by, since);
+    assert.deepEqual([again.undone, again.left], [[], left], 'once is enough');
+  });
+
+  it('names the calls whose effects remain, to who may read the audit log', async () => {
+    const since = start();
+    const capsule = await capsules.make({
+      allowedTools: ['create_skill', 'create_goal', 'list_skills', 'delete_goal'],
+    });
+    await capsules.call(capsule, 'create_skill', { name: 'versioned' });
+    await capsules.call(capsule, 'list_skills');
+    for (const title of ['one', 'two']) await capsules.call(capsule, 'create_goal', { title });
+    await capsules.call(capsule, 'delete_goal', { id: 'gol_none' });
+    const by = { capsuleId: capsule.id };
+    for (const dryRun of [true, false]) {
+      const { undone, otherEffects } = await undo(by, since, { dryRun });
+      assert.deepEqual([undone.length, otherEffects?.complete], [1, true]);
+      assert.deepEqual(
+        otherEffects?.calls.map(({ tool, calls }) => [tool, calls]),
+        [['create_goal', 2]],
+      );
+    }
+    const key = await keyWith({ scopes: [], grants: ['undo:write', 'skill:*'] });
+    const blind = (await mustCall(server, key.secret, 'undo_changes', { by, since })) as unknown as Undone;
+    assert.equal(blind.otherEffects, undefined);
+  });
+
+  it('brings back 190 records of all kinds that a capsule changed, and names the 10 that others changed since', async () => {
+    const database = await must('create_database', { name: 'Leads', columns: [{ name: 'Name', type: 'string' }] });
+    const agent = await must('create_agent', { name: 'undone', displayName: 'Undone' });
+    const kinds = {
+      skill: {
+        make: (name: string) => must('create_skill', { name }),
+        change: ['update_skill', { instructions: 'b' }],
+      },
+      project: {
+        make: (name: string) => must('create_project', { name }),
+        change: ['update_project', { description: 'b' }],
+      },
+      document: {
+        make: (title: string) => must('create_document', { title, content: 'a' }),
+        change: ['update_document', { content: 'b' }],
+      },
+      agent: {
+        make: (name: string) => must('create_agent', { name, displayName: name }),
+        change: ['update_agent', { displayName: 'b' }],
+      },
+      flow: { make: (name: string) => must('create_flow', { name }), change: ['update_flow', { description: 'b' }] },
+      artifact: {
+        make: (name: string) => must('create_artifact', { name, mimeType: 'text/plain', content: 'a' }),
+        change: ['update_artifact', { content: 'b' }],
+      },
+      memory: {
+        make: (content: string) => must('create_memory', { agentId: agent.id, content, kind: 'fact' }),
+        change: ['update_memory', { content: 'b' }],
+      },
+      'database-record': {
+        make: (Name: string) => must('create_record', { databaseId: database.id, values: { Name } }),
+        change: ['update_record', { values: { Name: 'b' } }],
+      },
+      'task-document': {
+        make: (title: string) => must('create_task', { title, content: 'a' }),
+        change: ['update_task_document', { content: 'b' }],
+      },
+    } as const;
+    const of = (type: string, id: string) => ({ id, ...(type === 'database-record' && { databaseId: database.id }) });
+    const made: { readonly type: keyof typeof kinds; readonly id: string }[] = [];
+    for (const [type, { make }] of Object.entries(kinds))
+      for (let n = 0; n < 23; n += 1) made.push({ type: type as keyof typeof kinds, id: (await make(`many-${n}`)).id });
+    const chosen = made.slice(0, 199);
+    await must('update_bot_config', { maxTokens: 2048 });
+    const since = start();
+    const capsule = await capsules.make({
+      allowedTools: [...Object.values(kinds).map(({ change: [tool] }) => tool), 'update_bot_config'],
+    });
+    const change = async (call: (tool: string, input: object) => Promise<unknown>, each: (typeof made)[number]) => {
+      const [tool, members] = kinds[each.type].change;
+      await call(tool, { ...of(each.type, each.id), ...members });
+    };
+    for (const each of chosen) await change((tool, input) => capsules.call(capsule, tool, { ...input }), each);
+    await capsules.call(capsule, 'update_bot_config', { maxTokens: 4096 });
+    const others = chosen.filter((_, at) => at % 20 === 7);
+    for (const { type, id } of others) {
+      const [tool, members] = kinds[type].change;
+      const [member = ''] = Object.keys(members);
+      await must(tool, { ...of(type, id), [member]: member === 'values' ? { Name: 'c' } : 'c' });
+    }
+    const { undone, left } = await undo({ capsuleId: capsule.id }, since);
+    assert.deepEqual([others.length, left.map(({ id }) => id).sort()], [10, others.map(({ id }) => id).sort()]);
+    assert.deepEqual([undone.length, new Set(undone.map(({ type }) => type)).size], [190, 10]);
+    for (const { why } of left) assert.match(why, /is a later change by/);
   });
 
   it('undoes an undoing', async () => {
@@ -134,6 +230,7 @@ describe('undo_changes', () => {
       byRun.undone.map(({ name }) => name),
       ['by rex 1'],
     );
+    assert.deepEqual(byRun.otherEffects, { calls: [], complete: true });
     const byAgent = await undo({ agentId: agent.id }, since, { dryRun: true });
     assert.deepEqual(
       byAgent.undone.map(({ name }) => name),

@@ -26,4 +26,6 @@ export type HistoryWriters = { readonly [Name in CollectionName]: HistoryWriter<
 > & {
     /** Removes the record with its versions, stored answers and audited content. Returns whether there was anything to remove. */
     purge(collection: CollectionName, id: string): Promise<boolean>;
+    /** The same transaction. Versions of its changes that say nothing themselves say this. */
+    noting(changeDescription: string): HistoryWriters;
   };

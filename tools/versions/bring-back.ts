@@ -1,5 +1,6 @@
 import type { VersionRecord } from '../../resources/version.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
+import type { Readers } from '../../store/port.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import type { Payload, VersionedKind } from '../core/kind.ts';
 import type { Context } from '../core/registry/context.ts';
@@ -37,6 +38,27 @@ export async function bringBack(
 
 export function stateOf(collection: CollectionName, { payload, createdAt, revision }: VersionRecord, next = revision) {
   return collections[collection].schema.parse({ ...payload, updatedAt: createdAt, revision: next });
+}
+
+/** Why the earlier state cannot be beside another record of today, except those that go before it. */
+export async function takenBy(
+  { collection }: Versioned,
+  before: VersionRecord | undefined,
+  store: Readers,
+  gone: ReadonlySet<string> = new Set(),
+): Promise<string | undefined> {
+  if (!before) return undefined;
+  const { entityId, payload } = before;
+  for (const { fields, except } of collections[collection].unique) {
+    const values = fields.map((field) => [field, payload[field]] as const);
+    const counts = (record: Payload) => !except || record[except.field] !== except.value;
+    if (values.some(([, value]) => value === undefined) || !counts(payload)) continue;
+    const reader: { find(query: object): Promise<{ records: readonly Payload[] }> } = store[collection];
+    const { records } = await reader.find({ where: Object.fromEntries(values), limit: 5 });
+    const other = records.find((each) => each.id !== entityId && !gone.has(String(each.id)) && counts(each));
+    if (other) return `Its ${fields.join(' and ')} of before now belongs to ${other.id}.`;
+  }
+  return undefined;
 }
 
 interface AnyHistory {

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { agentRef, recordId, timestamp } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { entityType, type VersionRecord, versionDiff } from '../../resources/version.ts';
-import { collections } from '../../store/collections.ts';
 import type { Readers } from '../../store/port.ts';
 import { asksFirst } from '../core/access/ask-first.ts';
 import { mayCall } from '../core/access/reach.ts';
@@ -12,14 +11,15 @@ import { mayKnowOf } from '../core/access/visibility.ts';
 import { ToolError } from '../core/errors.ts';
 import { shownPayload } from '../core/history/history.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
-import { isVersioned, type Payload } from '../core/kind.ts';
+import { isVersioned } from '../core/kind.ts';
 import type { Context } from '../core/registry/context.ts';
 import type { Kind } from '../core/registry/define-kind.ts';
 import { DELETES, defineTool } from '../core/registry/define-tool.ts';
 import type { Staged, Tool } from '../core/registry/tool.ts';
-import { bringBack, stateOf, type Versioned } from './bring-back.ts';
+import { bringBack, stateOf, takenBy, type Versioned } from './bring-back.ts';
 import { changesBy, type RecordChanges } from './changes-by.ts';
 import { diffPayloads } from './diff-payloads.ts';
+import { type OtherEffects, otherEffects, otherEffectsOf } from './other-effects.ts';
 
 /** Characters of JSON of all differences that a dry run shows. */
 const MOST_SHOWN = 512 * 1024;
@@ -54,7 +54,16 @@ const input = z.strictObject({
   types: z.array(entityType).min(1).optional().describe('Records of these types only.'),
   dryRun: z.boolean().default(false).describe('Only show what would be undone, with the differences.'),
 });
-const output = z.object({ dryRun: z.boolean(), undone: z.array(undone), left: z.array(left) });
+const output = z.object({
+  dryRun: z.boolean(),
+  undone: z.array(undone),
+  left: z.array(left),
+  otherEffects: otherEffects
+    .optional()
+    .describe(
+      'Their calls that changed something else, and so remain: what was sent, called elsewhere, or has no versions.',
+    ),
+});
 
 type Input = Omit<z.output<typeof input>, 'dryRun'>;
 type Undone = z.output<typeof undone>;
@@ -77,6 +86,7 @@ interface Plan {
 
 /** What was prepared before the transaction: the answer of a dry run, and what states of flows need. */
 interface Prepared extends Staged {
+  readonly otherEffects: OtherEffects | undefined;
   readonly differences?: ReadonlyMap<string, Undone['diff']>;
   readonly byVersion: ReadonlyMap<string, Staged>;
 }
@@ -99,32 +109,40 @@ export function undoTool(kinds: readonly Kind[]): Tool {
     errors: ['too_large', 'conflict'],
 
     async stage(wanted, context) {
-      const { undoings } = await planOf(wanted, context);
+      const { undoings, left } = await planOf(wanted, context);
+      const changed = new Set([...undoings.map(({ latest }) => latest.entityId), ...left.map(({ id }) => id)]);
+      const effects = await otherEffectsOf({ ...wanted, actor: actorOf(wanted) }, changed, context);
       return wanted.dryRun
-        ? { ...NOTHING, differences: await differencesOf(undoings, context) }
-        : stagedOf(undoings, context);
+        ? { ...NOTHING, otherEffects: effects, differences: await differencesOf(undoings, context) }
+        : { ...(await stagedOf(undoings, context)), otherEffects: effects };
     },
 
-    async handler({ dryRun, ...wanted }, context, { byVersion, differences }: Prepared) {
+    async handler({ dryRun, ...wanted }, context, { byVersion, differences, otherEffects }: Prepared) {
       const plan = await planOf(wanted, context);
       const ids = new Set(plan.undoings.map(({ latest }) => latest.entityId));
       const done: Undone[] = [];
       const refused: Left[] = [];
       for (const undoing of plan.undoings) {
-        const why = await (dryRun ? takenBy(undoing, context.store, ids) : undo(undoing, byVersion, context));
+        const why = await (dryRun ? takenBy(undoing.kind, undoing.before, context.store, ids) : undo(undoing, byVersion, context));
         const diff = differences?.get(undoing.latest.id);
         if (why === undefined) done.push({ ...answerOf(undoing), ...(diff && { diff }) });
         else refused.push({ ...subjectOf(undoing.latest), why });
       }
-      return { dryRun, undone: done, left: [...plan.left, ...refused] };
+      const all = { dryRun, undone: done, left: [...plan.left, ...refused] };
+      return { ...all, ...(otherEffects && { otherEffects }) };
     },
   });
 }
 
 const NOTHING = { byVersion: new Map<string, Staged>(), discard: async () => {} };
 
+function actorOf({ by }: Input): string {
+  const [actor = ''] = Object.values(by);
+  return actor;
+}
+
 /** What takes long of bringing states back. */
-async function stagedOf(undoings: readonly Undoing[], { principal }: Caller): Promise<Prepared> {
+async function stagedOf(undoings: readonly Undoing[], { principal }: Caller) {
   const byVersion = new Map<string, Staged>();
   for (const { kind, before } of undoings) {
     const staged = before && (await kind.history.stageRestore?.(stateIn(kind, before), principal));
@@ -136,8 +154,7 @@ async function stagedOf(undoings: readonly Undoing[], { principal }: Caller): Pr
 
 /** The latest change first, so that what was made last is gone before what it belongs to. */
 async function planUndoing(kinds: ReadonlyMap<string, Versioned>, wanted: Input, caller: Caller): Promise<Plan> {
-  const [actor = ''] = Object.values(wanted.by);
-  const changed = await changesBy(caller, { ...wanted, actor });
+  const changed = await changesBy(caller, { ...wanted, actor: actorOf(wanted) });
   const undoings: Undoing[] = [];
   const left: Left[] = [];
   for (const changes of changed) {
@@ -193,26 +210,6 @@ function isAsBefore({ latest, before }: Undoing): boolean {
   return latest.kind !== 'delete' && isDeepStrictEqual(latest.payload, before.payload);
 }
 
-/** Why the earlier state cannot be beside another record of today, except those that go before it. */
-async function takenBy(
-  { kind: { collection }, before }: Undoing,
-  store: Readers,
-  gone: ReadonlySet<string> = new Set(),
-): Promise<string | undefined> {
-  if (!before) return undefined;
-  const { entityId, payload } = before;
-  for (const { fields, except } of collections[collection].unique) {
-    const values = fields.map((field) => [field, payload[field]] as const);
-    const counts = (record: Payload) => !except || record[except.field] !== except.value;
-    if (values.some(([, value]) => value === undefined) || !counts(payload)) continue;
-    const reader: { find(query: object): Promise<{ records: readonly Payload[] }> } = store[collection];
-    const { records } = await reader.find({ where: Object.fromEntries(values), limit: 5 });
-    const other = records.find((each) => each.id !== entityId && !gone.has(String(each.id)) && counts(each));
-    if (other) return `Its ${fields.join(' and ')} of before now belongs to ${other.id}.`;
-  }
-  return undefined;
-}
-
 /** Undefined if it is undone, else why it is not. Whatever refuses does so before it writes. */
 async function undo(
   undoing: Undoing,
@@ -221,22 +218,23 @@ async function undo(
 ): Promise<string | undefined> {
   const { kind, latest, before, since } = undoing;
   const { collection, history } = kind;
+  const revisions = since === latest.revision ? `revision ${since}` : `revisions ${since} to ${latest.revision}`;
+  const changeDescription = `Undid ${revisions}`;
   try {
-    const taken = await takenBy(undoing, context.store);
+    const taken = await takenBy(kind, before, context.store);
     if (taken !== undefined) return taken;
     if (!before) {
       const tool = kind.delete as Tool; // the plan has looked
       const given = inputFor(tool, latest);
       await tool.authorize?.(given, context);
-      await tool.handler(given, context);
+      await tool.handler(given, { ...context, store: context.store.noting(changeDescription) });
       return undefined;
     }
     const current = await context.store[collection].get(latest.entityId);
     await history.authorizeRestore?.(stateIn(kind, before), current as never, context);
     const staged = byVersion.get(before.id);
     if (history.stageRestore && !staged) return 'It was changed just now; ask again.';
-    const revisions = since === latest.revision ? `revision ${since}` : `revisions ${since} to ${latest.revision}`;
-    await bringBack(kind, { target: before, latest, staged, changeDescription: `Undid ${revisions}` }, context);
+    await bringBack(kind, { target: before, latest, staged, changeDescription }, context);
     return undefined;
   } catch (thrown) {
     if (thrown instanceof ToolError) return thrown.message;

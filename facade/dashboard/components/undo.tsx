@@ -8,9 +8,9 @@ import { Dialog } from './dialog.tsx';
 import { Diff, type DiffAnswer } from './diff.tsx';
 import { ErrorBox } from './error-box.tsx';
 import { Select } from './form/select.tsx';
-import { Empty, Skeleton } from './small.tsx';
+import { Empty, Mono, Skeleton } from './small.tsx';
 import { toast } from './toasts.tsx';
-import { Ref } from './value.tsx';
+import { NamedRef, Ref } from './value.tsx';
 
 interface Subject {
   readonly type: string;
@@ -22,6 +22,10 @@ interface Subject {
 interface Undoing {
   readonly undone: readonly (Subject & { readonly to: number; readonly diff?: DiffAnswer })[];
   readonly left: readonly (Subject & { readonly why: string })[];
+  readonly otherEffects?: {
+    readonly calls: readonly { readonly tool: string; readonly calls: number; readonly auditId: string }[];
+    readonly complete: boolean;
+  };
 }
 
 interface UndoButtonProps {
@@ -89,8 +93,8 @@ function UndoDialog({ by, since, onClose }: UndoButtonProps & { readonly onClose
   );
 }
 
-function Found({ undone, left }: Undoing) {
-  if (undone.length + left.length === 0)
+function Found({ undone, left, otherEffects: { calls: others, complete } = { calls: [], complete: true } }: Undoing) {
+  if (undone.length + left.length + others.length === 0)
     return <Empty title="Nothing to undo">No record was changed, or all are as they were.</Empty>;
   return (
     <>
@@ -109,6 +113,13 @@ function Found({ undone, left }: Undoing) {
           <Name {...subject} /> <span class="quiet">{why}</span>
         </p>
       ))}
+      {others.length > 0 && <h3>Was done too, and remains</h3>}
+      {others.map(({ tool, calls, auditId }) => (
+        <p key={tool}>
+          <Mono>{tool}</Mono> <NamedRef id={auditId} name={counted(calls, 'call')} path={`/audit?tool=${tool}`} />
+        </p>
+      ))}
+      {!complete && <p class="quiet">And there were more calls than can be looked at here; the audit log has all.</p>}
     </>
   );
 }

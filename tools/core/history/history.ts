@@ -28,6 +28,8 @@ interface WrittenBy {
   readonly now?: () => Date;
   /** The principal in whose quota of storage the versions count. */
   readonly principalId?: string;
+  /** Of changes that have none of their own. */
+  readonly changeDescription?: string;
   /** Absent if nothing is limited. */
   readonly room?: StorageRoom | undefined;
 }
@@ -51,6 +53,10 @@ class HistoryView extends ByCollection<unknown> {
 
   get rows(): Transaction['rows'] {
     return this.#parts.tx.rows;
+  }
+
+  noting(changeDescription: string): HistoryView {
+    return new HistoryView({ ...this.#parts, changeDescription });
   }
 
   async purge(collection: CollectionName, id: string): Promise<boolean> {
@@ -141,8 +147,9 @@ class VersionedWriter implements HistoryWriter<StoredRecord> {
     return mapInSeries(ids, (id) => this.delete(id));
   }
 
-  async #note(state: StoredRecord, revision: number, { kind = 'snapshot', changeDescription }: VersionNote = {}) {
+  async #note(state: StoredRecord, revision: number, { kind = 'snapshot', ...noted }: VersionNote = {}) {
     const { tx, author, by, principalId, room } = this.#parts;
+    const changeDescription = noted.changeDescription ?? this.#parts.changeDescription;
     const { type, history } = this.#kind;
     const payload = history.payload(state as never); // a record of the kind's own collection
     const size = bytesOf(payload);
