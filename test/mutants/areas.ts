@@ -115,7 +115,15 @@ export const areas: Readonly<Record<string, Area>> = {
   versions: {
     sources: ['tools/versions', 'tools/core/history/history.ts'],
     tests: [
-      ...['tools/version', 'tools/restore', 'tools/purge', 'tools/cursors', 'tools/audit', 'tools/settings'],
+      ...[
+        'tools/version',
+        'tools/undo',
+        'tools/restore',
+        'tools/purge',
+        'tools/cursors',
+        'tools/audit',
+        'tools/settings',
+      ],
       ...['contract/fresh-sign-in', 'tools/capsule-constraints', 'tools/delegation-property', 'tools/storage'],
       ...['tools/agents.', 'tools/databases', 'tools/documents', 'tools/hidden-with-thread', 'tools/bounded-work'],
       ...['tools/flow-triggers', 'facade/capsule-attacks', 'contract/generated'],
