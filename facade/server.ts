@@ -5,6 +5,7 @@ import type { PeriodicTask } from '../store/periodic-task.ts';
 import type { Store } from '../store/port.ts';
 import { ApprovedCalls } from '../tools/approvals/approved-calls.ts';
 import { catalog } from '../tools/catalog.ts';
+import { WaitingTurns } from '../tools/chat/waiting-turns.ts';
 import { createModels } from '../tools/core/models/models.ts';
 import type { CatalogEntry } from '../tools/core/registry/catalog-index.ts';
 import { createRegistry } from '../tools/core/registry/registry.ts';
@@ -171,7 +172,7 @@ async function openDoors(
   const doors = createDoors(base, people, { registry, mcp, connections, dashboard, accounts: upstreams.accounts });
   const upkeep = startUpkeep(base, groups);
   const abandoned = facts.agentRuns && new AbandonedRuns(store, facts.agentRuns).start(onFailure);
-  const approved = new ApprovedCalls({ store, registry, onFailure }).start();
+  const decided = followDecisions({ store, registry, onFailure });
   opening.step('continuing runs of flows');
   await flows.start(registry);
   opening.signal.throwIfAborted();
@@ -184,8 +185,13 @@ async function openDoors(
     signIn: people.signIn,
     prepareDashboard: () => dashboard.prepare(),
     onUncaught: base.onUncaught,
-    ...endingOf(readiness, [http, mcp, flows, approved], [...used, refused, abandoned, ...upkeep, backups, watch]),
+    ...endingOf(readiness, [http, mcp, flows, ...decided], [...used, refused, abandoned, ...upkeep, backups, watch]),
   };
+}
+
+/** What has calls that waited for a person run, and turns of agents go on, when that one has decided. */
+function followDecisions(parts: ConstructorParameters<typeof ApprovedCalls>[0]): Closing[] {
+  return [new ApprovedCalls(parts).start(), new WaitingTurns(parts).start()];
 }
 
 async function observe({ telemetry: settings, storageLimits }: Config, store: Store, logger: Logger) {

@@ -8,11 +8,13 @@ export const tokenUsage = z.object({ inputTokens: z.int().min(0), outputTokens: 
 export type TokenUsage = z.infer<typeof tokenUsage>;
 
 export const stopReason = z
-  .enum(['end', 'max_steps', 'length', 'content_filter'])
-  .describe('end: the model finished; max_steps: the limit `maxSteps` was reached; length: the limit `maxTokens` was.');
+  .enum(['end', 'max_steps', 'length', 'content_filter', 'approval'])
+  .describe(
+    'end: the model finished; max_steps: the limit `maxSteps` was reached; length: the limit `maxTokens` was; approval: a call waits for a person, and the run goes on by itself when that one has decided.',
+  );
 export type StopReason = z.infer<typeof stopReason>;
 
-export const agentRunStatus = z.enum(['running', 'succeeded', 'failed', 'cancelled']);
+export const agentRunStatus = z.enum(['running', 'waiting', 'succeeded', 'failed', 'cancelled']);
 
 /** A record in the state that was read, see get_version where the kind has versions. */
 const recordRevision = z.object({ id: recordId, revision: z.int().min(1) });
@@ -48,6 +50,13 @@ const agentRunCall = z.object({
 });
 export type AgentRunCall = z.infer<typeof agentRunCall>;
 
+const waitingCall = z.object({
+  approvalId: recordId.describe('See get_approval.'),
+  toolCallId: z.string(),
+  tool: z.string(),
+});
+export type WaitingCall = z.infer<typeof waitingCall>;
+
 /** One run of an agent, or of the assistant where no agent was named: which model it used and how it ended, but nothing that was said. */
 export const agentRun = z.object({
   id: recordId,
@@ -68,6 +77,7 @@ export const agentRun = z.object({
   steps: z.int().min(0).describe('Turns of the model.'),
   usage: tokenUsage,
   stopReason: stopReason.optional(),
+  waitsFor: z.array(waitingCall).optional().describe('Calls of it that wait for a person.'),
   error: z.object({ code: errorCode, message: z.string() }).optional(),
   finishedAt: timestamp.optional(),
   ...bookkeeping,
@@ -88,6 +98,10 @@ export const agentRunRecord = wholeAgentRun.extend({
   accessKeys: accessKeys.default([]),
   askers: z.array(z.string()).optional().describe('Ids of the asker and of all it acted for.'),
   worker: z.string().optional().describe('The process that runs it, where there can be several.'),
+  resumesAs: principalRef
+    .extend({ endsWith: recordId.optional() })
+    .optional()
+    .describe('As whom it goes on when it waited.'),
   makerKey: z.string().optional().describe('The principal behind the asker, as access keys name it.'),
   begunBy: z.string().optional().describe('The key of the call that asked for it.'),
   begunWith: z.string().optional().describe('Tells the input of that call from others.'),

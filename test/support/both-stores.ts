@@ -35,6 +35,7 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'store/postgres-silent-connections.test.ts',
     'store/postgres-statements.test.ts',
     'tools/analytics/engines.test.ts',
+    'tools/agent-approval-cluster.test.ts',
     'tools/approval-cluster.test.ts',
     'tools/flow-approval-cluster.test.ts',
     'tools/flow-cluster.test.ts',

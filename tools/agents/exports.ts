@@ -1,4 +1,6 @@
 /** What other groups use of the running of agents. */
+
+export type { ToolResult } from './run/agent-tools.ts';
 export { MOST_REMEMBERED } from './run/conversation-history.ts';
 export type { Step } from './run/loop.ts';
 export { readOutputSchema } from './run/output-schema.ts';

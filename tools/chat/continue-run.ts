@@ -1,7 +1,9 @@
 import type { Agent } from '../../resources/agent.ts';
-import type { AgentRun } from '../../resources/agent-run.ts';
+import type { AgentRun, AgentRunRecord } from '../../resources/agent-run.ts';
 import type { Readers } from '../../store/port.ts';
+import type { Principal } from '../core/access/principal.ts';
 import { invalidMember, ToolError } from '../core/errors.ts';
+import { isSettled } from '../core/registry/approvals.ts';
 import type { Context } from '../core/registry/context.ts';
 import type { Fail } from '../core/registry/define-tool.ts';
 import { openRun } from '../runs/visible-runs.ts';
@@ -15,6 +17,10 @@ interface TurnInput {
 /** What the model is told in place of a message. What it was asked is among the earlier messages. */
 export const CONTINUE_PROMPT =
   'Your turn was cut off before it was complete. Finish it from where it ended. Calls that are not shown above may have been made all the same: look before you make them again.';
+
+/** The same after a call waited for a person. */
+export const DECIDED_PROMPT =
+  'A person has now decided about the calls of yours that waited. What came of them is shown above. Go on with what you were asked.';
 
 /** @throws ToolError (invalid_input) unless there is either a message, or a run to continue with and its thread */
 export function requireOneTurn(asked: TurnInput): void {
@@ -31,12 +37,19 @@ export function requireOneTurn(asked: TurnInput): void {
   }
 }
 
+interface Continuing {
+  readonly id: string;
+  readonly threadId: string;
+  readonly principal: Principal;
+  readonly now: Date;
+}
+
 /** The run to finish. @throws not_found if the thread lacks it, conflict if it is in progress or was followed by another */
 export async function runToContinue(
-  { agentRuns }: Pick<Readers, 'agentRuns'>,
-  { id, threadId }: { readonly id: string; readonly threadId: string },
+  { agentRuns, approvals }: Pick<Readers, 'agentRuns' | 'approvals'>,
+  { id, threadId, principal, now }: Continuing,
   fail: Fail<'not_found' | 'conflict'>,
-): Promise<AgentRun> {
+): Promise<AgentRunRecord> {
   const run = await agentRuns.get(id);
   if (run?.threadId !== threadId)
     throw fail('not_found', `The thread ${threadId} has no run ${id}; list_messages shows what it has.`);
@@ -46,6 +59,18 @@ export async function runToContinue(
   }
   if (run.status === 'succeeded') {
     throw fail('conflict', `The run ${id} was finished; list_messages {"id": "${threadId}"} shows its answer.`, said);
+  }
+  const { resumesAs: as, waitsFor = [] } = run;
+  if (as && (as.type !== principal.type || as.id !== principal.id)) {
+    throw fail('conflict', `Calls of the run ${id} waited for a person; only ${as.name} goes on with it.`, said);
+  }
+  for (const { approvalId } of run.status === 'waiting' ? waitsFor : []) {
+    if (await isSettled({ approvals }, approvalId, now)) continue;
+    throw fail(
+      'conflict',
+      `The run ${id} waits for the approval ${approvalId}, and goes on by itself after that.`,
+      said,
+    );
   }
   const newest = await agentRuns.first({ where: { threadId } });
   if (newest && newest.id !== id) {
@@ -64,7 +89,7 @@ export async function runToFinish(
   id: string,
   agent: Pick<Agent, 'id' | 'name'>,
   context: FinishContext,
-): Promise<AgentRun> {
+): Promise<AgentRunRecord> {
   const { fail } = context;
   const run = await openRun(context, id);
   if (run.kind !== 'invoke' || run.agentId !== agent.id) {

@@ -20,7 +20,7 @@ export async function earlierRun({ store, server, repeat, write }: Context): Pro
   if (!run) return undefined;
   requireSameInput(repeat, run.begunWith);
   const { status, error } = run;
-  if (status === 'succeeded') return run;
+  if (status === 'succeeded' || status === 'waiting') return run;
   if (status === 'running') await write((tx) => endRun(tx, run.id, lostRun(now)));
   if (status === 'running' || run.cutOff) throw cutOff(run);
   if (error && isStoredError(error.code)) throw new ToolError(error.code, error.message, runDetail(run));

@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
-import type { AgentRun } from '../../resources/agent-run.ts';
+import type { AgentRun, AgentRunRecord, WaitingCall } from '../../resources/agent-run.ts';
 import { agentRef, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type Message, message as messageSchema } from '../../resources/message.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
 import type { NewRecord, Readers, TextSearch } from '../../store/port.ts';
-import { MOST_REMEMBERED, type RunOutcome, RunTrace, runAgent, type Step } from '../agents/exports.ts';
+import { MOST_REMEMBERED, type RunOutcome, RunTrace, runAgent, type Step, type ToolResult } from '../agents/exports.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import type { Access } from '../core/access/guarded-tool.ts';
 import { openThread } from '../core/access/visibility.ts';
 import { ToolError } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
+import { credentialRef, isCredential } from '../core/registry/approvals.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
 import { defineTool } from '../core/registry/define-tool.ts';
 import { beginRun, endRun, failed, runningIn, saveTrace, succeeded } from '../runs/run-records.ts';
@@ -21,8 +22,8 @@ import { appendMessages, messagesBack } from '../threads/messages.ts';
 import { sourceOf, startThread } from '../threads/threads.ts';
 import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose-model.ts';
-import { CONTINUE_PROMPT, requireOneTurn, runToContinue } from './continue-run.ts';
-import { answerInThread, earlierRun } from './idempotent-run.ts';
+import { CONTINUE_PROMPT, DECIDED_PROMPT, requireOneTurn, runToContinue } from './continue-run.ts';
+import { answerInThread, earlierRun, runDetail } from './idempotent-run.ts';
 
 const LONGEST_TITLE = 80;
 const MOST_AGENTS = 50;
@@ -99,16 +100,20 @@ export const sendChatMessage = defineTool({
     const { store, server, fail } = context;
     const model = await chooseModel({ store, models: server.models, fail }, asked.model, agent);
     await server.budgets?.requireRoom({ principal: context.principal, agentId: agent?.id, model: model.id });
-    const chat = new Chat(context, agent, await begin(asked, agent, model, context));
-    return chat.run(asked.message ?? CONTINUE_PROMPT, model);
+    const begun = await begin(asked, agent, model, context);
+    const prompt = begun.run.waitsFor ? DECIDED_PROMPT : CONTINUE_PROMPT;
+    return new Chat(context, agent, begun).run(asked.message ?? prompt, model);
   },
 });
 
 /** The thread is checked first, so that callers who may not see it learn nothing about it. */
 async function agentFor({ agentId, threadId, continue: asked }: Input, context: Context): Promise<Agent | undefined> {
-  const { store, fail } = context;
+  const { store, principal, server, fail } = context;
   const thread = threadId === undefined ? undefined : await openThread(context, threadId, 'editor');
-  const continued = thread && asked && (await runToContinue(store, { id: asked, threadId: thread.id }, fail));
+  const continued =
+    thread &&
+    asked &&
+    (await runToContinue(store, { id: asked, threadId: thread.id, principal, now: server.now() }, fail));
   const usual = async () => thread?.agentIds?.[0] ?? (await readSettings(store)).defaultAgentId;
   const id = agentId ?? (continued ? continued.agentId : await usual());
   return id === undefined ? undefined : findAgentToRun(store, id, fail);
@@ -131,9 +136,18 @@ function begin(asked: Input, agent: Agent | undefined, { id: model }: ChosenMode
     if (other) {
       throw fail('conflict', `The thread is busy with the run ${other.id}; send the message when that has ended.`);
     }
-    const { message, continue: continued } = asked;
-    if (continued !== undefined) await runToContinue(store, { id: continued, threadId: thread.id }, fail);
-    const run = await beginRun(store, { kind: 'chat', agent, model, thread, continues: continued }, context);
+    const { message, continue: continues } = asked;
+    const waiting = await store.agentRuns.first({ where: { threadId: thread.id, status: 'waiting' } });
+    if (waiting && waiting.id !== continues) throw fail('conflict', waitsInThread(waiting), runDetail(waiting));
+    const asking = { threadId: thread.id, principal, now };
+    const continued = continues && (await runToContinue(store, { id: continues, ...asking }, fail));
+    if (continued) await handOver(store, continued, now);
+    const { waitsFor, resumesAs } = continued || {};
+    const run = await beginRun(
+      store,
+      { kind: 'chat', agent, model, thread, continues, ...(waitsFor && { waitsFor, resumesAs }) },
+      context,
+    );
     const before = await messagesBack(store, thread.id, MOST_REMEMBERED);
     if (message === undefined) return { run, threadId: thread.id, earlier: before.toReversed() };
     const [last, ...older] = before;
@@ -142,6 +156,18 @@ function begin(asked: Input, agent: Agent | undefined, { id: model }: ChosenMode
     if (!again) await appendMessages(store, thread, [{ role: 'user', content: message, runId: run.id }]);
     return { run, threadId: thread.id, earlier: (again ? older : before).toReversed() };
   });
+}
+
+function waitsInThread({ id, waitsFor = [] }: AgentRun): string {
+  const calls = waitsFor.map(({ tool, approvalId }) => `${tool} (${approvalId})`).join(', ');
+  return `The thread waits for the yes of a person to ${calls}, and goes on after that; cancel_agent_run {"id": "${id}"} gives it up.`;
+}
+
+/** What waited is from now on the business of the run that goes on. */
+async function handOver(store: HistoryWriters, { id, status, waitsFor }: AgentRunRecord, now: Date): Promise<void> {
+  if (!waitsFor) return;
+  const ended = status === 'waiting' ? { status: 'succeeded' as const, finishedAt: now.toISOString() } : {};
+  await store.agentRuns.update(id, { ...ended, waitsFor: null, resumesAs: null });
 }
 
 interface RunOrigin extends Pick<Context, 'principal' | 'fail' | 'door'> {
@@ -185,8 +211,12 @@ class Chat {
 
   async run(text: string, { model }: ChosenModel) {
     const { run, earlier } = this.#begun;
-    const about = text === CONTINUE_PROMPT ? earlier.findLast(({ role }) => role === 'user')?.content : undefined;
-    const task = { run, trace: this.#trace, agent: this.#agent, model, text, earlier, about };
+    const about =
+      text === CONTINUE_PROMPT || text === DECIDED_PROMPT
+        ? earlier.findLast(({ role }) => role === 'user')?.content
+        : undefined;
+    const waited = { waited: run.waitsFor, answered: this.#answered, pauses: isCredential(this.#context.principal) };
+    const task = { run, trace: this.#trace, agent: this.#agent, model, text, earlier, about, ...waited };
     try {
       return await this.#finish(await runAgent({ ...task, stepped: (step) => this.#append(step) }, this.#context));
     } catch (thrown) {
@@ -200,11 +230,34 @@ class Chat {
     const cited = citations.length > 0 ? { citations: [...citations] } : {};
     const message = await this.#context.write(async (store) => {
       const now = this.#context.server.now();
-      await store.agentRuns.update(run.id, succeeded(outcome, this.#trace, now));
+      await store.agentRuns.update(run.id, this.#ended(outcome, now));
       return this.#appendIn(store, [{ role: 'assistant', content, usage: lastUsage, ...cited }]);
     });
     return { threadId, message, ...answerOf(run, outcome) };
   }
+
+  #ended(outcome: RunOutcome, now: Date) {
+    const { stopReason, waiting } = outcome;
+    if (!waiting) return succeeded(outcome, this.#trace, now);
+    const resumesAs = credentialRef(this.#context.principal);
+    return { ...this.#trace.state, status: 'waiting' as const, stopReason, waitsFor: [...waiting], resumesAs };
+  }
+
+  readonly #answered = (call: WaitingCall, { ok, text }: ToolResult): Promise<Message> => {
+    const { run } = this.#begun;
+    return this.#context.write(async (store) => {
+      const { waitsFor = [] } = (await store.agentRuns.get(run.id)) ?? {};
+      const left = waitsFor.filter(({ toolCallId }) => toolCallId !== call.toolCallId);
+      await store.agentRuns.touch(run.id, { ...this.#trace.state, waitsFor: left.length > 0 ? left : null });
+      const result = {
+        role: 'tool',
+        content: text,
+        toolCallId: call.toolCallId,
+        ...(!ok && { failed: true }),
+      } as const;
+      return this.#appendIn(store, [result]);
+    });
+  };
 
   /** Marks the run as failed, and returns the error for the caller. Text that the caller or the clock cut short is kept. */
   async #fail(thrown: unknown): Promise<ToolError> {
@@ -251,15 +304,12 @@ class Chat {
 
 type NewMessage = Omit<NewRecord<Message>, 'threadId'>;
 
-function stepMessages({ text, calls, results, usage }: Step): NewMessage[] {
+function stepMessages({ text, calls, results, waiting, usage }: Step): NewMessage[] {
   const toolCalls = calls.map(({ id, tool, arguments: args }) => ({ id, tool, arguments: args }));
-  const answers = calls.map(
-    ({ id }, at): NewMessage => ({
-      role: 'tool',
-      content: results[at]?.text ?? '',
-      toolCallId: id,
-      ...(results[at]?.ok === false && { failed: true }),
-    }),
-  );
+  const answers = calls.flatMap(({ id }, at): NewMessage[] => {
+    if (waiting.some(({ toolCallId }) => toolCallId === id)) return [];
+    const failed = results[at]?.ok === false && { failed: true };
+    return [{ role: 'tool', content: results[at]?.text ?? '', toolCallId: id, ...failed }];
+  });
   return [{ role: 'assistant', content: text, toolCalls, usage }, ...answers];
 }

@@ -1,5 +1,5 @@
 import type { Agent } from '../../resources/agent.ts';
-import type { AgentRun } from '../../resources/agent-run.ts';
+import type { AgentRun, AgentRunRecord } from '../../resources/agent-run.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
 import { pagesOf } from '../../store/pages.ts';
 import { type PeriodicTask, startLeaderTask } from '../../store/periodic-task.ts';
@@ -23,12 +23,19 @@ interface RunOrigin {
   readonly thread?: Pick<ThreadRecord, 'id' | 'accessKeys'>;
   /** The run whose work it finishes. */
   readonly continues?: string | undefined;
+  /** What a person has decided since that one waited, and as whom it goes on. */
+  readonly waitsFor?: AgentRunRecord['waitsFor'];
+  readonly resumesAs?: AgentRunRecord['resumesAs'];
 }
 
 type Asking = Pick<SteppingContext<unknown, never>, 'principal' | 'door' | 'requestId' | 'server' | 'repeat'>;
 
 /** Stores that a run begins. It is visible to those who see its thread, or without a thread to its caller. */
-export function beginRun({ agentRuns }: Runs, { kind, agent, model, thread, continues }: RunOrigin, asking: Asking) {
+export function beginRun(
+  { agentRuns }: Runs,
+  { kind, agent, model, thread, continues, waitsFor, resumesAs }: RunOrigin,
+  asking: Asking,
+) {
   const { principal, door, requestId, server, repeat } = asking;
   const behind = chainOf(principal);
   const all = [principal, ...behind];
@@ -43,6 +50,8 @@ export function beginRun({ agentRuns }: Runs, { kind, agent, model, thread, cont
     ...(server.worker !== undefined && { worker: server.worker }),
     ...(repeat && { begunBy: repeat.key, begunWith: repeat.inputHash }),
     ...(continues !== undefined && { continues }),
+    ...(waitsFor && { waitsFor }),
+    ...(resumesAs && { resumesAs }),
     model,
     principal: authorOf(principal),
     ...(behind.length > 0 && { onBehalfOf: behind.map(authorOf) }),

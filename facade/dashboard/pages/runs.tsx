@@ -1,5 +1,5 @@
 import type { AgentRun, AgentRunCall, AgentTurn, GivenPassage, RecordRevision } from '../../../resources/agent-run.ts';
-import { CALLERS, counted, duration, number, useAnswer, useLocation, useMay, useTool, wordOf } from '../app.ts';
+import { at, CALLERS, counted, duration, number, useAnswer, useLocation, useMay, useTool, wordOf } from '../app.ts';
 import { FilterChoice, FilterRecord } from '../components/filters.tsx';
 import { optionsOf } from '../components/form/select.tsx';
 import { UndoButton } from '../components/undo.tsx';
@@ -62,6 +62,10 @@ function RunPane({ id, back }: { readonly id: string; readonly back: string }) {
   );
 }
 
+function isOpen({ status }: Run): boolean {
+  return status === 'running' || status === 'waiting';
+}
+
 function Body({ run }: { readonly run: Run }) {
   return (
     <>
@@ -69,13 +73,20 @@ function Body({ run }: { readonly run: Run }) {
         <h1>
           {run.agentId === undefined ? 'Assistant' : <Ref id={run.agentId} />} <Badge value={run.status} />
         </h1>
-        {run.status === 'running' && (
+        {isOpen(run) && (
           <CancelRun tool="cancel_agent_run" id={run.id}>
             What its calls did stays done. A call under way may still finish.
           </CancelRun>
         )}
-        {run.status !== 'running' && <UndoButton by={{ runId: run.id }} since={run.createdAt} />}
+        {!isOpen(run) && <UndoButton by={{ runId: run.id }} since={run.createdAt} />}
       </div>
+      {run.waitsFor?.map(({ approvalId, tool }) => (
+        <p key={approvalId} class="note" role="note">
+          <a href={at(`/approvals/${approvalId}`)}>
+            <Mono>{tool}</Mono> waits for somebody’s yes
+          </a>
+        </p>
+      ))}
       {run.error && (
         <p class="note alarm" role="note">
           {run.error.message} <Mono>{run.error.code}</Mono>

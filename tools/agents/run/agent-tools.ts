@@ -32,6 +32,8 @@ export interface ToolResult {
   readonly text: string;
   /** Absent if the call was not run. */
   readonly evidence?: Evidence;
+  /** The call waits for a person. */
+  readonly waits?: { readonly approvalId: string; readonly url: string };
 }
 
 /** Where to find what a call did. */
@@ -113,13 +115,16 @@ export class AgentTools {
     return { id, modelId, tool, input, arguments: storable(shown) as Record<string, unknown> }; // an object stays an object
   }
 
-  async run({ tool, input }: ToolCall): Promise<ToolResult> {
+  /** `approvalId`: what a person has decided about this call. */
+  async run({ tool, input }: Pick<ToolCall, 'tool' | 'input'>, approvalId?: string): Promise<ToolResult> {
     const { own, call, principal, renewed, signal } = this.#options;
     const mine = own.find(({ name }) => name === tool);
     const begun = performance.now();
     // A tool that the model was not offered is called too: the registry refuses the call and the audit log records it.
     const { answer, auditId } = await this.#untilMade((auditId) =>
-      mine ? mine.run(input, auditId) : call(tool, input, { principal, renewed, door: 'agent', signal, auditId }),
+      mine
+        ? mine.run(input, auditId)
+        : call(tool, input, { principal, renewed, door: 'agent', signal, auditId, approvalId }),
     );
     const common = { auditId, ms: performance.now() - begun };
     if (answer.ok) {
@@ -132,7 +137,9 @@ export class AgentTools {
     }
     const { requestId: _, ...error } = answer.error;
     const evidence = { ...common, code: error.code, records: [] };
-    return { ok: false, text: cut(JSON.stringify(error)), evidence };
+    const { code, approvalId: waitsFor, url = '' } = error;
+    const waits = code === 'approval_required' && waitsFor !== undefined && { waits: { approvalId: waitsFor, url } };
+    return { ok: false, text: cut(JSON.stringify(error)), evidence, ...waits };
   }
 
   /** Makes the call, and again where it was certainly not made, so that the model need not know how. */

@@ -1,5 +1,5 @@
 import type { AssistantModelMessage, ModelMessage, StreamTextResult, ToolSet } from 'ai';
-import type { StopReason, TokenUsage } from '../../../resources/agent-run.ts';
+import type { StopReason, TokenUsage, WaitingCall } from '../../../resources/agent-run.ts';
 import type { LanguageModel } from '../../core/models/language-model.ts';
 import { ProviderFailure } from '../../core/models/provider-failure.ts';
 import { storableText } from '../../core/models/sanitize-text.ts';
@@ -12,6 +12,8 @@ export interface Step {
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly results: readonly ToolResult[];
+  /** Calls whose results come when a person has decided. */
+  readonly waiting: readonly WaitingCall[];
   readonly usage: TokenUsage;
 }
 
@@ -36,6 +38,8 @@ export interface LoopOptions {
   readonly signal: AbortSignal;
   /** Called before each turn. Aborts the signal where the caller may not continue. */
   askAgain(): Promise<void>;
+  /** Whether the run stops for a call that waits for this approval, to be continued later. Otherwise the model is told. */
+  pausesFor?(approvalId: string): Promise<boolean>;
   /** Takes a turn, where it may be taken, and counts what it used. */
   metered(estimate: () => TokenUsage, take: () => Promise<Turn>): Promise<Turn>;
   readonly listener: Listener;
@@ -49,6 +53,7 @@ export interface LoopOutcome {
   readonly usage: TokenUsage;
   readonly steps: number;
   readonly stopReason: StopReason;
+  readonly waiting?: readonly WaitingCall[];
   readonly messages: readonly ModelMessage[];
 }
 
@@ -88,7 +93,12 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
       results.push(result);
     }
     signal.throwIfAborted();
-    await listener.stepped({ text: turn.text, calls: turn.calls, results, usage: turn.usage });
+    const waiting = await waitingAmong(turn.calls, results, options);
+    await listener.stepped({ text: turn.text, calls: turn.calls, results, waiting, usage: turn.usage });
+    if (waiting.length > 0) {
+      const text = waits(turn.calls, results);
+      return { ...common, lastUsage: NO_USAGE, text, stopReason: 'approval', waiting };
+    }
     messages.push(turn.message, {
       role: 'tool',
       content: turn.calls.map(({ modelId: id, tool }, at) => resultMessage({ id, tool }, results[at]?.text ?? '')),
@@ -109,6 +119,28 @@ const NO_USAGE: TokenUsage = { inputTokens: 0, outputTokens: 0 };
 /** Written in place of the model's answer, so that people and the model's next turn know that the work is unfinished. */
 function unfinished(maxSteps: number): string {
   return `(Stopped after ${maxSteps} turns, before an answer. Send another message to go on.)`;
+}
+
+async function waitingAmong(
+  calls: readonly ToolCall[],
+  results: readonly ToolResult[],
+  { pausesFor }: Pick<LoopOptions, 'pausesFor'>,
+): Promise<WaitingCall[]> {
+  const found: WaitingCall[] = [];
+  for (const [at, { id, tool }] of calls.entries()) {
+    const { approvalId } = results[at]?.waits ?? {};
+    if (approvalId !== undefined && (await pausesFor?.(approvalId))) found.push({ approvalId, toolCallId: id, tool });
+  }
+  return found;
+}
+
+/** Written in place of the model's answer, for the person who reads it and may pass the address on. */
+function waits(calls: readonly ToolCall[], results: readonly ToolResult[]): string {
+  const lines = calls.flatMap(({ tool }, at) => {
+    const url = results[at]?.waits?.url;
+    return url === undefined ? [] : [`${tool}: ${url}`];
+  });
+  return `(Waits for the yes of a person, and goes on by itself after that.\n${lines.join('\n')})`;
 }
 
 export interface Turn {

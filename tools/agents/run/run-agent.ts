@@ -1,6 +1,6 @@
 import type { ModelMessage } from 'ai';
 import type { Agent } from '../../../resources/agent.ts';
-import type { AgentRun } from '../../../resources/agent-run.ts';
+import type { AgentRun, WaitingCall } from '../../../resources/agent-run.ts';
 import type { Citation, Message } from '../../../resources/message.ts';
 import type { Readers, TextSearch } from '../../../store/port.ts';
 import { ASSISTANT, actingFor } from '../../core/access/agent-principal.ts';
@@ -14,7 +14,8 @@ import type { SteppingContext } from '../../core/registry/context.ts';
 import type { SpanOptions } from '../../core/telemetry/span.ts';
 import { observed } from '../../core/telemetry/telemetry.ts';
 import { readBotConfig } from '../../settings/bot-config.ts';
-import { AgentTools } from './agent-tools.ts';
+import { AgentTools, type ToolResult } from './agent-tools.ts';
+import { answersOf, pauses } from './answer-waiting.ts';
 import { historyOf } from './conversation-history.ts';
 import { lookUp } from './knowledge.ts';
 import { type LoopOptions, type LoopOutcome, runLoop, type Step } from './loop.ts';
@@ -38,6 +39,12 @@ interface AgentTask {
   /** What the conversation is about, where the message does not say it. */
   readonly about?: string | undefined;
   readonly outputSchema?: OutputSchema | undefined;
+  /** Whether the run can be continued later, when a person has decided about a call. */
+  readonly pauses?: boolean;
+  /** Calls of the run before this one that a person has decided about since. */
+  readonly waited?: readonly WaitingCall[] | undefined;
+  /** Stores the result of such a call. */
+  answered?(call: WaitingCall, result: ToolResult): Promise<Message>;
   /** Stores a turn that called tools. The run continues when that is done. */
   stepped(step: Step): Promise<void>;
 }
@@ -107,8 +114,9 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
     const prompt = await readPrompt(task, context, { renewedAs, signal: clock.signal });
     const tools = toolsOf(task, context, { renewedAs, signal: clock.signal });
     const caller = renewedAs((principal) => principal);
+    const answered = await answersOf(task, context, { tools, reporter, signal: clock.signal });
     const content = withContext(task.text, prompt.context);
-    const asked: ModelMessage[] = [...historyOf(task.earlier), { role: 'user', content }];
+    const asked: ModelMessage[] = [...historyOf([...task.earlier, ...answered]), { role: 'user', content }];
     const outcome = await answerIn(task.outputSchema, asked, (messages) =>
       runLoop({
         model: task.model,
@@ -118,6 +126,7 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
         maxSteps: agent?.maxSteps ?? 1,
         maxOutputTokens: prompt.maxTokens,
         signal: clock.signal,
+        pausesFor: (approvalId) => pauses(task, context, approvalId),
         askAgain: async () => void (await (caller && checkSafely(caller))),
         metered: metered(task, context),
         listener: reporter,

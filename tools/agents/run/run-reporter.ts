@@ -127,7 +127,13 @@ export class RunTrace {
   called({ tool }: ToolCall, { ok, evidence }: ToolResult): void {
     const { ms, ...rest } = evidence ?? NOT_RUN;
     const outcome = ok ? 'ok' : 'failed';
-    this.#calls.push({ turn: this.#turns.length, tool, outcome, ...rest, ms: Math.round(ms * 1000) / 1000 });
+    this.#calls.push({
+      turn: Math.max(1, this.#turns.length),
+      tool,
+      outcome,
+      ...rest,
+      ms: Math.round(ms * 1000) / 1000,
+    });
   }
 
   /** What an answer names of the passages in its prompt. */

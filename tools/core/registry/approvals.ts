@@ -4,7 +4,7 @@ import { APPROVAL_HOURS, type ApprovalRecord } from '../../../resources/approval
 import { SETTINGS_ID } from '../../../resources/settings.ts';
 import { UniqueTaken } from '../../../store/errors.ts';
 import { newId } from '../../../store/ids.ts';
-import type { Store, Transaction } from '../../../store/port.ts';
+import type { Readers, Store, Transaction, Writers } from '../../../store/port.ts';
 import { behind } from '../access/ask-first.ts';
 import { formatGrant } from '../access/grants.ts';
 import { chainOf, type Principal } from '../access/principal.ts';
@@ -68,8 +68,30 @@ export function isRepeatable({ annotations, inSteps, findsBegun }: Tool): boolea
 }
 
 /** Whether its principal can be found again without a call of it. */
-function isCredential({ type }: Principal): boolean {
+export function isCredential({ type }: Principal): boolean {
   return type === 'session' || type === 'api-key' || type === 'app' || type === 'capsule';
+}
+
+/** What finds the principal of the credential again, later. */
+export function credentialRef({ type, id, name, madeWith }: Principal): ApprovalRecord['runAs'] {
+  return { type, id, name, ...(madeWith && { endsWith: madeWith.id }) };
+}
+
+/** Ends an approval that nobody needs any more, unless its call has begun. */
+export async function endApproval(
+  { approvals }: Pick<Writers, 'approvals'>,
+  id: string,
+  problem: string,
+): Promise<void> {
+  const found = await approvals.get(id);
+  if (found?.status !== 'waiting' && found?.status !== 'approved') return;
+  await approvals.update(id, { status: 'failed', problem, slot: id });
+}
+
+/** Whether nothing is to be waited for any more: it was decided, has expired or is gone. */
+export async function isSettled({ approvals }: Pick<Readers, 'approvals'>, id: string, now: Date): Promise<boolean> {
+  const found = await approvals.get(id);
+  return found?.status !== 'waiting' || isExpired(found, now);
 }
 
 /** Whether the server can make the call later: the caller is a credential, the call came without a file, and its answer may be kept. */
@@ -190,10 +212,7 @@ export class ApprovalGate {
   }
 
   async #end(id: string, { message }: ToolError): Promise<void> {
-    await this.#store.transaction(async (tx) => {
-      const found = await tx.approvals.get(id);
-      if (found?.status === 'approved') await tx.approvals.update(id, { status: 'failed', problem: message, slot: id });
-    });
+    await this.#store.transaction((tx) => endApproval(tx, id, message));
   }
 
   /** @throws ToolError (approval_required) */
@@ -250,7 +269,7 @@ export class ApprovalGate {
       by: ref(principal),
       ...(principal.actsFor && { onBehalfOf: chainOf(principal).map(ref) }),
       persons: await behind(principal, this.#store),
-      runAs: { ...ref(credential), ...(credential.madeWith && { endsWith: credential.madeWith.id }) },
+      runAs: credentialRef(credential),
       scopes: [...principal.scopes],
       ...(principal.grants && { grants: principal.grants.map(formatGrant) }),
       door: asked.door,

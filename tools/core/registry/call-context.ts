@@ -124,6 +124,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
       requestId,
       renewed,
       auditId: as?.auditId,
+      approvalId: as?.approvalId,
       from: { tool: this.#tool, depth: (from?.depth ?? 0) + 1 },
       ...(standing instanceof ToolError ? { principal, gone: standing } : { principal: standing ?? principal }),
       get signal() {

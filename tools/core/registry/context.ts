@@ -51,6 +51,7 @@ export interface InnerCallOptions {
   /** The principal as it stands when the call is made. */
   readonly renewed?: CheckCredential | undefined;
   readonly auditId?: string;
+  readonly approvalId?: string | undefined;
 }
 
 /** The same for a handler that changes data in steps. */

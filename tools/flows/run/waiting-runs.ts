@@ -2,7 +2,7 @@ import type { ApprovalRecord } from '../../../resources/approval.ts';
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import { type PeriodicTask, startLeaderTask } from '../../../store/periodic-task.ts';
 import type { Readers, Store, Writers } from '../../../store/port.ts';
-import { isExpired } from '../../core/registry/approvals.ts';
+import { endApproval, isExpired, isSettled } from '../../core/registry/approvals.ts';
 import { forEachRun } from './claim-run.ts';
 import type { Clock } from './clock.ts';
 import { CANCELLED, changed, type StepFailure } from './outcome.ts';
@@ -39,8 +39,7 @@ export async function lapsed(
 
 /** Whether the run can go on, if only to fail. */
 async function isDue({ underWay }: FlowRunRecord, { approvals }: Pick<Readers, 'approvals'>, now: Date) {
-  const found = underWay?.approval && (await approvals.get(underWay.approval.id));
-  return found?.status !== 'waiting' || isExpired(found, now);
+  return !underWay?.approval || isSettled({ approvals }, underWay.approval.id, now);
 }
 
 /** Takes the run for this process, if what it waits for was decided. Undefined if not, or another process did so first. */
@@ -103,11 +102,8 @@ export async function cancelWaiting(
 ): Promise<FlowRunRecord> {
   const finishedAt = now.toISOString();
   const approval = underWay?.approval;
-  const found = approval && !approval.inside ? await tx.approvals.get(approval.id) : undefined;
-  if (found?.status === 'waiting' || found?.status === 'approved') {
-    const problem = 'The run of the flow that asked for it was cancelled.';
-    await tx.approvals.update(found.id, { status: 'failed', problem, slot: found.id });
-  }
+  if (approval && !approval.inside)
+    await endApproval(tx, approval.id, 'The run of the flow that asked for it was cancelled.');
   return tx.flowRuns.update(id, {
     ...CANCELLED,
     finishedAt,

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { callsOf, callTool, rest } from '../support/calls.ts';
+import { openEvents } from '../support/events.ts';
+import { type ModelRequest, startModelServer } from '../support/model-server.ts';
+import { pluck } from '../support/pluck.ts';
+import { keyOfSomebody } from '../support/second-person.ts';
+import { startTestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+
+const provider = await startModelServer();
+const server = await startTestServer({ MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny' });
+const bert = await keyOfSomebody(server.store, 'bert');
+const carl = await keyOfSomebody(server.store, 'carl');
+afterEach(() => provider.play(() => ({ text: 'Hello.' })));
+
+const { must, codeOf } = callsOf(server);
+let count = 0;
+
+/** An agent that is asked to make a skill, and then says what it was told last. */
+async function agentThatAsks(...more: { name: string; arguments: unknown }[]) {
+  count += 1;
+  const name = `skill ${count}`;
+  const tools = ['create_skill', 'list_skills'];
+  const agent = { name: `asks-${count}`, displayName: 'Ada', tools, askFirst: ['create_skill'] };
+  const { id: agentId } = await must('create_agent', agent);
+  const calls = [...more, { name: 'create_skill', arguments: { name, instructions: 'x' } }];
+  const isAsked = ({ messages }: ModelRequest) => messages.at(-1)?.content.includes('Make it') === true;
+  provider.play((request) =>
+    isAsked(request)
+      ? { calls }
+      : { text: `I was told: ${request.messages.findLast(({ role }) => role === 'tool')?.content}` },
+  );
+  return { agentId, name };
+}
+
+const decide = (id: string, decision = 'approve', more: object = {}, key = bert) =>
+  callTool(server, key, 'decide_approval', { id, decision, ...more });
+const runOf = (id: string) => server.store.agentRuns.read(id);
+const said = async (threadId: string) =>
+  (await must('list_messages', { id: threadId, order: 'oldest', limit: 100 })).data;
+const madeOf = async (name: string) => (await must('list_skills', { name })).data.length;
+
+/** The turn that waits, and the approval that it waits for. */
+async function asked(more: { name: string; arguments: unknown }[] = []) {
+  const { agentId, name } = await agentThatAsks(...more);
+  const turn = await must('send_chat_message', { message: 'Make it', agentId });
+  const { waitsFor = [] } = await runOf(turn.runId);
+  return { ...turn, name, approval: waitsFor[0]?.approvalId ?? '' };
+}
+
+const wentOn = async (threadId: string) => {
+  await until(async () => {
+    const { records } = await server.store.agentRuns.find({ where: { threadId }, limit: 10 });
+    return records.length > 1 && records.every(({ status }) => status !== 'running' && status !== 'waiting');
+  });
+  return (await server.store.agentRuns.find({ where: { threadId }, order: 'oldest', limit: 10 })).records;
+};
+
+describe('a turn of an agent whose call waits for a person', () => {
+  it('says so with the link, in the stream too, and goes on by itself with what the call answered', async () => {
+    const { agentId, name } = await agentThatAsks({ name: 'list_skills', arguments: { limit: 1 } });
+    const body = { message: 'Make it', agentId };
+    const { events } = await openEvents(server, '/api/v1/chat', { key: server.adminKey, body });
+    const told = [];
+    for await (const event of events) told.push(event);
+    const final = told.find((event) => event.name === 'final')?.data;
+    const { waitsFor: [{ approvalId, tool } = { approvalId: '', tool: '' }] = [], status } = await runOf(final.runId);
+    assert.deepEqual([status, tool, final.stopReason], ['waiting', 'create_skill', 'approval']);
+    const link = `/approvals/${approvalId}`;
+    assert.ok(final.message.content.includes(link), final.message.content);
+    assert.ok(told.some(({ name: each, data }) => each === 'tool_result' && data.content.includes(link)));
+    assert.equal(await madeOf(name), 0);
+    const turns = provider.requests.length;
+    assert.ok('output' in (await decide(approvalId)));
+    const [first, second] = await wentOn(final.threadId);
+    assert.deepEqual([first?.status, second?.status, second?.continues], ['succeeded', 'succeeded', first?.id]);
+    assert.deepEqual([await madeOf(name), provider.requests.length - turns], [1, 1]);
+    const messages = await said(final.threadId);
+    assert.deepEqual(pluck(messages, 'role'), ['user', 'assistant', 'tool', 'assistant', 'tool', 'assistant']);
+    assert.match(messages.at(-1).content, new RegExp(`I was told: .*"name":"${name}"`, 's'));
+    assert.equal((await must('get_approval', { id: approvalId })).status, 'done');
+  });
+
+  it('tells the model who said no and why, and is no failure', async () => {
+    const { threadId, name, approval } = await asked();
+    await decide(approval, 'reject', { note: 'Not on a Friday.' });
+    const [, second] = await wentOn(threadId);
+    assert.deepEqual([second?.status, await madeOf(name)], ['succeeded', 0]);
+    assert.match((await said(threadId)).at(-1).content, /rejected this call .*Not on a Friday/);
+  });
+
+  it('goes on where nobody decided in time, with that as the answer', async () => {
+    const { threadId, name } = await asked();
+    server.clock.pass(25 * 3_600_000);
+    const [, second] = await wentOn(threadId);
+    assert.deepEqual([second?.status, await madeOf(name)], ['succeeded', 0]);
+    assert.match((await said(threadId)).at(-1).content, /expired/);
+  });
+
+  it('holds back other messages, and is given up when it is cancelled', async () => {
+    const { threadId, runId, name, approval } = await asked();
+    assert.equal(await codeOf('send_chat_message', { threadId, message: 'And?' }), 'conflict');
+    assert.equal(await codeOf('send_chat_message', { threadId, continue: runId }), 'conflict');
+    assert.equal((await must('cancel_agent_run', { id: runId })).status, 'cancelled');
+    const late = await decide(approval);
+    assert.equal('error' in late && late.error.code, 'conflict');
+    assert.equal((await must('send_chat_message', { threadId, message: 'And?' })).stopReason, 'end');
+    assert.equal(await madeOf(name), 0);
+  });
+
+  it('goes on once all of its calls are decided, each made once', async () => {
+    const other = { name: `other ${count}`, instructions: 'x' };
+    const { threadId, runId, name } = await asked([{ name: 'create_skill', arguments: other }]);
+    const { waitsFor = [] } = await runOf(runId);
+    assert.equal(waitsFor.length, 2);
+    const codes = await Promise.all(
+      [bert, carl].map((key) => decide(waitsFor[0]?.approvalId ?? '', 'approve', {}, key)),
+    );
+    assert.equal(codes.filter((answer) => 'output' in answer).length, 1);
+    assert.equal((await runOf(runId)).status, 'waiting');
+    await decide(waitsFor[1]?.approvalId ?? '');
+    await wentOn(threadId);
+    assert.deepEqual([await madeOf(name), await madeOf(other.name)], [1, 1]);
+  });
+
+  it('is decided by nobody for whom it acts, and continued by nobody else', async () => {
+    const { threadId, runId, approval } = await asked();
+    assert.equal(await codeOf('decide_approval', { id: approval, decision: 'approve' }), 'forbidden');
+    const taken = await callTool(server, carl, 'send_chat_message', { threadId, continue: runId });
+    assert.equal('error' in taken && taken.error.code, 'conflict');
+    await must('cancel_agent_run', { id: runId });
+  });
+
+  it('is the same turn where the message is sent again under its key', async () => {
+    const { agentId } = await agentThatAsks();
+    const send = () =>
+      rest(server, 'POST', '/api/v1/chat', {
+        key: server.adminKey,
+        body: { message: 'Make it', agentId },
+        headers: { 'Idempotency-Key': `once ${count}` },
+      });
+    const [first, second] = [await send(), await send()];
+    assert.deepEqual(second.body, first.body);
+    await must('cancel_agent_run', { id: first.body.runId });
+  });
+});
