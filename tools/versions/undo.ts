@@ -123,7 +123,9 @@ export function undoTool(kinds: readonly Kind[]): Tool {
       const done: Undone[] = [];
       const refused: Left[] = [];
       for (const undoing of plan.undoings) {
-        const why = await (dryRun ? takenBy(undoing.kind, undoing.before, context.store, ids) : undo(undoing, byVersion, context));
+        const why = await (dryRun
+          ? takenBy(undoing.kind, undoing.before, context.store, ids)
+          : undo(undoing, byVersion, context));
         const diff = differences?.get(undoing.latest.id);
         if (why === undefined) done.push({ ...answerOf(undoing), ...(diff && { diff }) });
         else refused.push({ ...subjectOf(undoing.latest), why });
