@@ -77,6 +77,8 @@ export const approvalRecord = z.object({
   sealed: z.string(),
   /** The place of calls that are the same, while this is the approval of them; later its own id. */
   slot: z.string(),
+  /** The id of who asked. */
+  askedBy: z.string(),
   /** Tells callers, and calls with all of their arguments, from others. */
   callerKey: z.string(),
   callKey: z.string(),
@@ -101,6 +103,13 @@ export const approval = z.object({
   ...shownMembers,
   status: approvalStatus,
   url: z.string().optional().describe('The page on which a person decides.'),
+  mayDecide: z.boolean().optional().describe('Of get_approval, while it waits: whether you may decide it.'),
+  undecidable: z
+    .literal(true)
+    .optional()
+    .describe(
+      'No person of the workspace may decide it: invite one who is independent and has the right to make the call.',
+    ),
   answer: z.unknown().optional().describe('What the call answered, for who made it.'),
   ...bookkeeping,
 });

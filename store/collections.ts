@@ -283,7 +283,7 @@ export const collections = {
     schema: approvalRecord,
     idPrefix: 'apv',
     unique: [{ fields: ['slot'] }],
-    indexes: [['slot'], ['status'], ['persons'], ['callerKey']],
+    indexes: [['slot'], ['status'], ['persons'], ['callerKey'], ['askedBy'], ['tool']],
   }),
   moves: define({ schema: moveRecord, idPrefix: 'mov', unique: [], indexes: [] }),
 } as const;

@@ -27,6 +27,7 @@ export const groups: Readonly<Record<string, readonly PageEntry[]>> = {
   Top: [
     page('/', 'Home', 'home', () => import('./pages/home.tsx')),
     page('/chat', 'Chat', 'chat', () => import('./pages/chat.tsx')),
+    page('/approvals', 'Approvals', 'shield', () => import('./pages/approvals.tsx'), 'list_approvals'),
   ],
   Automation: [
     page('/agents', 'Agents', 'agent', () => import('./pages/agents.tsx')),
@@ -56,7 +57,6 @@ export const groups: Readonly<Record<string, readonly PageEntry[]>> = {
     page('/keys', 'Keys', 'key', () => import('./pages/keys.tsx')),
     page('/apps', 'Connected apps', 'app', () => import('./pages/apps.tsx')),
     page('/people', 'Admin users', 'person', () => import('./pages/people.tsx')),
-    page('/approvals', 'Approvals', 'shield', () => import('./pages/approvals.tsx'), 'list_approvals'),
     page('/audit', 'Audit', 'shield', () => import('./pages/audit.tsx'), 'list_audit_entries'),
   ],
   Server: [

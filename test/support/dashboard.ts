@@ -80,6 +80,8 @@ export interface DashboardWindow {
 
 export interface WindowOptions extends BrowserContextOptions {
   readonly email?: string;
+  /** Of somebody who signed in without the key of the test. */
+  readonly cookie?: string;
   /** A session of its own, for a test that ends it. */
   readonly fresh?: boolean;
 }
@@ -102,13 +104,13 @@ const contexts = new Map<string, BrowserContext>();
 async function contextFor(
   browser: Browser,
   server: Pick<TestServer, 'baseUrl' | 'adminKey'>,
-  { email, fresh = false, ...options }: WindowOptions,
+  { email, cookie, fresh = false, ...options }: WindowOptions,
 ): Promise<BrowserContext> {
-  const key = `${server.baseUrl} ${email} ${JSON.stringify(options)}`;
+  const key = `${server.baseUrl} ${email} ${cookie} ${JSON.stringify(options)}`;
   const kept = fresh ? undefined : contexts.get(key);
   if (kept) return kept;
   const context = await browser.newContext({ viewport: WIDE, ...options });
-  const [name = '', value = ''] = (await cookieFor(server, email, fresh)).split('=');
+  const [name = '', value = ''] = (cookie ?? (await cookieFor(server, email, fresh))).split('=');
   await context.addCookies([{ name, value, url: server.baseUrl, httpOnly: true, sameSite: 'Lax' }]);
   if (!fresh) {
     contexts.set(key, context);

@@ -3,18 +3,19 @@ import { z } from 'zod';
 import { type Approval, type ApprovalRecord, approval, approvalStatus, note } from '../../resources/approval.ts';
 import { pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
-import type { Readers } from '../../store/port.ts';
+import type { Readers, Where } from '../../store/port.ts';
 import { ANYONE } from '../core/access/guarded-tool.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { guardedAmong, isSeen } from '../core/access/visibility.ts';
 import { ToolError, toToolError } from '../core/errors.ts';
+import type { Seeing } from '../core/kind.ts';
 import { approvalPage, callerKeyOf, idempotencyOf, isExpired } from '../core/registry/approvals.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { keptAnswer } from '../core/registry/idempotency.ts';
-import { allOf, listPage, readerOf } from '../core/registry/paging.ts';
-import { deciderIn, isOwnApproval, isVisible, requireDecider } from './deciding.ts';
+import { filteredReader, listPage } from '../core/registry/paging.ts';
+import { canAnybodyDecide, decidableBy, deciderIn, isOwnApproval, isVisible, requireDecider } from './deciding.ts';
 
 interface Showing {
   readonly store: Readers;
@@ -34,6 +35,7 @@ function showApproval(record: ApprovalRecord, { server }: Pick<Showing, 'server'
   const {
     sealed: _,
     slot: __,
+    askedBy,
     callerKey: ___,
     callKey: ____,
     definition,
@@ -98,32 +100,52 @@ const listApprovals = defineTool({
     status: approvalStatus.optional(),
     principalId: z.string().max(200).optional().describe('Who asked.'),
     tool: z.string().max(200).optional(),
+    decidable: z.boolean().optional().describe('True: only those that wait and that you may decide.'),
     ...paging,
   }),
   output: pageOf(approval),
   errors: [],
 
-  async handler({ status, principalId, tool, ...page }, context) {
+  async handler({ status: asked, principalId, tool, decidable = false, ...page }, context) {
     const { store, principal, server } = context;
-    const seen: ApprovalRecord[] = [];
-    for (const record of await candidates(store, principal)) {
-      if (status !== undefined && statusOf(record, context) !== status) continue;
-      if (principalId !== undefined && record.by.id !== principalId) continue;
-      if (tool !== undefined && record.tool !== tool) continue;
-      if (await isVisible(record, principal, { store, ...server })) seen.push(record);
-    }
-    const filter = { status, principalId, tool };
-    return listPage(readerOf(seen), page, { filter }, (record) => showApproval(record, { server }));
+    const status = asked ?? (decidable ? 'waiting' : undefined);
+    const where = { askedBy: principalId, tool, status: status && KEPT_AS[status] };
+    const query = { where, any: ownOf(principal), filter: { status: asked, decidable } };
+    const maySee = decidable ? await decidableBy(context) : sightOf(principal, { store, ...server });
+    const holds = async (record: ApprovalRecord) => {
+      const now = statusOf(record, context);
+      if ((status !== undefined && now !== status) || (decidable && now !== 'waiting')) return false;
+      return (await maySee?.(record)) ?? true;
+    };
+    const seen = status || maySee ? filteredReader(store.approvals, holds) : store.approvals;
+    return listPage(seen, page, query, (record) => showApproval(record, { server }));
   },
 });
 
-/** A superset of what the caller sees. */
-async function candidates(store: Readers, principal: Principal): Promise<ApprovalRecord[]> {
-  if (deciderIn(principal)) return allOf(store.approvals, {});
-  const own = await allOf(store.approvals, { where: { callerKey: callerKeyOf(principal) } });
-  if (!principal.rights.isPerson) return own;
-  const others = await allOf(store.approvals, { where: { persons: principal.ownerId } });
-  return [...new Map([...own, ...others].map((record) => [record.id, record])).values()];
+/** By the status that is shown, those that records are kept with. */
+const KEPT_AS: Readonly<Record<Approval['status'], readonly ApprovalRecord['status'][]>> = {
+  waiting: ['waiting'],
+  approved: ['approved'],
+  running: ['running'],
+  done: ['done'],
+  rejected: ['rejected'],
+  failed: ['failed'],
+  unknown: ['unknown'],
+  expired: ['waiting', 'approved'],
+};
+
+/** What `isVisible` admits for a caller who decides nothing. Undefined for one who does. */
+function ownOf(principal: Principal): Where<ApprovalRecord>[] | undefined {
+  if (deciderIn(principal)) return undefined;
+  const own = { callerKey: callerKeyOf(principal) };
+  return principal.rights.isPerson ? [own, { persons: principal.ownerId }] : [own];
+}
+
+/** Finds out what a caller who decides sees of all approvals. Undefined where it needs no finding out. */
+function sightOf(principal: Principal, seeing: Seeing) {
+  const decider = deciderIn(principal);
+  if (!decider || decider.rights.isAdmin) return undefined;
+  return (record: ApprovalRecord) => isVisible(record, principal, seeing);
 }
 
 const getApproval = defineTool({
@@ -140,8 +162,21 @@ const getApproval = defineTool({
   output: approval,
   errors: ['not_found'],
 
-  handler: async ({ id }, context) => showToCaller(await findApproval(id, context), context),
+  async handler({ id }, context) {
+    const record = await findApproval(id, context);
+    return { ...(await showToCaller(record, context)), ...(await whoDecides(record, context)) };
+  },
 });
+
+/** Whether the caller may decide it, and else whether anybody may. */
+async function whoDecides(
+  record: ApprovalRecord,
+  showing: Showing,
+): Promise<Pick<Approval, 'mayDecide' | 'undecidable'>> {
+  if (statusOf(record, showing) !== 'waiting') return {};
+  const mayDecide = await (await decidableBy(showing))(record);
+  return { mayDecide, ...(!mayDecide && !(await canAnybodyDecide(record, showing)) && { undecidable: true }) };
+}
 
 const decideApproval = defineTool({
   name: 'decide_approval',

@@ -1,4 +1,5 @@
 import type { ApprovalRecord } from '../../resources/approval.ts';
+import { pagesOf } from '../../store/pages.ts';
 import type { Readers } from '../../store/port.ts';
 import { refusalFor } from '../core/access/app-principal.ts';
 import { behind } from '../core/access/ask-first.ts';
@@ -50,14 +51,43 @@ export async function isVisible(record: ApprovalRecord, principal: Principal, se
 /** Only the independent decide: nobody who asked, or acts for or is behind who asked, now or then. @throws ToolError (forbidden) */
 export async function requireDecider(record: ApprovalRecord, deciding: Deciding): Promise<void> {
   const { store, principal, server } = deciding;
-  const own = await behind(principal, store);
-  const asked = new Set([...record.persons, ...(await behindNow(record, deciding))]);
-  if (own.some((one) => asked.has(one))) throw forbidden(SAME);
+  if (!areApart(await behind(principal, store), record, await behindNow(record, deciding))) throw forbidden(SAME);
   const tool = server.catalog.get(record.tool)?.tool;
   if (!tool) throw new ToolError('conflict', `There is no tool ${record.tool} any more, so the call cannot run.`);
   const { input } = openSealed(record, server);
   if (!(await mayMake(record, principal, { store, ...server }))) throw refusalFor(principal, tool, input);
   await requireFresh(principal, tool, input, store);
+}
+
+/** Tells for one approval after another whether the principal may decide it, apart from a sign-in that may have to be fresh. */
+export async function decidableBy(deciding: Deciding): Promise<(record: ApprovalRecord) => Promise<boolean>> {
+  const { store, principal, server } = deciding;
+  if (deciderIn(principal) !== principal) return async () => false;
+  const own = await behind(principal, store);
+  const known = new Map<string, Promise<string[]>>();
+  return async (record) => {
+    const key = JSON.stringify(record.runAs);
+    const now = known.get(key) ?? behindNow(record, deciding);
+    known.set(key, now);
+    return areApart(own, record, await now) && mayMake(record, principal, { store, ...server });
+  };
+}
+
+/** Whether some person of the workspace may decide it. */
+export async function canAnybodyDecide(record: ApprovalRecord, { store, server }: Omit<Deciding, 'principal'>) {
+  const { catalog, now } = server;
+  for await (const people of pagesOf(store.adminUsers, { where: { isActive: true }, limit: 100 })) {
+    for (const { id, email } of people) {
+      const person = await credentialStatus({ type: 'session', id, name: email }, store, { catalog, now: now() });
+      if (typeof person === 'string') continue;
+      if (await (await decidableBy({ store, principal: person, server }))(record)) return true;
+    }
+  }
+  return false;
+}
+
+function areApart(own: readonly string[], { persons }: ApprovalRecord, now: readonly string[]): boolean {
+  return !own.some((one) => persons.includes(one) || now.includes(one));
 }
 
 /** Who is behind the caller now: since it asked, somebody else may have taken it over. */

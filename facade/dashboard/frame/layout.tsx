@@ -4,6 +4,7 @@ import { boot } from '../boot.ts';
 import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Avatar } from '../components/small.tsx';
+import { ApprovalCount, ApprovalsLink } from '../components/waiting-approvals.tsx';
 import { groups, type PageEntry, pageAt } from '../pages.ts';
 import { at, useLocation } from '../router.ts';
 import { text } from '../text.ts';
@@ -26,6 +27,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
       <header class="bar">
         <Button look="quiet" icon="menu" label="Navigation" onClick={() => setOpened(!opened)} />
         <span class="bar-title">{barTitle(page, path)}</span>
+        <ApprovalsLink />
         <Button look="quiet" icon="search" label={text.search} onClick={() => setSearches(true)} />
       </header>
       <Side path={path} onSearch={() => setSearches(true)} />
@@ -105,6 +107,7 @@ function Group({ title, entries, here }: GroupProps) {
         <a key={entry.path} class="nav-link" href={at(entry.path)} aria-current={entry === here ? 'page' : undefined}>
           <Icon name={entry.icon} />
           {entry.title}
+          {entry.path === '/approvals' && <ApprovalCount />}
         </a>
       ))}
     </div>

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { Approval } from '../../../resources/approval.ts';
-import { act, useAnswer, useLocation, useMay, usePagedList, useTool, wordOf } from '../app.ts';
+import { act, useAnswer, useLocation, usePagedList, useTool, wordOf } from '../app.ts';
 import { ChangedValue } from '../components/diff.tsx';
 import { FilterChoice } from '../components/filters.tsx';
 import { optionsOf } from '../components/form/select.tsx';
 import { labelOf } from '../format.ts';
+import { useLive } from '../live-updates.ts';
 import {
   Badge,
   Button,
@@ -29,6 +30,7 @@ import {
 } from '../ui.ts';
 
 export function Page() {
+  useLive(['approval://']);
   const { query, parts } = useLocation();
   const [, open] = parts;
   const schema = useTool('list_approvals')?.inputSchema;
@@ -115,7 +117,7 @@ function Body({ approval }: { readonly approval: Approval }) {
       <h2>Arguments</h2>
       <Value value={approval.arguments} />
       <Changes approval={approval} />
-      {status === 'waiting' && <Decision id={approval.id} />}
+      {status === 'waiting' && <Deciding approval={approval} />}
     </>
   );
 }
@@ -133,8 +135,8 @@ function Changes({ approval: { wouldChange } }: { readonly approval: Approval })
       {wouldChange.length === 0 && <p class="quiet">Nothing that you may read.</p>}
       {wouldChange.map(({ id, change, before, after }) => (
         <div key={id}>
-          <p>
-            {wordOf(change)} {change === 'create' ? <Mono>{id}</Mono> : <Ref id={id} />}
+          <p class="actions">
+            <span>{wordOf(change)}</span> {change === 'create' ? <Mono>{id}</Mono> : <Ref id={id} />}
           </p>
           {changed(before, after).map((name) => (
             <div key={name}>
@@ -156,11 +158,38 @@ function changed(before: State, after: State): string[] {
   return names.filter((name) => JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]));
 }
 
+/** The decision, or why it is not this person's. */
+function Deciding({ approval: { id, mayDecide, undecidable } }: { readonly approval: Approval }) {
+  return (
+    <>
+      <h2>Your decision</h2>
+      {mayDecide ? <Decision id={id} /> : undecidable ? <Nobody /> : <p class="note">{SOMEBODY_ELSE}</p>}
+    </>
+  );
+}
+
+const SOMEBODY_ELSE =
+  'You cannot decide this call: you or something that acts for you asked for it, or you may not make it yourself. Somebody else can.';
+
+/** A workspace with one person, or in which nobody else has the rights. */
+function Nobody() {
+  return (
+    <div class="note warn stack" role="note">
+      <p>
+        <strong>Nobody here can decide this call.</strong> Whoever says yes must be independent of who asks and of whom
+        that acts for, and have the right to make the call. Nobody in this workspace is both.
+      </p>
+      <p>Invite a colleague who may decide, or have the key or capsule no longer ask before this tool.</p>
+      <div class="actions">
+        <LinkButton needs="create_admin_user" text="Invite a colleague" look="primary" to="/people/new" />
+      </div>
+    </div>
+  );
+}
+
 function Decision({ id }: { readonly id: string }) {
   const [note, setNote] = useState('');
-  const mayDecide = useMay('decide_approval');
   const action = useAction();
-  if (!mayDecide) return <p class="quiet">Somebody who may decide approvals says yes or no here.</p>;
   const decide = (decision: 'approve' | 'reject', said: string) =>
     void action.run(async () => {
       const given = note.trim();
@@ -169,7 +198,6 @@ function Decision({ id }: { readonly id: string }) {
     });
   return (
     <div class="confirm">
-      <h2>Your decision</h2>
       <label class="field">
         <span class="label">Note for who asked</span>
         <input class="input" value={note} maxLength={2000} onInput={(event) => setNote(event.currentTarget.value)} />

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
 import type { systemHealth } from '../../../resources/health.ts';
 import { at, type ListAnswer, setQuery, shortWordsIn, useAnswer, useLocation, useMay, useNames } from '../app.ts';
+import { WaitsForYou } from '../components/waiting-approvals.tsx';
 import { Avatar, Badge, Empty, Icon, Link, LinkButton, Segments, Skeleton, Time, type Tone } from '../ui.ts';
 import { HAPPENED, spanIn } from './home/first-calls.ts';
 import { Headlines, type Overview, RevenueChart, useMetric } from './home/headlines.tsx';
@@ -25,6 +26,7 @@ export function Page() {
           <Segments label="Range" value={span} options={SPANS} onChange={(value) => setQuery({ span: value })} />
         </span>
       </header>
+      <WaitsForYou />
       <Headlines span={span} />
       <div class="home-columns">
         <div class="home-main">

@@ -1,33 +1,124 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { capsuleClients } from '../../support/capsules.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { findingsOf, PHONE, testDashboard, WIDE } from '../../support/dashboard.ts';
-import { startTestServer } from '../../support/server.ts';
+import { signInByMail, startWorkspace, type Workspace } from '../sign-in/workspace.ts';
 
 // together: one browser
 describe('approvals in the dashboard', { skip: withoutBrowser }, () => {
-  const dashboard = testDashboard(() => startTestServer());
+  let workspace: Workspace;
+  const dashboard = testDashboard(async () => {
+    workspace = await startWorkspace();
+    return workspace;
+  });
   const { call, visit } = dashboard;
   const capsules = capsuleClients(() => dashboard.server);
 
+  /** The session of a person with whom the key of the test has nothing to do. */
+  let ada: string;
+  const sessionOfAda = async () => {
+    const client = await signInByMail(workspace);
+    return /admin-session=[^;]+/.exec(client.cookieHeader(workspace.baseUrl))?.[0] ?? '';
+  };
+  let partner: Awaited<ReturnType<typeof capsules.make>>;
+  before(async () => {
+    ada = await sessionOfAda();
+    const allowedTools = ['update_skill', 'wait_for_approval'];
+    partner = await capsules.make({ name: 'Partner', allowedTools, askFirst: ['update_skill'] });
+  });
+
+  async function asked(name: string) {
+    const skill = await call('create_skill', { name, instructions: 'Within 5 days.' });
+    const change = { id: skill.id, instructions: 'Within 3 days.' };
+    const { code, approvalId } = await capsules.call(partner, 'update_skill', change);
+    assert.equal(code, 'approval_required');
+    return { skill, change, approvalId, path: `/approvals/${approvalId}` };
+  }
+
+  async function nothingWaits() {
+    for (const { id } of (await call('list_approvals', { limit: 100 })).data) {
+      await dashboard.server.store.transaction((tx) => tx.approvals.delete(id));
+    }
+  }
+
   it('show who asks for what and what it would change, and why one’s own cannot be decided', async () => {
-    const skill = await call('create_skill', { name: 'refunds', instructions: 'Within 5 days.' });
-    const capsule = await capsules.make({ name: 'Partner', allowedTools: ['update_skill'], askFirst: ['*'] });
-    const asked = await capsules.call(capsule, 'update_skill', { id: skill.id, instructions: 'Within 3 days.' });
-    assert.equal(asked.code, 'approval_required');
+    const { path } = await asked('own');
     for (const viewport of [WIDE, PHONE])
-      await visit({ path: `/approvals/${asked.approvalId}`, viewport }, async (page) => {
+      await visit({ path, viewport }, async (page) => {
         await page.getByRole('heading', { name: 'Update skill' }).waitFor();
         await page.getByText('Within 5 days.').waitFor();
+        // The capsule acts for the person who is signed in.
+        await page.getByText('You cannot decide this call').waitFor();
+        assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 0);
+        assert.equal(await page.getByText('for your decision').count(), 0);
         assert.deepEqual(await findingsOf(page), []);
-        if (process.env.PICTURE) await page.screenshot({ path: `${process.env.PICTURE}-${viewport.width}.png` });
       });
-    // The capsule acts for the person who is signed in.
-    await visit(`/approvals/${asked.approvalId}`, async (page) => {
-      await page.getByRole('button', { name: 'Approve' }).click();
-      await page.getByRole('alert').getByText('You asked for this call, or what asked acts for you').waitFor();
+  });
+
+  it('say plainly where nobody can decide, and what to do', async () => {
+    const { path } = await asked('alone');
+    await call('deactivate_admin_user', { id: workspace.adaId });
+    try {
+      for (const viewport of [WIDE, PHONE])
+        await visit({ path, viewport }, async (page) => {
+          await page.getByText('Nobody here can decide this call.').waitFor();
+          const invite = page.getByRole('link', { name: 'Invite a colleague' });
+          assert.equal(await invite.getAttribute('href'), '/people/new');
+          assert.deepEqual(await findingsOf(page), []);
+          if (process.env.PICTURE)
+            await page.screenshot({ path: `${process.env.PICTURE}-nobody-${viewport.width}.png` });
+        });
+    } finally {
+      await call('reactivate_admin_user', { id: workspace.adaId });
+      ada = await sessionOfAda();
+    }
+  });
+
+  it('reach another person at once, who decides; its caller and everybody who looks see it without asking again', async () => {
+    await nothingWaits();
+    await visit({ path: '/', cookie: ada }, async (page) => {
+      const entry = page.locator('.nav-link', { hasText: 'Approvals' });
+      assert.equal(await entry.textContent(), 'Approvals');
+      const { change, path, approvalId } = await asked('refunds');
+      const waiting = capsules.call(partner, 'wait_for_approval', { id: approvalId, seconds: 60 });
+      await entry.getByText('1 waits for your decision').waitFor();
+      const card = page.getByRole('region', { name: 'Waits for you' });
+      await card.getByText('Partner').waitFor();
+      if (process.env.PICTURE) await page.screenshot({ path: `${process.env.PICTURE}-home-${WIDE.width}.png` });
+      assert.deepEqual(await findingsOf(page), []);
+      await visit(path, async (other) => {
+        await other.getByText('You cannot decide this call').waitFor();
+        await card.getByRole('link').filter({ hasText: 'Update skill' }).click();
+        await page.getByRole('insertion').getByText('Within 3 days.').waitFor();
+        assert.deepEqual(await findingsOf(page), []);
+        if (process.env.PICTURE) await page.screenshot({ path: `${process.env.PICTURE}-page-${WIDE.width}.png` });
+        await page.getByLabel('Note for who asked').fill('Fine.');
+        await page.getByRole('button', { name: 'Approve' }).click();
+        const { status, note, answer } = await waiting;
+        assert.deepEqual([status, note, answer?.instructions], ['done', 'Fine.', 'Within 3 days.']);
+        await other.locator('h1').getByText('Done').waitFor();
+      });
+      await page.locator('h1').getByText('Done').waitFor();
+      await page.waitForFunction(`document.querySelector('.nav-count') === null`);
+      assert.equal((await call('get_skill', { id: change.id })).instructions, 'Within 3 days.');
     });
-    assert.equal((await call('get_skill', { id: skill.id })).instructions, 'Within 5 days.');
+  });
+
+  it('are counted on a phone too, where the navigation is folded away', async () => {
+    await nothingWaits();
+    const { approvalId } = await asked('phone');
+    await visit({ path: '/', cookie: ada, viewport: PHONE }, async (page) => {
+      await page.getByRole('region', { name: 'Waits for you' }).waitFor();
+      if (process.env.PICTURE) await page.screenshot({ path: `${process.env.PICTURE}-home-${PHONE.width}.png` });
+      assert.deepEqual(await findingsOf(page), []);
+      await page.getByRole('link', { name: '1 waits for your decision', exact: true }).click();
+      await page.getByRole('heading', { name: 'Approvals' }).waitFor();
+      await page.getByRole('link', { name: 'Update skill' }).click();
+      await page.getByRole('button', { name: 'Reject' }).click();
+      await page.locator('h1').getByText('Rejected').waitFor();
+      assert.equal(await page.locator('.bar .nav-count').count(), 0);
+    });
+    assert.equal((await call('get_approval', { id: approvalId })).status, 'rejected');
   });
 });

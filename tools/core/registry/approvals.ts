@@ -267,6 +267,7 @@ export class ApprovalGate {
       definition: definitionOf(tool),
       ...(right && { right }),
       by: ref(principal),
+      askedBy: principal.id,
       ...(principal.actsFor && { onBehalfOf: chainOf(principal).map(ref) }),
       persons: await behind(principal, this.#store),
       runAs: credentialRef(credential),

@@ -39,13 +39,15 @@ export async function listPage<Record extends Position, Shown>(
   };
 }
 
-/** Filters the records of a reader by a test that no query can express. It reads all records, so it is only for kinds with few of them. */
+/** Filters the records of a reader by a test that no query can express. It reads until the page is full, and to count all of them. */
 export function filteredReader<Record extends Position>(
   reader: Pick<Reader<Record>, 'find'>,
-  holds: (record: Record) => boolean,
+  holds: (record: Record) => boolean | Promise<boolean>,
 ): Pick<Reader<Record>, 'find' | 'count'> {
   async function* matches(query: Query<Record>): AsyncGenerator<Record, void> {
-    for await (const records of pagesOf(reader, { ...query, limit: LOOK })) yield* records.filter(holds);
+    for await (const records of pagesOf(reader, { ...query, limit: LOOK })) {
+      for (const record of records) if (await holds(record)) yield record;
+    }
   }
   return {
     async find(query) {
