@@ -107,6 +107,24 @@ async function recount({ id }: Principal): Promise<number> {
 }
 
 describe('what a turn of a model reserved', () => {
+  it('and does not name its process, as in older versions, is kept only where such a process may run beside this one', async () => {
+    const { robot, budgetId, record } = await limited();
+    const died = await startProcess();
+    died.answers('as it is', 'refused');
+    await died.ask(robot);
+    await died.kill();
+    await world.store.transaction(async ({ budgets }) => {
+      const { reservations } = await budgets.read(budgetId);
+      await budgets.touch(budgetId, { reservations: reservations.map(({ worker: _, ...older }) => older) });
+    });
+    const process = await startProcess();
+    assert.deepEqual(
+      [(await record()).used, (await record()).reservations.length],
+      onPostgres ? [0, 1] : [TOKENS_OF_TURN, 0],
+    );
+    await process.close();
+  });
+
   it('is free at once where the answer to its COMMIT is lost', async () => {
     const { robot, record } = await limited();
     const process = await startProcess();
