@@ -22,6 +22,7 @@ import { MCP_PATH, mcpEndpoints } from './mcp/endpoints.ts';
 import type { McpEndpoint } from './mcp/mcp.ts';
 import type { OAuth } from './oauth/oauth.ts';
 import { createOpenApi } from './openapi/openapi.ts';
+import { documentFileEndpoint } from './rest/document-file.ts';
 import { restDoor, restEndpoints } from './rest/rest.ts';
 import { metricsRoute } from './routes.ts';
 
@@ -90,6 +91,7 @@ function endpointsOf(options: AppOptions): Endpoint[] {
     ...rest.filter(isMcpStatus).flatMap((status) => mcpEndpoints(registry, mcp, status)),
     openApiEndpoint(registry, baseUrl),
     metricsEndpoint(registry),
+    documentFileEndpoint(registry),
     keysEndpoint(signIn.issuer),
     readiness.endpoint,
     ...guides,

@@ -126,6 +126,15 @@ export const fileRoutes: readonly Route[] = [
   route('PATCH', '/api/v1/documents/{id}', 'update_document', 200),
 ];
 
+/** Its answer is the file that the document was made of. */
+export const documentFileRoute = route(
+  'GET',
+  '/api/v1/documents/{id}/file',
+  'get_document',
+  200,
+  'Download the file of a document',
+);
+
 /** The page that `Location` of a call leads to that waits for a person, and what is done there. */
 export const approvalRoutes: readonly Route[] = [
   route('GET', '/api/v1/approvals', 'list_approvals', 200),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bookkeeping, nameText, recordId } from './fields.ts';
+import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
 
 export const documentFields = {
   title: nameText(200),
@@ -17,6 +17,17 @@ export const documentSource = z.object({
 });
 export type DocumentSource = z.infer<typeof documentSource>;
 
+/** The file itself, which stays as long as a version of the document can bring it back. */
+export const documentFileRecord = z.object({
+  id: recordId,
+  documentId: recordId,
+  sha256: z.string(),
+  sizeBytes: z.int().min(0),
+  /** The principal in whose quota of storage it counts. */
+  principalId: z.string().optional(),
+  createdAt: timestamp,
+});
+
 export const document = z.object({
   id: recordId,
   title: documentFields.title,
@@ -27,6 +38,12 @@ export const document = z.object({
   ...bookkeeping,
 });
 export type Document = z.infer<typeof document>;
+
+/** Where the file is that a document was made of. */
+export const documentFile = z.object({
+  id: recordId,
+  url: z.string().describe('Answers the bytes to whoever may read the document, with the same credentials.'),
+});
 
 /** A document as lists show it, without its text, because a page of whole texts is too long. */
 export const documentSummary = document.omit({ content: true });

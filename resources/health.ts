@@ -53,7 +53,10 @@ export const setupFinding = z.object({
 export type SetupFinding = z.infer<typeof setupFinding>;
 
 const storage = z.object({
-  usedBytes: z.int().min(0).describe('JSON of all states of versioned records, of deleted ones too.'),
+  usedBytes: z
+    .int()
+    .min(0)
+    .describe('JSON of all states of versioned records, of deleted ones too, and files of documents.'),
   limitBytes: z.int().min(1).nullable(),
   share: z.number().min(0).nullable().describe('Part of the limit that is used, 1 for all.'),
   kinds: z.array(z.object({ type: z.string(), bytes: z.int().min(0) })).describe('Largest first.'),

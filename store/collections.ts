@@ -6,7 +6,7 @@ import { artifactRecord } from '../resources/artifact.ts';
 import { botConfigRecord } from '../resources/bot-config.ts';
 import { budgetRecord } from '../resources/budget.ts';
 import { databaseRecord, storedDatabase } from '../resources/database.ts';
-import { document } from '../resources/document.ts';
+import { document, documentFileRecord } from '../resources/document.ts';
 import { flow } from '../resources/flow.ts';
 import { flowDeliveryRecord } from '../resources/flow-delivery.ts';
 import { flowRunRecord } from '../resources/flow-run.ts';
@@ -130,6 +130,15 @@ export const collections = {
       ['requestId'],
     ],
     counts: { by: ['accessKeys', 'status', 'agentId'] },
+  }),
+  /** The file of each id is in `files` of the store. One of each hash and document. */
+  documentFiles: define({
+    schema: documentFileRecord,
+    idPrefix: 'fil',
+    appendOnly: true,
+    unique: [{ fields: ['documentId', 'sha256'] }],
+    indexes: [['documentId'], ['documentId', 'sha256']],
+    counts: { by: ['principalId'], bytes: { of: 'sha256', noted: 'sizeBytes' } },
   }),
   versions: define({
     schema: versionRecord,

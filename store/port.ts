@@ -3,6 +3,7 @@ import type { AuditProof } from './audit-proof-port.ts';
 import type { Cluster } from './cluster-port.ts';
 import type { CollectionName, RecordOf } from './collections.ts';
 import type { Embeddings } from './embeddings-port.ts';
+import type { StoredFiles } from './files-port.ts';
 import type { Jobs } from './jobs-port.ts';
 import type { RowStore, StagedRows } from './rows-port.ts';
 import type { Size } from './sizes.ts';
@@ -14,6 +15,7 @@ import type { Size } from './sizes.ts';
 export interface Store extends Readers, TextSearch {
   readonly rows: RowStore;
   readonly embeddings: Embeddings;
+  readonly files: StoredFiles;
   readonly jobs: Jobs;
   readonly kind: string;
   /** Absent if no other process can have the store open. */

@@ -121,6 +121,7 @@ function registryOn(store: Store, clock: DemoClock, budgets: BudgetMeter): Regis
       kinds,
       audit: store.audit,
       rows: store.rows,
+      files: store.files,
       storeKind: store.kind,
       storeStatus: () => store.status(),
       models: createModels(),

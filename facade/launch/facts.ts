@@ -67,6 +67,7 @@ export function factsOf(
     kinds,
     audit: store.audit,
     rows: store.rows,
+    files: store.files,
     storeKind: store.kind,
     worker: store.jobs.worker,
     storeStatus: () => store.status(),

@@ -3,6 +3,7 @@ import type { Tool } from '../../tools/core/registry/define-tool.ts';
 import { fileInput } from '../../tools/documents/file-input.ts';
 import { MOST_FILE_BYTES } from '../../tools/documents/files/limits.ts';
 import { fieldsBesideFile } from '../rest/file-body.ts';
+import { headerRefs } from './operation.ts';
 import type { Part, SchemaComponents } from './schemas.ts';
 
 const BYTES = { type: 'string', contentMediaType: 'application/octet-stream', maxLength: MOST_FILE_BYTES };
@@ -45,6 +46,18 @@ export function withFileBodies(operation: Part, tool: Tool, schemas: SchemaCompo
       },
     },
   };
+}
+
+/** Its answer is a file. Whoever may call the tool may ask for it. */
+export function withFileAnswer({ responses, ...operation }: Part, id: string, description: string): Part {
+  const parameters = ((operation.parameters ?? []) as readonly Part[]).filter((each) => each.in === 'path'); // of toolOperation
+  const { 200: _, ...errors } = responses as Readonly<Record<string, Part>>;
+  const answered = {
+    description: 'The bytes, to be saved.',
+    headers: headerRefs('X-Request-Id'),
+    content: { 'application/octet-stream': { schema: BYTES } },
+  };
+  return { ...operation, operationId: id, description, parameters, responses: { 200: answered, ...errors } };
 }
 
 /** Neither a query nor a form can say null, and what is left out stays as it is in an update. */

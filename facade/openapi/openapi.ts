@@ -1,9 +1,9 @@
 import { SESSION_COOKIE } from '../../resources/session.ts';
 import type { ServerFacts } from '../../tools/core/registry/context.ts';
 import { CAPSULE_MCP_PATH } from '../mcp/endpoints.ts';
-import { fileRoutes, type Route, routes } from '../routes.ts';
+import { documentFileRoute, fileRoutes, type Route, routes } from '../routes.ts';
 import { createErrorResponses, readTexts } from './error-responses.ts';
-import { withFileBodies } from './file-operations.ts';
+import { withFileAnswer, withFileBodies } from './file-operations.ts';
 import { capsuleMcpOperations, mcpOperations } from './mcp-operations.ts';
 import { type Components, headerRefs, readExamples, toolOperation } from './operation.ts';
 import { createSchemaComponents, type Part } from './schemas.ts';
@@ -56,6 +56,13 @@ function pathsOf({ catalog }: Described, table: readonly Route[], components: Co
       ? withFileBodies(operation, entry.tool, components.schemas)
       : operation;
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: described };
+  }
+  const reading = catalog.get(documentFileRoute.tool);
+  if (reading) {
+    const about =
+      'The file that the document was made of, as it was sent. Whoever may read the document gets it; tokens of capsules and apps do not.';
+    const operation = toolOperation(documentFileRoute, reading, components);
+    paths[documentFileRoute.path] = { get: withFileAnswer(operation, 'get_document_file', about) };
   }
   paths['/api/v1/mcp'] = mcpOperations(paths['/api/v1/mcp']?.get, components);
   paths[CAPSULE_MCP_PATH] = capsuleMcpOperations(components);

@@ -1,5 +1,6 @@
 import type { SealedEntry } from '../../store/audit-proof/seal.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
+import { FILE_RECORDS } from '../../store/files-port.ts';
 import type { AuditLog, Page, Position, Query, Store } from '../../store/port.ts';
 import type { TableRow } from '../../store/rows/records.ts';
 import { keyOf, orderOf, selectPage } from '../../store/rows/table-rows.ts';
@@ -11,7 +12,9 @@ export type AnyRecord = Readonly<Record<string, unknown>> & { readonly id: strin
 export type Part =
   | { readonly records: CollectionName; readonly of: readonly AnyRecord[] }
   | { readonly audit: readonly SealedEntry[] }
-  | { readonly rows: RawTable; readonly of: readonly TableRow[] };
+  | { readonly rows: RawTable; readonly of: readonly TableRow[] }
+  /** The bytes of the file in base64. */
+  | { readonly file: string; readonly bytes: string };
 
 /** The collections that are moved: all but the notes of the move itself. */
 export const movedCollections = (Object.keys(collections) as CollectionName[]).filter((name) => name !== 'moves');
@@ -25,6 +28,7 @@ const PARTS_OF_ROWS = 4;
 /** All that the store holds, through its port: the records oldest first, the audit log, the imported rows. */
 export async function* contentsOf(store: Store, most: typeof MOST = MOST): AsyncGenerator<Part> {
   for (const name of movedCollections) yield* recordsIn(store, name, most.records);
+  yield* filesIn(store);
   yield* entriesIn(store.audit, most.entries);
   for (const table of movedTables) yield* rowsIn(store, table, most.rows);
 }
@@ -49,6 +53,17 @@ async function* recordsIn(store: Store, name: CollectionName, most: number): Asy
     if (bytes > 0) limit = Math.max(1, Math.min(most, Math.floor((4 * MOST_BYTES * records.length) / bytes)));
     after = next ?? undefined;
   } while (after);
+}
+
+/** One by one, of the records that were exported before. One that is gone meanwhile is left out. */
+async function* filesIn(store: Store): AsyncGenerator<Part> {
+  for await (const part of recordsIn(store, FILE_RECORDS, MOST.records)) {
+    for (const { id } of 'records' in part ? part.of : []) {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of store.files.read(id)) pieces.push(piece);
+      if (pieces.length > 0) yield { file: id, bytes: Buffer.concat(pieces).toString('base64') };
+    }
+  }
 }
 
 function* inParts<Entry extends object>(records: readonly Entry[]) {

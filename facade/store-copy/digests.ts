@@ -54,6 +54,7 @@ const SOON_MS = 30 * 60_000;
 
 export function nameOf(part: Part): string {
   if ('records' in part) return part.records;
+  if ('file' in part) return 'files';
   return 'audit' in part ? 'audit log' : `rows of ${part.rows}`;
 }
 
@@ -61,7 +62,8 @@ export function nameOf(part: Part): string {
 function* textsOf(part: Part, expiredBy: string): Generator<string> {
   if ('records' in part) {
     for (const record of part.of) if (!isExpired(part.records, record, expiredBy)) yield canonicalize(record);
-  } else if ('audit' in part) for (const entry of part.audit) yield canonicalize(withoutSeal(entry));
+  } else if ('file' in part) yield `${part.file} ${part.bytes}`;
+  else if ('audit' in part) for (const entry of part.audit) yield canonicalize(withoutSeal(entry));
   else {
     const columns = storedColumns(part.rows);
     for (const row of part.of) yield JSON.stringify(columns.map((column) => row[column] ?? null));

@@ -88,5 +88,6 @@ async function* headsIn({ audit: { proof } }: Store): AsyncGenerator<readonly Au
 }
 
 function sizeOf(part: Part): number {
+  if ('file' in part) return 1;
   return 'audit' in part ? part.audit.length : part.of.length;
 }

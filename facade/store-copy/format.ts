@@ -50,7 +50,7 @@ export async function checkFile(path: string): Promise<{ readonly head: Head; re
 export async function* partsOf(path: string): AsyncGenerator<{ readonly line: number; readonly part: Part }> {
   for await (const { line, json } of checkedLines(path)) {
     const value = JSON.parse(json) as Part | object; // a line that the exporter wrote
-    if ('records' in value || 'audit' in value || 'rows' in value) yield { line, part: value };
+    if ('records' in value || 'audit' in value || 'rows' in value || 'file' in value) yield { line, part: value };
   }
 }
 

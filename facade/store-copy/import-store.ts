@@ -36,6 +36,7 @@ export async function importAll(store: Store, path: string, options: ImportOptio
 
 /** Puts the part into the store, with the note that it is there. */
 async function put(store: Store, part: Part, line: number): Promise<void> {
+  if ('file' in part) await store.files.put(part.file, Buffer.from(part.bytes, 'base64'));
   const staged = 'rows' in part ? await store.rows.restore({ table: part.rows, rows: part.of }) : undefined;
   try {
     await store.transaction(async (tx) => {

@@ -9,7 +9,7 @@ import { currentRowsFile } from '../duckdb/files.ts';
 import { OperatorError, StoreDamaged } from '../errors.ts';
 import { copyFolder, plainFiles } from './copy-folder.ts';
 import { realFiles } from './files/files.ts';
-import { AUDIT, BACKUP_FACTS, SNAPSHOT } from './files/folder.ts';
+import { AUDIT, BACKUP_FACTS, SNAPSHOT, STORED_FILES } from './files/folder.ts';
 import { holderOf } from './files/lock.ts';
 import { type LowdbOptions, openLowdbStore } from './open.ts';
 
@@ -78,7 +78,9 @@ async function writeFacts(folder: string, facts: BackupFacts): Promise<void> {
 }
 
 async function bytesOf(folder: string): Promise<number> {
-  const files = [folder, join(folder, AUDIT)].flatMap((place) => plainFiles(place).map((name) => join(place, name)));
+  const files = [folder, join(folder, AUDIT), join(folder, STORED_FILES)].flatMap((place) =>
+    plainFiles(place).map((name) => join(place, name)),
+  );
   const sizes = files
     .filter((path) => path !== join(folder, BACKUP_FACTS))
     .map(async (path) => (await stat(path)).size);

@@ -18,6 +18,7 @@ import {
   SECRETS_KEY,
   SNAPSHOT,
   SNAPSHOT_DRAFT,
+  STORED_FILES,
 } from './files/folder.ts';
 import { readSnapshotHeader } from './journal/snapshot.ts';
 
@@ -56,6 +57,7 @@ export async function copyFolder(source: string, target: string): Promise<void> 
     await copyDurably(join(source, name), join(target, name));
   }
   await copyRows(source, target);
+  await copyFiles(join(source, STORED_FILES), join(target, STORED_FILES));
   await realFiles.syncFolder(join(target, AUDIT));
   await realFiles.syncFolder(target);
 }
@@ -76,8 +78,20 @@ async function copyRows(source: string, target: string): Promise<void> {
   throw new OperatorError(`The imported rows in ${source} changed all the time; try again when fewer are imported.`);
 }
 
+/** After the journals, so that each record has its file. One without a record goes when the copy is opened. */
+async function copyFiles(source: string, target: string): Promise<void> {
+  if (!existsSync(source)) return;
+  mkdirSync(target, { recursive: true, mode: 0o700 });
+  for (const name of plainFiles(source)) {
+    await copyDurably(join(source, name), join(target, name)).catch((error) => {
+      if (error.code !== 'ENOENT') throw error; // removed meanwhile
+    });
+  }
+  await realFiles.syncFolder(target);
+}
+
 async function copyDurably(from: string, to: string): Promise<void> {
-  await copyFile(from, to, constants.COPYFILE_EXCL);
+  await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   await chmod(to, 0o600);
   const file = await open(to, 'r+');
   try {

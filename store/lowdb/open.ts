@@ -4,6 +4,7 @@ import { Low } from 'lowdb';
 import { ProofKey } from '../audit-proof/proof-key.ts';
 import { AuditProver } from '../audit-proof/prover.ts';
 import { startErrorOf } from '../disk-full.ts';
+import { FILE_RECORDS } from '../files-port.ts';
 import { noProgress, type OpenProgress } from '../open-progress.ts';
 import type { Readers, Store } from '../port.ts';
 import { HeadFile } from './audit/head-file.ts';
@@ -11,7 +12,7 @@ import { SegmentedAudit } from './audit/log.ts';
 import { keepOlderFormat } from './copy-folder.ts';
 import { EmbeddingFile } from './embeddings/embedding-file.ts';
 import { type Files, realFiles } from './files/files.ts';
-import { journalPath, journalsIn, SNAPSHOT, SNAPSHOT_DRAFT } from './files/folder.ts';
+import { journalPath, journalsIn, SNAPSHOT, SNAPSHOT_DRAFT, STORED_FILES } from './files/folder.ts';
 import { FolderLock } from './files/lock.ts';
 import { Manifest } from './files/manifest.ts';
 import { Compaction } from './journal/compaction.ts';
@@ -24,6 +25,7 @@ import { Collection } from './records/collection.ts';
 import { allCollections } from './records/own-collections.ts';
 import { RowCommits } from './rows.ts';
 import { LowdbStore } from './store.ts';
+import { FolderFiles } from './stored-files.ts';
 
 export interface LowdbOptions {
   /** The data folder. It is made where it does not exist. Only one process at a time can use it. */
@@ -93,12 +95,19 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
   const { metricsMemoryMb: memoryMb = 128 } = options;
   const imports = new RowCommits({ folder, memoryMb, collections, audit });
-  const beside = { imports, embeddings: new EmbeddingFile(folder, files), dropped: recovered.dropped };
+  const beside = { imports, ...(await openBeside(folder, files, collections)), dropped: recovered.dropped };
   const parts = { collections, journal, unwritten, compaction, audit, lock, manifest, now, ...beside };
   const core = new LowdbStore(parts);
   const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
   // Every row of a collection was checked by its schema when it was written or read from the disk.
   return Object.assign(core, readers as Readers);
+}
+
+/** What has files of its own, which the journal does not name. */
+async function openBeside(folder: string, files: Files, collections: ReadonlyMap<string, Collection>) {
+  const stored = new FolderFiles(join(folder, STORED_FILES), files);
+  await stored.sweep((id) => collections.get(FILE_RECORDS)?.get(id) !== undefined);
+  return { files: stored, embeddings: new EmbeddingFile(folder, files) };
 }
 
 async function openAudit(

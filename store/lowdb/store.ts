@@ -2,6 +2,7 @@ import { type CollectionName, collections, type RecordOf } from '../collections.
 import { CommitAdditions, CommitListeners } from '../commit-listeners.ts';
 import type { Embeddings } from '../embeddings-port.ts';
 import { StoreUnavailable } from '../errors.ts';
+import { FILE_RECORDS, type StoredFiles } from '../files-port.ts';
 import { Mutex } from '../mutex.ts';
 import type {
   AddToCommit,
@@ -31,6 +32,7 @@ import type { StoredChange, UndoLog } from './journal/undo-log.ts';
 import type { Collection } from './records/collection.ts';
 import { count, find, type RowCount, type RowFilter, withOwners } from './records/query.ts';
 import type { RowCommits } from './rows.ts';
+import type { FolderFiles } from './stored-files.ts';
 import { search } from './text/text-search.ts';
 import { StagedTransaction } from './transaction.ts';
 
@@ -42,6 +44,7 @@ interface StoreParts {
   readonly audit: SegmentedAudit;
   readonly imports: RowCommits;
   readonly embeddings: EmbeddingFile;
+  readonly files: FolderFiles;
   readonly lock: FolderLock;
   readonly manifest: Manifest;
   readonly dropped: readonly string[];
@@ -55,6 +58,7 @@ export class LowdbStore implements StoreCore {
   readonly audit: AuditLog;
   readonly rows: RowStore;
   readonly embeddings: Embeddings;
+  readonly files: StoredFiles;
   readonly jobs = new OwnJobs();
   readonly #parts: StoreParts;
   readonly #turns = new Mutex();
@@ -66,6 +70,7 @@ export class LowdbStore implements StoreCore {
     this.#parts = parts;
     this.rows = parts.imports.rows;
     this.embeddings = parts.embeddings;
+    this.files = parts.files;
     parts.imports.transact = (work) => this.#transactOwn(work);
     this.audit = {
       append: (entry) => {
@@ -99,7 +104,7 @@ export class LowdbStore implements StoreCore {
 
   async transaction<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result> {
     this.#assertOpen();
-    const { compaction, imports } = this.#parts;
+    const { compaction, imports, files } = this.#parts;
     const staged = this.#stage();
     const { result, notified, notes } = await this.#commitDurably(staged, work).catch((error) => {
       throw imports.mend(staged, error);
@@ -108,6 +113,7 @@ export class LowdbStore implements StoreCore {
     if (notes.length > 0) await imports.erase(notes, staged);
     // The snapshot and the journals still hold what was erased. A failure shows in the status and is tried again.
     if (staged.erased.length > 0) compaction.renew().catch(() => {});
+    await files.remove(staged.removed(FILE_RECORDS));
     return result;
   }
 
@@ -259,7 +265,7 @@ export class LowdbStore implements StoreCore {
   }
 
   async #close(): Promise<void> {
-    const { journal, compaction, audit, imports, embeddings, lock, manifest } = this.#parts;
+    const { journal, compaction, audit, imports, embeddings, files, lock, manifest } = this.#parts;
     this.jobs.close();
     for (const collection of this.#parts.collections.values()) collection.close();
     const endTurn = await this.#turns.take();
@@ -271,6 +277,7 @@ export class LowdbStore implements StoreCore {
       await audit.close();
       await imports.rows.close();
       await embeddings.close();
+      await files.close();
     } finally {
       await manifest.close();
       await lock.release();

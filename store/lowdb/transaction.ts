@@ -86,6 +86,11 @@ export class StagedTransaction implements CollectedWork {
     return all;
   }
 
+  /** Ids of the records of the collection that it deletes. */
+  removed(collection: string): string[] {
+    return [...(this.#changes.get(collection) ?? [])].flatMap(([id, row]) => (row ? [] : [id]));
+  }
+
   body(): TransactionBody | undefined {
     const put: Record<string, Row[]> = {};
     const deleted: Record<string, string[]> = {};

@@ -10,6 +10,7 @@ import { fillColumns, makeTables } from './records/make-tables.ts';
 import { PostgresRowStore } from './rows/row-store.ts';
 import { prepareRows } from './rows/state.ts';
 import { createShared, PostgresStore, type Shared } from './store.ts';
+import { prepareFiles } from './stored-files.ts';
 
 export interface PostgresOptions extends DatabaseOptions {
   readonly now?: (() => Date) | undefined;
@@ -58,6 +59,7 @@ const prepare: Finish = async (session, opening) => {
   await makeTables(session);
   await fillColumns(session);
   await prepareRows(session, opening);
+  await prepareFiles(session);
 };
 
 const PAUSE = { firstMs: 200, longestMs: 2000 };

@@ -5,6 +5,7 @@ import type { CollectionName, RecordOf } from '../collections.ts';
 import { CommitAdditions } from '../commit-listeners.ts';
 import type { Embeddings } from '../embeddings-port.ts';
 import { StoreUnavailable } from '../errors.ts';
+import type { StoredFiles } from '../files-port.ts';
 import type { Jobs } from '../jobs-port.ts';
 import type { PeriodicTask } from '../periodic-task.ts';
 import type {
@@ -35,6 +36,7 @@ import { PostgresJobs } from './jobs.ts';
 import { type AnyCount, type AnyQuery, countRecords, idsOf, type Reading, readOne, readPage } from './records/query.ts';
 import { type Table, tableNamed } from './records/tables.ts';
 import type { PostgresRowStore } from './rows/row-store.ts';
+import { PostgresFiles } from './stored-files.ts';
 import type { AnyTextQuery } from './text/search.ts';
 import { Searches } from './text/searches.ts';
 import { Vocabulary } from './text/vocabulary.ts';
@@ -53,6 +55,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   readonly audit: AuditLog;
   readonly rows: RowStore;
   readonly embeddings: Embeddings;
+  readonly files: StoredFiles;
   readonly jobs: Jobs;
   readonly cluster: Cluster;
   readonly credentials: Readers;
@@ -85,6 +88,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
     this.audit = this.#audit;
     this.rows = rows;
     this.embeddings = new PostgresEmbeddings(database);
+    this.files = shared.files;
     this.jobs = shared.jobs;
     this.cluster = shared.cluster;
     this.credentials = shared.changes.credentials;
@@ -211,11 +215,13 @@ export function createShared(options: SharedOptions) {
   });
   const cluster: PostgresCluster = new PostgresCluster({ ...options, process, changes, onFailure });
   const jobs = new PostgresJobs({ ...options, process, onFailure: noted('work that one process does') });
-  let counts: PeriodicTask | undefined;
+  const files = new PostgresFiles(options.database, process);
+  const tasks: PeriodicTask[] = [];
   return {
     changes,
     cluster,
     jobs,
+    files,
     /** What failed in the last minute. */
     get error(): Error | undefined {
       return failure && performance.now() - failure.at < SHOWN_MS ? failure.error : undefined;
@@ -224,10 +230,11 @@ export function createShared(options: SharedOptions) {
       await changes.start();
       await cluster.start();
       await jobs.start();
-      counts = maintainCounts(options.database, jobs, noted('adding up counts'));
+      tasks.push(maintainCounts(options.database, jobs, noted('adding up counts')));
+      tasks.push(files.startSweeping(jobs, noted('removing files without a document')));
     },
     async close() {
-      await counts?.close();
+      for (const task of tasks) await task.close();
       await jobs.close();
       await cluster.close();
       await changes.close();

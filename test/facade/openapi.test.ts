@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { namedSchemas } from '../../facade/openapi/schemas.ts';
-import { fileRoutes, routes } from '../../facade/routes.ts';
+import { documentFileRoute, fileRoutes, routes } from '../../facade/routes.ts';
 import { errorStatus } from '../../resources/error.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { DELETES, defineTool, READS } from '../../tools/core/registry/define-tool.ts';
@@ -17,7 +17,7 @@ const operationOf = (place: string) => operations.get(place) ?? assert.fail(`no 
 
 describe('OpenAPI document', () => {
   it('holds every route, the MCP endpoints, itself and nothing else', () => {
-    const expected = [...routes, ...fileRoutes].map(({ method, path }) => `${method} ${path}`);
+    const expected = [...routes, ...fileRoutes, documentFileRoute].map(({ method, path }) => `${method} ${path}`);
     const capsule = '/api/capsules/{id}/mcp';
     const others = ['POST /api/v1/mcp', 'GET /api/v1/openapi', `GET ${capsule}`, `POST ${capsule}`];
     assert.deepEqual([...operations.keys()].sort(), [...expected, ...others].sort());

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { compareStore, tableOf } from '../../facade/store-copy/compare.ts';
 import { contentsOf } from '../../facade/store-copy/contents.ts';
+import { nameOf } from '../../facade/store-copy/digests.ts';
 import { exportStore } from '../../facade/store-copy/export-store.ts';
 import { checkFile } from '../../facade/store-copy/format.ts';
 import { importAll } from '../../facade/store-copy/import-store.ts';
@@ -71,8 +72,9 @@ it('the contents of a store come whole and in order, however few are read at a t
   const collected = async (most?: Parameters<typeof contentsOf>[1]) => {
     const found: Record<string, unknown[]> = {};
     for await (const part of contentsOf(opened, most)) {
-      const name = 'audit' in part ? 'audit' : 'records' in part ? part.records : part.rows;
-      found[name] = [...(found[name] ?? []), ...('audit' in part ? part.audit : part.of)];
+      const name = 'audit' in part ? 'audit' : nameOf(part);
+      const of = 'audit' in part ? part.audit : 'file' in part ? [part] : part.of;
+      found[name] = [...(found[name] ?? []), ...of];
     }
     return found;
   };

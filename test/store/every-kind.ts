@@ -20,6 +20,8 @@ export async function fillRecords(store: Store, size: { documents: number; entri
     const { id: _, ...record } = sampleRecord(schema, Object.keys(schema.shape), 1);
     await store.transaction((tx) => (tx[name] as unknown as Writer<object>).insert(record)); // the schema made it
   }
+  const { records: files } = await store.documentFiles.find({ limit: 1 });
+  for (const { id } of files) await store.files.put(id, Buffer.alloc(1_500_000, 'bytes of a file'));
   const sealed = createSecretBox([SEALING_KEY], '').seal('secret', 'place');
   await store.transaction(async (tx) => {
     for (let at = 0; at < size.documents; at += 1)

@@ -87,6 +87,7 @@ export function testFacts(
     kinds,
     audit: store.audit,
     rows: store.rows,
+    files: store.files,
     storeKind: store.kind,
     worker: store.jobs.worker,
     storeStatus: () => store.status(),

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { type Document, document, documentFields, documentPart, documentSummary } from '../../resources/document.ts';
+import {
+  type Document,
+  document,
+  documentFields,
+  documentFile,
+  documentPart,
+  documentSummary,
+} from '../../resources/document.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
@@ -12,6 +19,7 @@ import { requireReferences, restoreWithReferences } from '../core/registry/refer
 import { sourceOf } from '../embeddings/texts.ts';
 import { fileInput, stageFile } from './file-input.ts';
 import { passageFinder } from './find-passages.ts';
+import { fileOf, forgetFiles, keepFile } from './originals.ts';
 
 const documentId = refTo('document', recordId).describe('Document id (`doc_…`), see list_documents.');
 const { title, content, tags } = documentFields;
@@ -62,12 +70,16 @@ const getDocument = defineTool({
       .optional()
       .describe(`Characters to read. Default of a part: ${USUAL_PART}.`),
     around: z.int().min(0).optional().describe('Read around this character, such as the offset of a passage.'),
+    file: z.boolean().default(false).describe('Add a link to the file it was made of.'),
   }),
-  output: document.extend({ part: documentPart.optional() }),
+  output: document.extend({ part: documentPart.optional(), file: documentFile.optional() }),
   errors: ['not_found'],
 
-  async handler({ id, ...asked }, { store, fail }) {
-    const found = await store.documents.read(id);
+  async handler({ id, file, ...asked }, { store, server, fail }) {
+    const record = await store.documents.read(id);
+    const kept = file ? await fileOf(record, store) : undefined;
+    const url = `${server.baseUrl ?? ''}/api/v1/documents/${id}/file`;
+    const found = { ...record, ...(kept && { file: { id: kept.id, url } }) };
     const { offset, limit = USUAL_PART, around } = asked;
     if (offset === undefined && around === undefined && asked.limit === undefined) return found;
     if (offset !== undefined && around !== undefined) {
@@ -112,14 +124,16 @@ const createDocument = defineTool({
   }),
   output: document,
   errors: ['too_large', 'unsupported_media_type'],
-  stage: stageFile,
+  stage: (input, context) => stageFile(input, context),
 
-  async handler({ title, content = '', file: _, tags, ...input }, context, { made }) {
+  async handler({ title, content = '', file: _, tags, ...input }, context, { made, file }) {
     if (title === undefined && !made) throw invalidMember('title', 'Give a title, or a file to take it from.');
     await requireReferences(context, input);
     const from = made ?? { title: '', content };
     const record = { ...input, ...from, title: title ?? from.title, tags: [...new Set(tags)] };
-    return context.store.documents.insert(record);
+    const created = await context.store.documents.insert(record);
+    await keepFile(context.store, created.id, file);
+    return created;
   },
 });
 
@@ -145,11 +159,13 @@ const updateDocument = defineTool({
   errors: ['not_found', 'conflict', 'too_large', 'unsupported_media_type'],
   stage: stageFile,
 
-  async handler({ id, file: _, expectedRevision, tags, ...change }, context, { made }) {
+  async handler({ id, file: _, expectedRevision, tags, ...change }, context, { made, file }) {
     await requireReferences(context, change);
     const distinct = tags && [...new Set(tags)];
     const given = { ...change, ...(made && { content: made.content, source: made.source }), tags: distinct };
-    return context.store.documents.update(id, given, { expectedRevision });
+    const updated = await context.store.documents.update(id, given, { expectedRevision });
+    await keepFile(context.store, id, file);
+    return updated;
   },
 });
 
@@ -187,6 +203,7 @@ export const documentKind = defineKind({
     prepareRestore: restoreWithReferences,
   },
   purge: 'alone',
+  forget: forgetFiles,
   search: {
     async passage(record, query) {
       if (record.content.length > LONGEST_PREVIEWED) return undefined;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type DocumentSource, documentFields } from '../../resources/document.ts';
 import { nameText } from '../../resources/fields.ts';
 import { address } from '../../resources/markers.ts';
+import type { Readers } from '../../store/port.ts';
 import { type Fail, invalidMember } from '../core/errors.ts';
 import type { Context } from '../core/registry/context.ts';
 import type { Staged } from '../core/registry/tool.ts';
@@ -9,6 +10,7 @@ import { fetchFile } from './files/fetch-file.ts';
 import { FILE_TYPES } from './files/file-type.ts';
 import { hashOf } from './files/hash.ts';
 import { readFile } from './files/read-file.ts';
+import { discardFile, type PutFile, putFile } from './originals.ts';
 
 /** Bytes that fit a message of MCP as base64. */
 export const MOST_INLINE_BYTES = 3_000_000;
@@ -31,17 +33,24 @@ type FileInput = z.output<typeof fileInput>;
 /** What a document is made of, where a file was given. */
 export interface DocumentFile extends Staged {
   readonly made?: { readonly title: string; readonly content: string; readonly source: DocumentSource };
+  readonly file?: PutFile | undefined;
 }
 
-type Caller = Pick<Context<unknown, never>, 'principal' | 'attachment' | 'server' | 'signal'> & {
+type Caller = Pick<
+  Context<Pick<Readers, 'documentFiles'>, never>,
+  'store' | 'principal' | 'attachment' | 'server' | 'signal'
+> & {
   readonly fail: Fail<'too_large' | 'unsupported_media_type'>;
 };
 
-/** Converts the file, if there is one. @throws ToolError that says what to do with the file */
-export async function stageFile(
-  { file, content }: { readonly file?: FileInput | undefined; readonly content?: string | undefined },
-  caller: Caller,
-): Promise<DocumentFile> {
+interface GivenFile {
+  readonly id?: string | undefined;
+  readonly file?: FileInput | undefined;
+  readonly content?: string | undefined;
+}
+
+/** Converts the file and keeps it, if there is one. @throws ToolError that says what to do with the file */
+export async function stageFile({ id, file, content }: GivenFile, caller: Caller): Promise<DocumentFile> {
   const discard = async () => {};
   if (!file) return { discard };
   if (content !== undefined) throw invalidMember('content', 'Give either `content` or `file`, and not both.');
@@ -52,7 +61,13 @@ export async function stageFile(
   }
   const { type, markdown, title } = await readFile(bytes, file.name, caller);
   const source = { name: file.name, mimeType: FILE_TYPES[type], sizeBytes: bytes.length, sha256 };
-  return { made: { title: titleOf(title, file.name), content: markdown, source }, discard };
+  const place = { store: caller.store, files: caller.server.files };
+  const put = await putFile(bytes, { sha256, documentId: id }, place);
+  return {
+    made: { title: titleOf(title, file.name), content: markdown, source },
+    file: put,
+    discard: async () => put && discardFile(put, place),
+  };
 }
 
 async function bytesOf({ data, url }: FileInput, caller: Caller): Promise<Buffer> {

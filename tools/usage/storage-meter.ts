@@ -1,4 +1,6 @@
+import { FILE_RECORDS } from '../../store/files-port.ts';
 import type { Store } from '../../store/port.ts';
+import type { Size } from '../../store/sizes.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { type StorageQuotas, type StorageRoom, type StorageState, storageOwnerOf } from '../core/access/storage.ts';
 import { ToolError } from '../core/errors.ts';
@@ -44,7 +46,7 @@ export class StorageMeter implements StorageQuotas {
   }
 
   async state(): Promise<StorageState> {
-    const sizes = await this.#store.sizes('versions');
+    const sizes = await this.#sizes();
     const kept = sumsBy(sizes, ({ principalId }) => principalId);
     const kinds = sumsBy(sizes, ({ entityType }) => entityType);
     const used = kept.get(WORKSPACE) ?? 0;
@@ -83,9 +85,17 @@ export class StorageMeter implements StorageQuotas {
   async #ask(): Promise<KnownUse> {
     const ended = new Map(this.#ended);
     const at = performance.now();
-    const kept = sumsBy(await this.#store.sizes('versions'), ({ principalId }) => principalId);
+    const kept = sumsBy(await this.#sizes(), ({ principalId }) => principalId);
     this.#known = { at, kept, ended };
     return this.#known;
+  }
+
+  async #sizes(): Promise<readonly Size[]> {
+    const [versions, files] = await Promise.all([this.#store.sizes('versions'), this.#store.sizes(FILE_RECORDS)]);
+    return [
+      ...versions,
+      ...files.map((size) => ({ ...size, values: { ...size.values, entityType: 'document-file' } })),
+    ];
   }
 
   /** What was kept, and what this process has noted since or was about to commit then. */
@@ -128,7 +138,7 @@ export class StorageMeter implements StorageQuotas {
 }
 
 function sumsBy(
-  sizes: Awaited<ReturnType<Store['sizes']>>,
+  sizes: readonly Size[],
   nameOf: (values: Readonly<Record<string, string>>) => string | undefined,
 ): Sums {
   const sums: Sums = new Map();

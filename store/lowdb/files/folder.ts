@@ -17,6 +17,8 @@ export const IDEMPOTENCY_SECRET = 'repeats-secret';
 /** The secret that signs the proof of the audit log. Backups do not contain it, since they contain the log. */
 export const AUDIT_SECRET = 'audit-secret';
 export const BACKUP_FACTS = 'backup.json';
+/** Files of documents, each named by the id of its record. */
+export const STORED_FILES = 'files';
 
 const JOURNAL = /^journal-(\d{8,})\.ndjson$/;
 

@@ -52,6 +52,7 @@ export async function openWorlds(now: string, settings: object, given?: WorldTab
       telemetry: new Telemetry(),
       now: () => new Date(now),
       rows: tables.rows,
+      files: under.store.files,
     },
     onFailure: (cause) => console.error(cause),
   });

@@ -3,7 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import { canonicalize } from 'json-canonicalize';
 import type { Author, EntityType, Version, VersionRecord } from '../../../resources/version.ts';
 import { ByCollection } from '../../../store/by-collection.ts';
-import type { CollectionName } from '../../../store/collections.ts';
+import type { CollectionName, RecordOf } from '../../../store/collections.ts';
+import { FILE_RECORDS } from '../../../store/files-port.ts';
 import { mapInSeries } from '../../../store/map-in-series.ts';
 import type { Change, Guard, NewRecord, Readers, Store, Transaction, Where, Writer } from '../../../store/port.ts';
 import { bytesOf } from '../../../store/sizes.ts';
@@ -73,6 +74,7 @@ class HistoryView extends ByCollection<unknown> {
 
   protected make(collection: CollectionName): unknown {
     const { tx, kinds } = this.#parts;
+    if (collection === FILE_RECORDS) return new FileWriter(tx.documentFiles, this.#parts);
     const kind = kinds.find((each) => each.collection === collection);
     return kind && isVersioned(kind) ? new VersionedWriter(kind, this.#parts) : tx[collection];
   }
@@ -180,6 +182,28 @@ class VersionedWriter implements HistoryWriter<StoredRecord> {
     const latest = await tx.versions.first({ where });
     const previous = latest ? Date.parse(latest.createdAt) : 0;
     return previous < now().getTime() ? undefined : new Date(previous + 1).toISOString();
+  }
+}
+
+type FileRecord = RecordOf<typeof FILE_RECORDS>;
+
+/** Counts files in the quota of who puts them. */
+class FileWriter implements Pick<Writer<FileRecord>, 'insert' | 'first' | 'find'> {
+  readonly #writer: Writer<FileRecord>;
+  readonly #by: WrittenBy;
+  readonly find: Writer<FileRecord>['find'] = (query) => this.#writer.find(query);
+  readonly first: Writer<FileRecord>['first'] = (query) => this.#writer.first(query);
+
+  constructor(writer: Writer<FileRecord>, by: WrittenBy) {
+    this.#writer = writer;
+    this.#by = by;
+  }
+
+  insert(record: NewRecord<FileRecord>): Promise<FileRecord> {
+    const { room, principalId } = this.#by;
+    room?.require(record.sizeBytes);
+    room?.note(record.sizeBytes);
+    return this.#writer.insert({ ...record, ...(principalId !== undefined && { principalId }) });
   }
 }
 

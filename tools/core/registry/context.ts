@@ -1,6 +1,7 @@
 import type { Door } from '../../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../../resources/error.ts';
 import type { IntegrationHealth, SetupFinding } from '../../../resources/health.ts';
+import type { StoredFiles } from '../../../store/files-port.ts';
 import type { AuditLog, StoreStatus } from '../../../store/port.ts';
 import type { RowStore } from '../../../store/rows-port.ts';
 import type { Budgets } from '../access/budgets.ts';
@@ -76,6 +77,7 @@ export interface ServerFacts {
   readonly audit: Pick<AuditLog, 'find' | 'count' | 'tally' | 'proof'>;
   /** Imported rows. */
   readonly rows: RowStore;
+  readonly files: StoredFiles;
   readonly storeKind: string;
   /** Names this process in what it works on. Absent if no other process can use the store. */
   readonly worker?: string | undefined;

@@ -16,6 +16,7 @@ export function observedStore(store: Store, telemetry: Telemetry): Store {
     ...(store.credentials && { credentials: store.credentials }),
     rows: observedRows(store.rows, telemetry),
     embeddings: store.embeddings,
+    files: store.files,
     jobs: observedJobs(store.jobs, telemetry),
     audit: telemetry.tracer ? tracedAudit(store.audit, span) : store.audit,
     transaction: (work, origin) =>

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { passagesOf } from '../../../../tools/documents/passages.ts';
-import { useLocation } from '../../app.ts';
+import { useAnswer, useLocation } from '../../app.ts';
 import { Prose } from '../../components/prose.tsx';
 import type { Row } from '../../kind/kind-page.tsx';
 
@@ -16,6 +16,7 @@ export function Content({ row }: { readonly row: Row }) {
   return (
     <section class="block">
       <h2>Content</h2>
+      <OwnFile row={row} />
       <div class="block-prose">
         {passage ? (
           <>
@@ -28,6 +29,25 @@ export function Content({ row }: { readonly row: Row }) {
         )}
       </div>
     </section>
+  );
+}
+
+/** The file that the text was made of, to save. */
+function OwnFile({ row: { id, source, revision } }: { readonly row: Row }) {
+  const { data } = useAnswer<Readonly<Record<string, unknown>>>(source === undefined ? undefined : 'get_document', {
+    id,
+    file: true,
+    limit: 1,
+  });
+  const { name } = (source ?? {}) as { readonly name?: string }; // as the schema of the tool says
+  if (!data?.file || data.revision !== revision) return null;
+  return (
+    <p class="hint">
+      Made of{' '}
+      <a href={`/api/v1/documents/${encodeURIComponent(String(id))}/file`} download>
+        {name}
+      </a>
+    </p>
   );
 }
 
