@@ -80,6 +80,8 @@ interface Undoing {
 }
 
 interface Plan {
+  /** Ids of the records that the actor changed, those too that are as they were before. */
+  readonly changed: ReadonlySet<string>;
   readonly undoings: readonly Undoing[];
   readonly left: readonly Left[];
 }
@@ -109,8 +111,7 @@ export function undoTool(kinds: readonly Kind[]): Tool {
     errors: ['too_large', 'conflict'],
 
     async stage(wanted, context) {
-      const { undoings, left } = await planOf(wanted, context);
-      const changed = new Set([...undoings.map(({ latest }) => latest.entityId), ...left.map(({ id }) => id)]);
+      const { undoings, changed } = await planOf(wanted, context);
       const effects = await otherEffectsOf({ ...wanted, actor: actorOf(wanted) }, changed, context);
       return wanted.dryRun
         ? { ...NOTHING, otherEffects: effects, differences: await differencesOf(undoings, context) }
@@ -166,7 +167,7 @@ async function planUndoing(kinds: ReadonlyMap<string, Versioned>, wanted: Input,
     if (found && 'why' in found) left.push(found);
     else if (found) undoings.push(found);
   }
-  return { undoings: undoings.toSorted(byLatest), left };
+  return { undoings: undoings.toSorted(byLatest), left, changed: new Set(changed.map(({ entityId }) => entityId)) };
 }
 
 function byLatest({ latest: one }: Undoing, { latest: other }: Undoing): number {
