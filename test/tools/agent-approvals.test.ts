@@ -145,3 +145,72 @@ describe('a turn of an agent whose call waits for a person', () => {
     await must('cancel_agent_run', { id: first.body.runId });
   });
 });
+
+describe('an agent that a flow runs', () => {
+  /** The run of a flow whose step invokes the agent, which has a call made and asks for another one. */
+  async function askedInFlow() {
+    const before = { name: `before ${count}`, title: 'before' };
+    const { agentId, name } = await agentThatAsks({ name: 'create_task', arguments: { title: before.name } });
+    await must('update_agent', { id: agentId, tools: ['create_skill', 'create_task'] });
+    const step = { id: 'agent', tool: 'invoke_agent', arguments: { agent: agentId, input: 'Make it' } };
+    const flow = await must('create_flow', { name: `flow ${count}`, trigger: { kind: 'manual' }, steps: [step] });
+    const isNew = ({ messages }: ModelRequest) => messages.at(-1)?.content === 'Make it';
+    const calls = [
+      { name: 'create_task', arguments: { title: before.name } },
+      { name: 'create_skill', arguments: { name, instructions: 'x' } },
+    ];
+    provider.play((request) =>
+      isNew(request)
+        ? { calls }
+        : {
+            text: `${request.messages.findLast(({ role }) => role === 'tool')?.content} ${request.messages.at(-1)?.content}`,
+          },
+    );
+    const run = await must('trigger_flow', { id: flow.id, wait: true });
+    const tasks = async () =>
+      (await must('list_tasks', { limit: 100 })).data.filter(({ title }: { title: string }) => title === before.name);
+    return { run, name, tasks };
+  }
+  const endedFlow = async (id: string) => {
+    await until(async () => !['running', 'waiting'].includes((await server.store.flowRuns.read(id)).status));
+    return server.store.flowRuns.read(id);
+  };
+
+  it('has its flow wait, and goes on with what the call answered and what it had done', async () => {
+    const { run, name, tasks } = await askedInFlow();
+    assert.deepEqual([run.status, run.steps[0].status, (await tasks()).length], ['waiting', 'waiting', 1]);
+    assert.ok('output' in (await decide(run.steps[0].approvalId)));
+    const { status, steps } = await endedFlow(run.id);
+    assert.deepEqual([status, await madeOf(name), (await tasks()).length], ['succeeded', 1, 1]);
+    const text = String(steps[0]?.output?.text);
+    assert.match(text, new RegExp(`"name":"${name}".*- create_task: ok`, 's'));
+    const { records } = await server.store.agentRuns.find({ where: { flowRunId: run.id }, order: 'oldest', limit: 9 });
+    assert.deepEqual(
+      records.map(({ status: each, continues }) => [each, continues]),
+      [
+        ['succeeded', undefined],
+        ['succeeded', records[0]?.id],
+      ],
+    );
+  });
+
+  it('hears who said no, and is given up with the run of its flow', async () => {
+    const { run, name } = await askedInFlow();
+    await decide(run.steps[0].approvalId, 'reject', { note: 'Not on a Friday.' });
+    const { status, steps } = await endedFlow(run.id);
+    assert.deepEqual([status, await madeOf(name)], ['succeeded', 0]);
+    assert.match(String(steps[0]?.output?.text), /Not on a Friday/);
+    const other = await askedInFlow();
+    await must('cancel_flow_run', { id: other.run.id });
+    const late = await decide(other.run.steps[0].approvalId);
+    assert.equal('error' in late && late.error.code, 'conflict');
+    assert.equal(await server.store.agentRuns.count({ where: { status: 'waiting' } }), 0);
+  });
+
+  it('is not decided by who wrote or began the flow', async () => {
+    const { run } = await askedInFlow();
+    const approval = { id: run.steps[0].approvalId, decision: 'approve' };
+    assert.equal(await codeOf('decide_approval', approval), 'forbidden');
+    await must('cancel_flow_run', { id: run.id });
+  });
+});

@@ -103,6 +103,8 @@ export async function runToFinish(
       runId: id,
     });
   }
+  if (run.status === 'waiting')
+    throw fail('conflict', `The run ${id} waits for a person; its flow goes on with it.`, { runId: id });
   if (run.status === 'succeeded')
     throw fail('conflict', `The run ${id} was finished; ask anew without \`continue\`.`, { runId: id });
   return run;

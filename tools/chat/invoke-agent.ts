@@ -1,17 +1,29 @@
 import { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
+import type { AgentRunRecord, WaitingCall } from '../../resources/agent-run.ts';
 import { agentRef, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
-import { citation } from '../../resources/message.ts';
+import { citation, type Message } from '../../resources/message.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
-import { RunTrace, readOutputSchema, runAgent } from '../agents/exports.ts';
+import { RunTrace, readOutputSchema, runAgent, type ToolResult } from '../agents/exports.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
+import { ToolError } from '../core/errors.ts';
+import { approvalPage, isSettled } from '../core/registry/approvals.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
 import { defineTool } from '../core/registry/define-tool.ts';
-import { beginRun, endRun, failed, saveTrace, succeeded } from '../runs/run-records.ts';
+import {
+  beginRun,
+  endRun,
+  failed,
+  handOver,
+  noteAnswered,
+  saveTrace,
+  succeeded,
+  waiting,
+} from '../runs/run-records.ts';
 import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { type ChosenModel, chooseModel, findAgentToRun } from './choose-model.ts';
-import { continuationPrompt, runToFinish } from './continue-run.ts';
+import { continuationPrompt, DECIDED_PROMPT, runToFinish } from './continue-run.ts';
 import { earlierRun, runDetail } from './idempotent-run.ts';
 
 const input = z.strictObject({
@@ -59,7 +71,7 @@ export const invokeAgent = defineTool({
     requireShallow(context.principal);
     const { store, server, fail } = context;
     const before = await earlierRun(context);
-    if (before) {
+    if (before && before.status !== 'waiting') {
       const message = `The run ${before.id}, which this call began, succeeded, but ${ANSWER_LOST}`;
       throw fail('interrupted', message, runDetail(before));
     }
@@ -67,11 +79,55 @@ export const invokeAgent = defineTool({
     const agent = await findAgentToRun(store, asked.agent, fail);
     const chosen = await chooseModel({ store, models: server.models, fail }, asked.model, agent);
     await server.budgets?.requireRoom({ principal: context.principal, agentId: agent.id, model: chosen.id });
+    const work = { agent, chosen, about: asked.input, outputSchema };
+    if (before) return goOn(before, work, context);
     const continued = asked.continue === undefined ? undefined : await runToFinish(asked.continue, agent, context);
     const text = continued ? `${asked.input}\n\n${continuationPrompt(continued)}` : asked.input;
-    return invoke({ agent, chosen, text, about: asked.input, outputSchema, continues: continued?.id }, context);
+    return invoke({ ...work, text, continued }, context);
   },
 });
+
+/** Goes on with the run whose calls waited for a person, once all are decided. What was said in it is not kept, so the agent is told what it did. */
+async function goOn(run: AgentRunRecord, work: Omit<Work, 'text' | 'continued'>, context: Context) {
+  const { store, server } = context;
+  const { waitsFor: calls = [] } = run;
+  for (const { approvalId } of calls) {
+    if (!(await isSettled(store, approvalId, server.now()))) throw await waitsFor(run, context);
+  }
+  const toolCalls = await Promise.all(
+    calls.map(async ({ approvalId, toolCallId: id, tool }) => {
+      const approval = await store.approvals.get(approvalId);
+      return { id, tool, arguments: approval?.arguments ?? {} };
+    }),
+  );
+  const earlier = [said('user', work.about), said('assistant', '', { toolCalls })];
+  return invoke({ ...work, text: `${continuationPrompt(run)}\n\n${DECIDED_PROMPT}`, continued: run, earlier }, context);
+}
+
+/** A message that is in no thread. */
+function said(role: Message['role'], content: string, more: Partial<Message> = {}): Message {
+  return { id: '', threadId: '', createdAt: '', role, content, ...more };
+}
+
+/** The run is kept as one that waits. */
+class Waits extends ToolError {}
+
+/** For the first call that nobody has decided about. */
+async function waitsFor(run: AgentRunRecord, { store, server }: Pick<Context, 'store' | 'server'>): Promise<Waits> {
+  const { waitsFor: calls = [] } = run;
+  let [approvalId = ''] = calls.map((call) => call.approvalId);
+  for (const call of calls) {
+    if (await isSettled(store, call.approvalId, server.now())) continue;
+    approvalId = call.approvalId;
+    break;
+  }
+  const { expiresAt } = (await store.approvals.get(approvalId)) ?? {};
+  const approval = { approvalId, expiresAt, url: approvalPage(server, approvalId) };
+  return new Waits('approval_required', `A call of the agent waits for the yes of a person.`, {
+    approval,
+    ...runDetail(run),
+  });
+}
 
 /** Only the calls of such a run are stored. */
 const ANSWER_LOST =
@@ -84,28 +140,45 @@ interface Work {
   /** The text without what is told of an earlier run. */
   readonly about: string;
   readonly outputSchema: ReturnType<typeof readOutputSchema> | undefined;
-  readonly continues: string | undefined;
+  readonly continued: AgentRunRecord | undefined;
+  /** Its messages where calls of it waited for a person. */
+  readonly earlier?: readonly Message[];
 }
 
 /** Runs the agent. What its calls did and how the run ended is stored; what was said is not. */
-async function invoke({ agent, chosen, text, about, outputSchema, continues }: Work, context: Context) {
-  const { server, write } = context;
-  const run = await write((store) => beginRun(store, { kind: 'invoke', agent, model: chosen.id, continues }, context));
+async function invoke({ agent, chosen, text, about, outputSchema, continued, earlier = [] }: Work, context: Context) {
+  const { principal, server, write } = context;
+  const run = await write(async (store) => {
+    const { id: continues, waitsFor, resumesAs } = continued ?? {};
+    if (continued) await handOver(store, continued, server.now());
+    const going = { continues, ...(waitsFor && { waitsFor, resumesAs }) };
+    return beginRun(store, { kind: 'invoke', agent, model: chosen.id, ...going }, context);
+  });
   const trace = new RunTrace();
   const stepped = async () => void (await write((store) => saveTrace(store, run, trace)));
-  const task = { run, trace, agent, model: chosen.model, text, about, earlier: [], outputSchema, stepped };
+  const answered = async (call: WaitingCall, { ok, text: content }: ToolResult) => {
+    await write((store) => noteAnswered(store, run.id, call, trace));
+    return said('tool', content, { toolCallId: call.toolCallId, ...(!ok && { failed: true }) });
+  };
+  // Only a flow comes back for the answer.
+  const pauses = principal.type === 'flow' && context.repeat !== undefined;
+  const waited = { pauses, waited: run.waitsFor, answered };
+  const task = { run, trace, agent, model: chosen.model, text, about, earlier, outputSchema, stepped, ...waited };
   try {
     const outcome = await runAgent(task, context);
-    await write((store) => store.agentRuns.update(run.id, succeeded(outcome, trace, server.now())));
-    const { text: said, output, citations } = outcome;
+    const ended = outcome.waiting ? waiting(outcome, trace, principal) : succeeded(outcome, trace, server.now());
+    const kept = await write((store) => store.agentRuns.update(run.id, ended));
+    if (outcome.waiting) throw await waitsFor(kept, context);
+    const { text: words, output, citations } = outcome;
     return {
       ...answerOf(run, outcome),
       agentId: agent.id,
-      text: said,
+      text: words,
       ...(output !== undefined && { output }),
       ...(citations.length > 0 && { citations: [...citations] }),
     };
   } catch (thrown) {
+    if (thrown instanceof Waits) throw thrown;
     const { error, change } = failed(thrown, trace, server.now());
     // Where not even that can be stored, the repeat of the call ends the run.
     await write((store) => endRun(store, run.id, change)).catch(() => {});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
-import type { AgentRun, AgentRunRecord, WaitingCall } from '../../resources/agent-run.ts';
+import type { AgentRun, WaitingCall } from '../../resources/agent-run.ts';
 import { agentRef, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type Message, message as messageSchema } from '../../resources/message.ts';
@@ -12,10 +12,20 @@ import type { Access } from '../core/access/guarded-tool.ts';
 import { openThread } from '../core/access/visibility.ts';
 import { ToolError } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
-import { credentialRef, isCredential } from '../core/registry/approvals.ts';
+import { isCredential } from '../core/registry/approvals.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
 import { defineTool } from '../core/registry/define-tool.ts';
-import { beginRun, endRun, failed, runningIn, saveTrace, succeeded } from '../runs/run-records.ts';
+import {
+  beginRun,
+  endRun,
+  failed,
+  handOver,
+  noteAnswered,
+  runningIn,
+  saveTrace,
+  succeeded,
+  waiting,
+} from '../runs/run-records.ts';
 import { shortened } from '../search/snippet.ts';
 import { readSettings } from '../settings/settings.ts';
 import { appendMessages, messagesBack } from '../threads/messages.ts';
@@ -137,8 +147,8 @@ function begin(asked: Input, agent: Agent | undefined, { id: model }: ChosenMode
       throw fail('conflict', `The thread is busy with the run ${other.id}; send the message when that has ended.`);
     }
     const { message, continue: continues } = asked;
-    const waiting = await store.agentRuns.first({ where: { threadId: thread.id, status: 'waiting' } });
-    if (waiting && waiting.id !== continues) throw fail('conflict', waitsInThread(waiting), runDetail(waiting));
+    const held = await store.agentRuns.first({ where: { threadId: thread.id, status: 'waiting' } });
+    if (held && held.id !== continues) throw fail('conflict', waitsInThread(held), runDetail(held));
     const asking = { threadId: thread.id, principal, now };
     const continued = continues && (await runToContinue(store, { id: continues, ...asking }, fail));
     if (continued) await handOver(store, continued, now);
@@ -161,13 +171,6 @@ function begin(asked: Input, agent: Agent | undefined, { id: model }: ChosenMode
 function waitsInThread({ id, waitsFor = [] }: AgentRun): string {
   const calls = waitsFor.map(({ tool, approvalId }) => `${tool} (${approvalId})`).join(', ');
   return `The thread waits for the yes of a person to ${calls}, and goes on after that; cancel_agent_run {"id": "${id}"} gives it up.`;
-}
-
-/** What waited is from now on the business of the run that goes on. */
-async function handOver(store: HistoryWriters, { id, status, waitsFor }: AgentRunRecord, now: Date): Promise<void> {
-  if (!waitsFor) return;
-  const ended = status === 'waiting' ? { status: 'succeeded' as const, finishedAt: now.toISOString() } : {};
-  await store.agentRuns.update(id, { ...ended, waitsFor: null, resumesAs: null });
 }
 
 interface RunOrigin extends Pick<Context, 'principal' | 'fail' | 'door'> {
@@ -237,18 +240,14 @@ class Chat {
   }
 
   #ended(outcome: RunOutcome, now: Date) {
-    const { stopReason, waiting } = outcome;
-    if (!waiting) return succeeded(outcome, this.#trace, now);
-    const resumesAs = credentialRef(this.#context.principal);
-    return { ...this.#trace.state, status: 'waiting' as const, stopReason, waitsFor: [...waiting], resumesAs };
+    if (!outcome.waiting) return succeeded(outcome, this.#trace, now);
+    return waiting(outcome, this.#trace, this.#context.principal);
   }
 
   readonly #answered = (call: WaitingCall, { ok, text }: ToolResult): Promise<Message> => {
     const { run } = this.#begun;
     return this.#context.write(async (store) => {
-      const { waitsFor = [] } = (await store.agentRuns.get(run.id)) ?? {};
-      const left = waitsFor.filter(({ toolCallId }) => toolCallId !== call.toolCallId);
-      await store.agentRuns.touch(run.id, { ...this.#trace.state, waitsFor: left.length > 0 ? left : null });
+      await noteAnswered(store, run.id, call, this.#trace);
       const result = {
         role: 'tool',
         content: text,

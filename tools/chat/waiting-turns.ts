@@ -60,7 +60,12 @@ export class WaitingTurns {
     for await (const runs of pagesOf(store.agentRuns, { where: { status: 'waiting' }, order: 'oldest', limit: 200 })) {
       for (const run of runs) {
         if (this.#close.signal.aborted) return;
-        if (this.#running.has(run.id) || !(await isDue(run, store, registry.server.now()))) continue;
+        const now = registry.server.now();
+        if (this.#running.has(run.id) || !(await isDue(run, store, now))) continue;
+        if (run.kind === 'invoke') {
+          if (isLeft(run, now)) await this.#end(run.id, LEFT);
+          continue;
+        }
         const ended = this.#goOn(run)
           .catch(onFailure)
           .finally(() => this.#running.delete(run.id));
@@ -116,6 +121,14 @@ export class WaitingTurns {
     });
   }
 }
+
+/** The flow of such a run comes back for it, unless it has ended otherwise. */
+function isLeft({ updatedAt }: AgentRunRecord, now: Date): boolean {
+  return Date.parse(updatedAt) + LEFT_MS < now.getTime();
+}
+
+const LEFT_MS = 24 * 3_600_000;
+const LEFT = new ToolError('conflict', 'The run waited for a person, and its flow did not come back for it.');
 
 async function isDue({ waitsFor = [] }: AgentRunRecord, store: Store, now: Date): Promise<boolean> {
   for (const { approvalId } of waitsFor) if (!(await isSettled(store, approvalId, now))) return false;

@@ -1,17 +1,54 @@
 import type { Agent } from '../../resources/agent.ts';
-import type { AgentRun, AgentRunRecord } from '../../resources/agent-run.ts';
+import type { AgentRun, AgentRunRecord, WaitingCall } from '../../resources/agent-run.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
 import { pagesOf } from '../../store/pages.ts';
 import { type PeriodicTask, startLeaderTask } from '../../store/periodic-task.ts';
 import type { Store, Writers } from '../../store/port.ts';
 import { RunEnded, type RunOutcome, type RunTrace } from '../agents/exports.ts';
-import { authorOf, capsuleIn, chainOf } from '../core/access/principal.ts';
+import { authorOf, capsuleIn, chainOf, type Principal } from '../core/access/principal.ts';
 import { makerKeyOf, ownAccessKeys } from '../core/access/visibility.ts';
 import { type ToolError, toToolError } from '../core/errors.ts';
+import { credentialRef, endApproval } from '../core/registry/approvals.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
 import { isStoredError } from '../core/registry/idempotency.ts';
 
 type Runs = Pick<Writers, 'agentRuns'>;
+
+/** What waited is from now on the business of the run that goes on. */
+export async function handOver(
+  { agentRuns }: Runs,
+  { id, status, waitsFor }: AgentRunRecord,
+  now: Date,
+): Promise<void> {
+  if (!waitsFor) return;
+  const ended = status === 'waiting' ? { status: 'succeeded' as const, finishedAt: now.toISOString() } : {};
+  await agentRuns.update(id, { ...ended, waitsFor: null, resumesAs: null });
+}
+
+/** What a run's record says that waits for a person. */
+export function waiting({ stopReason, waiting: calls = [] }: RunOutcome, trace: RunTrace, caller: Principal) {
+  const resumesAs = credentialRef(caller);
+  return { ...trace.state, status: 'waiting' as const, stopReason, waitsFor: [...calls], resumesAs };
+}
+
+/** Notes that one of the calls that waited has its answer. */
+export async function noteAnswered({ agentRuns }: Runs, id: string, call: WaitingCall, trace: RunTrace): Promise<void> {
+  const { waitsFor = [] } = (await agentRuns.get(id)) ?? {};
+  const left = waitsFor.filter(({ toolCallId }) => toolCallId !== call.toolCallId);
+  await agentRuns.touch(id, { ...trace.state, waitsFor: left.length > 0 ? left : null });
+}
+
+/** Ends a run that waits, and what it asked a person for. */
+export async function giveUp(
+  store: Pick<Writers, 'agentRuns' | 'approvals'>,
+  { id, waitsFor = [] }: AgentRunRecord,
+  now: Date,
+): Promise<AgentRunRecord> {
+  const problem = 'The run of the agent that asked for it was cancelled.';
+  for (const { approvalId } of waitsFor) await endApproval(store, approvalId, problem);
+  const error = { code: 'unavailable', message: 'The run was cancelled.' } as const;
+  return store.agentRuns.update(id, { status: 'cancelled', error, waitsFor: null, finishedAt: now.toISOString() });
+}
 
 /** Longer than a run can continue after its time is over. */
 const GRACE_MS = 60_000;

@@ -16,12 +16,11 @@ import { NAME } from '../core/access/guarded-tool.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { mayRead } from '../core/access/read-access.ts';
 import { makerKeyOf, openThread, threadsSeenBy } from '../core/access/visibility.ts';
-import { endApproval } from '../core/registry/approvals.ts';
 import type { Kind } from '../core/registry/define-kind.ts';
 import { DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import type { Tool } from '../core/registry/tool.ts';
-import { isLost, lostRun } from './run-records.ts';
+import { giveUp, isLost, lostRun } from './run-records.ts';
 import { openRun, runsSeenBy } from './visible-runs.ts';
 
 const runId = refTo('agent-run', recordId).describe('Run id (`run_…`), see list_agent_runs.');
@@ -99,21 +98,11 @@ const cancelAgentRun = defineTool({
     }
     if (run.status === 'cancelled') return run;
     const now = server.now();
-    if (run.status === 'waiting') {
-      for (const { approvalId } of run.waitsFor ?? []) await endApproval(store, approvalId, GIVEN_UP);
-      return store.agentRuns.update(id, givenUp(now));
-    }
+    if (run.status === 'waiting') return giveUp(store, run, now);
     if (run.status !== 'running') throw fail('conflict', `The run has already ended: ${run.status}.`);
     return store.agentRuns.update(id, isLost(run, server.models.runMs, now) ? lostRun(now) : { cancelAsked: true });
   },
 });
-
-function givenUp(now: Date) {
-  const error = { code: 'unavailable' as const, message: 'The run was cancelled.' };
-  return { status: 'cancelled' as const, error, waitsFor: null, finishedAt: now.toISOString() };
-}
-
-const GIVEN_UP = 'The run of the agent that asked for it was cancelled.';
 
 function explainAnswer(kinds: readonly Kind[]): Tool {
   return defineTool({

@@ -108,7 +108,7 @@ export async function answerIn(
   const before = { steps: 0, inputTokens: 0, outputTokens: 0 };
   for (let attempt = 1; ; attempt++) {
     const outcome = await run(messages);
-    if (!schema) return { ...outcome, output: undefined };
+    if (!schema || outcome.waiting) return { ...outcome, output: undefined };
     before.steps += outcome.steps;
     before.inputTokens += outcome.usage.inputTokens;
     before.outputTokens += outcome.usage.outputTokens;

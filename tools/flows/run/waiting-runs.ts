@@ -3,6 +3,7 @@ import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import { type PeriodicTask, startLeaderTask } from '../../../store/periodic-task.ts';
 import type { Readers, Store, Writers } from '../../../store/port.ts';
 import { endApproval, isExpired, isSettled } from '../../core/registry/approvals.ts';
+import { giveUp } from '../../runs/run-records.ts';
 import { forEachRun } from './claim-run.ts';
 import type { Clock } from './clock.ts';
 import { CANCELLED, changed, type StepFailure } from './outcome.ts';
@@ -96,7 +97,7 @@ function isDecided({ status }: Partial<ApprovalRecord>): boolean {
 
 /** Ends a run that waits, and the approval that nobody needs any more. */
 export async function cancelWaiting(
-  tx: Pick<Writers, 'flowRuns' | 'approvals'>,
+  tx: Pick<Writers, 'flowRuns' | 'agentRuns' | 'approvals'>,
   { id, steps, underWay }: FlowRunRecord,
   now: Date,
 ): Promise<FlowRunRecord> {
@@ -104,6 +105,8 @@ export async function cancelWaiting(
   const approval = underWay?.approval;
   if (approval && !approval.inside)
     await endApproval(tx, approval.id, 'The run of the flow that asked for it was cancelled.');
+  const { records: agents } = await tx.agentRuns.find({ where: { flowRunId: id, status: 'waiting' }, limit: 100 });
+  for (const each of agents) await giveUp(tx, each, now);
   return tx.flowRuns.update(id, {
     ...CANCELLED,
     finishedAt,
