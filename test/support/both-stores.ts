@@ -74,6 +74,7 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
   'it is about pages in a browser, which ask through doors whose tests run on both': [
     'facade/dashboard/chat.test.ts',
     'facade/dashboard/firefox.test.ts',
+    'facade/dashboard/found-by-meaning.test.ts',
     'facade/dashboard/journeys.test.ts',
     'facade/dashboard/live-updates.test.ts',
     'facade/dashboard/pages.test.ts',

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { findingsOf, type TestDashboard } from '../../support/dashboard.ts';
 import { docxOf, encryptedPdf, heading, paragraph, pdfOf } from '../../support/document-files.ts';
@@ -30,6 +31,10 @@ export function uploadJourneys({ call, visit }: TestDashboard): void {
       assert.deepEqual(await findingsOf(page), []);
       await page.getByRole('link', { name: 'Travel policy.pdf' }).click();
       await page.getByText('Flights need a reason.').waitFor();
+      const link = page.locator('p', { hasText: 'Made of' }).getByRole('link', { name: 'Travel policy.pdf' });
+      const [saved] = await Promise.all([page.waitForEvent('download'), link.click()]);
+      assert.equal(saved.suggestedFilename(), 'Travel policy.pdf');
+      assert.ok(readFileSync(await saved.path()).equals(files[0]?.bytes ?? assert.fail()));
     });
     const { data } = await call('list_documents', { limit: 100 });
     const titles = data.map(({ title }: { title: string }) => title);
