@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Store } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
+import { reserveDescriptors } from '../../tools/core/load-package.ts';
 import { prepareLists } from '../../tools/core/registry/listed-tool.ts';
 import type { Config } from '../config/config.ts';
 import type { HttpServer } from '../http/server.ts';
@@ -29,6 +30,7 @@ export async function serve(
   logger: Logger,
   { start, http, prepare }: ServeOptions,
 ): Promise<void> {
+  reserveDescriptors();
   let server: RunningServer | undefined;
   let first: FirstStart = {};
   try {

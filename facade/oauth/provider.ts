@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Configuration, JWK, KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { newSecret, secretMatches } from '../../tools/core/access/key-secret.ts';
+import { loadPackage } from '../../tools/core/load-package.ts';
 import type { Fetch } from '../../tools/core/outbound/fetch.ts';
 import { type Addresses, paths } from './addresses.ts';
 import { OAuthError } from './answers.ts';
@@ -40,7 +41,7 @@ interface ProviderOptions extends StateOptions {
 
 /** The authorization server. It is large, so it is imported when it is first needed. */
 export async function createProvider(options: ProviderOptions): Promise<Provider> {
-  const { Provider: Library } = await import('oidc-provider/lib/provider.js');
+  const { Provider: Library } = await loadPackage('oidc-provider', () => import('oidc-provider/lib/provider.js'));
   const provider = new Library(options.addresses.issuer, configurationOf(options));
   // Endpoint URLs are made from forwarded headers, which are overwritten from BASE_URL.
   provider.proxy = true;

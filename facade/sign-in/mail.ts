@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { loadPackage } from '../../tools/core/load-package.ts';
 import { Scrubber } from '../../tools/core/outbound/untrusted-text.ts';
 import type { Dependency } from '../../tools/core/registry/context.ts';
 import { ProbedDependency } from '../../tools/core/registry/dependency-health.ts';
@@ -49,7 +50,7 @@ const CLOSE_MS = 5000;
 
 /** The connection to the mail server. Its code is loaded if there is one. */
 export async function createSmtpTransport(smtpUrl: string, mailFrom: string) {
-  const { createTransport } = await import('nodemailer');
+  const { createTransport } = await loadPackage('nodemailer', () => import('nodemailer'));
   return createTransport(
     { url: smtpUrl, ...TIME_LIMITS, disableFileAccess: true, disableUrlAccess: true },
     { from: mailFrom, headers: { 'Auto-Submitted': 'auto-generated' } },

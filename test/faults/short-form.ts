@@ -4,9 +4,6 @@ import { withoutPostgres } from '../support/postgres.ts';
 import type { StoreKind } from '../support/store.ts';
 import { runFaults } from './run.ts';
 
-/** Not where a chat begins without a descriptor left: it is still answered with 500. */
-const KINDS = /^(?!file descriptors)/;
-
 const { FAULTS = '5', FAULTS_SEED = '1' } = process.env;
 
 /** Declares the test of so many processes on the store under load, which faults befall. */
@@ -24,7 +21,6 @@ export function testFaults(store: StoreKind, processes: number): void {
       faults: Number(FAULTS),
       seed: Number(FAULTS_SEED),
       isLong: false,
-      only: KINDS,
       say,
     });
     for (const row of report.table.split('\n')) test.diagnostic(row);

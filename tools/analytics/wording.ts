@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Readers } from '../../store/port.ts';
+import { loadPackage } from '../core/load-package.ts';
 import type { LanguageModel } from '../core/models/language-model.ts';
 import type { Models } from '../core/models/models.ts';
 import { OFFLINE_MODEL } from '../core/models/offline-model.ts';
@@ -122,7 +123,7 @@ interface AskModelInput {
 
 /** Asks one question without tools. Returns the text of the answer. @throws ProviderFailure, or the reason of the signal */
 export async function askModel(model: LanguageModel, { signal, ...asked }: AskModelInput): Promise<string> {
-  const { streamText } = await import('ai');
+  const { streamText } = await loadPackage('ai', () => import('ai'));
   let text = '';
   try {
     const stream = streamText({ model, ...asked, abortSignal: signal, maxRetries: 0, onError: () => {} });

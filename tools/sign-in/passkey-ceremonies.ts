@@ -7,6 +7,7 @@ import type { NewRecord, Readers } from '../../store/port.ts';
 import { ToolError } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import { parseJson } from '../core/json.ts';
+import { loadPackage } from '../core/load-package.ts';
 import { Challenges, type Purpose } from './challenges.ts';
 import { refuseSignIn, SignInRefused } from './id-token.ts';
 import { mayUserSignIn, useToken } from './open-sessions.ts';
@@ -122,7 +123,10 @@ export class PasskeyCeremonies {
     if (userHandle !== undefined && Buffer.from(userHandle, 'base64url').toString() !== user.id) {
       throw refuseSignIn('the passkey is said to be of somebody else');
     }
-    const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
+    const { verifyAuthenticationResponse } = await loadPackage(
+      '@simplewebauthn/server',
+      () => import('@simplewebauthn/server'),
+    );
     const challenges: string[] = [];
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       ...this.#expected(purpose, challenges),
@@ -141,7 +145,10 @@ export class PasskeyCeremonies {
   async checkMade(text: string, purpose: Purpose & { readonly userId: string }): Promise<MadePasskey> {
     const answer = made.safeParse(parseJson(text)).data;
     if (!answer) throw refuseNew('its answer is unreadable');
-    const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
+    const { verifyRegistrationResponse } = await loadPackage(
+      '@simplewebauthn/server',
+      () => import('@simplewebauthn/server'),
+    );
     const challenges: string[] = [];
     const { registrationInfo } = await verifyRegistrationResponse({
       ...this.#expected(purpose, challenges),

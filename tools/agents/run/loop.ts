@@ -1,5 +1,6 @@
 import type { AssistantModelMessage, ModelMessage, StreamTextResult, ToolSet } from 'ai';
 import type { StopReason, TokenUsage, WaitingCall } from '../../../resources/agent-run.ts';
+import { loadPackage } from '../../core/load-package.ts';
 import type { LanguageModel } from '../../core/models/language-model.ts';
 import { ProviderFailure } from '../../core/models/provider-failure.ts';
 import { storableText } from '../../core/models/sanitize-text.ts';
@@ -155,7 +156,7 @@ export interface Turn {
 
 async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[]): Promise<Turn> {
   const { model, system, tools, maxOutputTokens, signal, listener } = options;
-  const library = await import('ai'); // loaded when needed, because it is large and most processes never need it
+  const library = await loadPackage('ai', () => import('ai'));
   const stream = library.streamText({
     model,
     system,

@@ -1,4 +1,5 @@
 import type { EmbeddingModel as AnyEmbeddingModel } from 'ai';
+import { loadPackage } from '../load-package.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { observed } from '../telemetry/telemetry.ts';
 import { tokensOf } from './tokens.ts';
@@ -70,7 +71,7 @@ async function ask(
   texts: readonly string[],
   signal: AbortSignal,
 ): Promise<EmbeddedTexts> {
-  const { embedMany } = await import('ai');
+  const { embedMany } = await loadPackage('ai', () => import('ai'));
   const values = [...texts];
   const answer = await embedMany({ model, values, maxRetries: 0, abortSignal: signal }).catch(async (error) => {
     throw await failureOf(id, error);
@@ -89,7 +90,7 @@ async function ask(
 const ABOUT_TEXTS: readonly (number | undefined)[] = [400, 413, 422];
 
 async function failureOf(id: string, error: unknown): Promise<EmbeddingFailure> {
-  const { APICallError } = await import('ai');
+  const { APICallError } = await loadPackage('ai', () => import('ai'));
   if (!APICallError.isInstance(error)) return new EmbeddingFailure(`The embedding model ${id} did not answer in time.`);
   const { statusCode: status, responseHeaders = {} } = error;
   const seconds = Number(responseHeaders['retry-after']);

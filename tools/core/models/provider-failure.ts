@@ -1,3 +1,4 @@
+import { loadPackage } from '../load-package.ts';
 import type { LanguageModel } from './language-model.ts';
 
 const LONGEST = 500;
@@ -13,7 +14,7 @@ export class ProviderFailure extends Error {
 }
 
 async function problemOf(error: unknown): Promise<string> {
-  const { APICallError } = await import('ai');
+  const { APICallError } = await loadPackage('ai', () => import('ai'));
   if (!APICallError.isInstance(error)) return 'ended before its answer was complete; send the message again.';
   const { statusCode: status } = error;
   if (status === undefined) return 'could not be reached; send the message again, or choose another by list_models.';

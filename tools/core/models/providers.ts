@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../../store/backoff.ts';
+import { loadPackage } from '../load-package.ts';
 import { outgoingTrace } from '../telemetry/span.ts';
 import type { LibraryEmbeddingModel } from './embedding-model.ts';
 import type { LanguageModel } from './language-model.ts';
@@ -65,7 +66,8 @@ function openAiLike({ kind, apiKey }: ProviderSettings, baseURL: string): Provid
     fetch: providerFetch,
     ...(vendor && { transformRequestBody: forReasoningModels }),
   };
-  const provider = async () => (await import('@ai-sdk/openai-compatible')).createOpenAICompatible(settings);
+  const library = () => loadPackage('@ai-sdk/openai-compatible', () => import('@ai-sdk/openai-compatible'));
+  const provider = async () => (await library()).createOpenAICompatible(settings);
   const load = async (name: string) => (await provider()).chatModel(name);
   return {
     title: vendor ? 'OpenAI' : 'the OpenAI-compatible server of MODEL_BASE_URL',
@@ -91,8 +93,9 @@ function forReasoningModels({ max_tokens, ...body }: Record<string, unknown>): R
 const NOT_FOR_TALK = /audio|realtime|transcribe|tts|image|instruct|search/;
 
 function anthropic({ apiKey = '' }: ProviderSettings, baseURL: string): ProviderParts {
+  const library = () => loadPackage('@ai-sdk/anthropic', () => import('@ai-sdk/anthropic'));
   const load = async (name: string) =>
-    (await import('@ai-sdk/anthropic')).createAnthropic({ baseURL, apiKey, fetch: providerFetch }).languageModel(name);
+    (await library()).createAnthropic({ baseURL, apiKey, fetch: providerFetch }).languageModel(name);
   return {
     title: 'Anthropic',
     model: (name) => lazy('anthropic', name, load),
