@@ -15,11 +15,11 @@ function stateOf(store: Store): Measured[] {
 }
 
 async function runsOf({ flowRuns }: Store): Promise<Measured> {
-  const of = async (status: 'queued' | 'running') => ({
+  const of = async (status: 'queued' | 'running' | 'waiting') => ({
     labels: [status],
     value: await flowRuns.count({ where: { status } }),
   });
-  return { measure: RUNS, kind: 'gauge', points: [await of('queued'), await of('running')] };
+  return { measure: RUNS, kind: 'gauge', points: [await of('queued'), await of('running'), await of('waiting')] };
 }
 
 const WRITABLE = { name: 'agent_admin.store.writable', unit: '1', help: 'Whether the store takes changes: 1 or 0.' };
