@@ -1,4 +1,6 @@
 import { listWhoCan, viewAs } from './access/list-who-can.ts';
+import { replayCalls } from './access/replay-calls.ts';
+import { suggestAccess } from './access/suggest-access.ts';
 import { agentTools } from './agents/agents.ts';
 import { provisionAgentIdentity } from './agents/provision.ts';
 import { importRecords } from './analytics/import-records.ts';
@@ -89,7 +91,17 @@ export const catalog = indexCatalog([
   ...group('API keys', ...apiKeyTools),
   ...group('Sessions', ...sessionTools, ...passkeyTools),
   ...group('Connected apps', ...connectedAppTools, ...oauthClientTools, authorizeApp),
-  ...group('Access', explainAccess, listWhoCan, viewAs, getCurrentPrincipal, listHoldings, takeOver),
+  ...group(
+    'Access',
+    explainAccess,
+    listWhoCan,
+    viewAs,
+    replayCalls,
+    suggestAccess,
+    getCurrentPrincipal,
+    listHoldings,
+    takeOver,
+  ),
   ...group('Projects', ...projectTools),
   ...group('Goals', ...goalTools),
   ...group('Tasks', ...taskTools),

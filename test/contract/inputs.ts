@@ -74,6 +74,8 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   explain_answer: { messageId: 'msg_one' },
   explain_access: { keyId: 'key_one', tool: 'list_skills' },
   list_who_can: { tool: 'list_skills' },
+  replay_calls: { keyId: 'key_one', draft: { scopes: ['read'] } },
+  suggest_access: { keyId: 'key_one' },
   view_as: { keyId: 'key_one' },
   search_tools: { q: 'skills' },
   describe_tool: { name: 'list_skills' },

@@ -19,6 +19,7 @@ const OPEN: Readonly<Record<string, string>> = {
   update_capsule: 'constraints by tool and argument',
   preview_capsule: 'constraints by tool and argument',
   explain_access: 'arguments of any tool',
+  replay_calls: 'constraints by tool and argument',
   list_records: 'filters by column',
   create_record: 'values by column',
   update_record: 'values by column',

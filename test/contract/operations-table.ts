@@ -93,6 +93,8 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   confirm_session: { scope: '-', grant: '-' },
   explain_access: { scope: 'admin', grant: 'key:read' },
   list_who_can: { scope: 'admin', grant: 'key:read' },
+  replay_calls: { scope: 'admin', grant: 'audit:read' },
+  suggest_access: { scope: 'admin', grant: 'audit:read' },
   view_as: { scope: 'admin', grant: 'key:read' },
   search_tools: { scope: '-', grant: '-' },
   describe_tool: { scope: '-', grant: '-' },

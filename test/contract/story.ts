@@ -237,6 +237,10 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await act('list_who_can', { tool: 'get_agent' }, asReader);
   await act('view_as', { keyId: key.id });
   await act('view_as', { keyId: 'key_none' });
+  await act('replay_calls', { keyId: key.id, draft: { grants: ['skill:read'] } });
+  await act('replay_calls', { keyId: key.id, draft: { tools: ['get_agent'] }, days: 1 });
+  await act('suggest_access', { keyId: key.id, days: 7 });
+  await act('suggest_access', { capsuleId: 'cap_none' });
   await act('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await integrationStory(act, asReader);
   await approvalStory(act, asReader);

@@ -102,7 +102,7 @@ async function wordsFor(
 }
 
 /** Why the record of the call is hidden from the principal, or its role in the thread too low. */
-async function hiddenFrom(
+export async function hiddenFrom(
   principal: Principal,
   tool: Tool,
   input: object,
