@@ -6,10 +6,11 @@ import { withFormHints } from './markers.ts';
 /** How long an approval waits where the settings say nothing else. */
 export const APPROVAL_HOURS = 24;
 
-/** waiting: nobody decided. approved: it runs next. done: it ran, whatever it answered. failed: it could not begin. unknown: it was cut off. */
-const keptStatus = z.enum(['waiting', 'approved', 'running', 'done', 'rejected', 'failed', 'unknown']);
+/** Those in which nothing can run any more. */
+export const ENDED = ['done', 'rejected', 'failed', 'unknown', 'expired'] as const;
 
-export const approvalStatus = z.enum([...keptStatus.options, 'expired']);
+/** waiting: nobody decided. approved: it runs next. done: it ran, whatever it answered. failed: it could not begin. unknown: it was cut off. */
+export const approvalStatus = z.enum(['waiting', 'approved', 'running', ...ENDED]);
 export type ApprovalStatus = z.infer<typeof approvalStatus>;
 
 const party = z.object({ type: z.string(), id: z.string(), name: z.string() });
@@ -70,11 +71,11 @@ const neededRight = z.object({
   full: z.boolean().optional(),
 });
 
-/** The stored record. The whole arguments are sealed. */
+/** The stored record. The whole arguments are sealed, and gone once the approval has ended. */
 export const approvalRecord = z.object({
   ...shownMembers,
-  status: keptStatus,
-  sealed: z.string(),
+  status: approvalStatus,
+  sealed: z.string().optional(),
   /** The place of calls that are the same, while this is the approval of them; later its own id. */
   slot: z.string(),
   /** The id of who asked. */

@@ -80,6 +80,7 @@ export const settingsFields = {
       audit: days.describe('Audit entries.'),
       runs: days.optional().describe('Ended runs of agents and flows. Default: 30.'),
       threads: days.optional().describe('Threads in which nothing was said or changed. Default: null.'),
+      approvals: days.optional().describe('Calls that waited for a person and were decided or expired. Default: 90.'),
       usage: days.optional().describe('Hourly figures of usage. Default: 730.'),
     })
     .describe('Days after which these are deleted, once a day; null keeps them forever.'),

@@ -1,3 +1,4 @@
+import { ENDED } from '../resources/approval.ts';
 import { SETTINGS_ID, type Settings } from '../resources/settings.ts';
 import { pagesOf } from '../store/pages.ts';
 import { type PeriodicTask, startLeaderTask } from '../store/periodic-task.ts';
@@ -11,7 +12,10 @@ const BATCH = 100;
 /** Days for which runs are kept where the settings say nothing. */
 export const RUN_DAYS = 30;
 
-/** Deletes audit entries, runs and threads that are older than the settings allow, now and once a day. */
+/** The same for approvals. */
+export const APPROVAL_DAYS = 90;
+
+/** Deletes audit entries, runs, threads and approvals that are older than the settings allow, now and once a day. */
 export function startRetention(
   store: Store,
   onFailure: (cause: unknown) => void,
@@ -23,12 +27,14 @@ export function startRetention(
 async function deleteOld(store: Store, now: Date): Promise<void> {
   const kept: Settings['retentionDays'] | undefined = (await store.settings.get(SETTINGS_ID))?.retentionDays;
   if (!kept) return;
-  const { audit, runs = RUN_DAYS, threads = null } = kept;
+  const { audit, runs = RUN_DAYS, threads = null, approvals = APPROVAL_DAYS } = kept;
   const before = (days: number) => new Date(now.getTime() - days * DAY_MS).toISOString();
   if (!(await rollUp(store, now))) return; // the figures of what is deleted stay
   if (audit !== null) await store.audit.prune(before(audit));
   if (runs !== null) for (const name of RUNS) await deleteRuns(store, name, before(runs));
   if (threads !== null) await deleteThreads(store, before(threads));
+  if (approvals !== null) await deleteApprovals(store, before(approvals), now);
+  await forgetArguments(store, before(1));
 }
 
 const RUNS = ['agentRuns', 'flowRuns'] as const;
@@ -54,5 +60,29 @@ async function deleteThreads(store: Store, to: string): Promise<void> {
         if (thread && isUnused(thread, to)) await removeThread(tx, thread);
       });
     }
+  }
+}
+
+/** Those that ended before. What was rejected stays refused until its approval would have expired. */
+async function deleteApprovals(store: Store, to: string, now: Date): Promise<void> {
+  const query = { where: { status: ENDED }, to, order: 'oldest', limit: BATCH } as const;
+  for await (const approvals of pagesOf(store.approvals, query)) {
+    const over = approvals.filter((each) => each.updatedAt < to && Date.parse(each.expiresAt) <= now.getTime());
+    if (over.length === 0) continue;
+    await store.transaction(async (tx) => {
+      for (const { id } of over) if (await tx.approvals.get(id)) await tx.approvals.delete(id);
+    });
+  }
+}
+
+/** Of calls that their caller makes again, when their answers are no longer kept. */
+async function forgetArguments(store: Store, to: string): Promise<void> {
+  const query = { where: { status: 'done', repeats: true }, to, order: 'oldest', limit: BATCH } as const;
+  for await (const approvals of pagesOf(store.approvals, query)) {
+    const over = approvals.filter(({ sealed, updatedAt }) => sealed !== undefined && updatedAt < to);
+    if (over.length === 0) continue;
+    await store.transaction(async (tx) => {
+      for (const { id } of over) if (await tx.approvals.get(id)) await tx.approvals.touch(id, { sealed: null });
+    });
   }
 }

@@ -54,3 +54,66 @@ describe('list_approvals', () => {
     assert.deepEqual(await ids(carl, { status: 'waiting' }), []);
   });
 });
+
+describe('ten thousand approvals', () => {
+  const MANY = 10_000;
+
+  it('are listed by pages, each read alone, to whoever sees them all, their own, or some', async () => {
+    const dora = await world.person('dora');
+    const own = await world.key(dora, { askFirst: ['create_*'] });
+    const sample = await world.store.approvals.read(await world.asked(own, 'create_skill', { name: 'sample' }));
+    const other = await world.store.approvals.read(
+      await world.asked(asking, 'create_agent', { name: 'b', displayName: 'B' }),
+    );
+    const made = Array.from({ length: MANY }, (_, at) => {
+      const { id: _id, createdAt: _at, updatedAt: _changed, revision: _revision, ...rest } = at % 2 ? sample : other;
+      return { ...rest, status: at % 10 < 2 ? ('waiting' as const) : ('rejected' as const), slot: `many ${at}` };
+    });
+    await world.store.transaction((tx) => tx.approvals.insertAll(made));
+    const boss = await world.person('boss');
+    const skills = await world.key(boss, { scopes: [], grants: ['approval:decide', 'approval:read', 'skill:write'] });
+    const { store } = world;
+    let read = 0;
+    const find = store.approvals.find.bind(store.approvals);
+    store.approvals.find = async (query) => {
+      const page = await find(query);
+      read += page.records.length;
+      return page;
+    };
+    for (const [who, input] of [
+      [boss, {}],
+      [boss, { status: 'rejected' }],
+      [boss, { principalId: own.id }],
+      [own, {}],
+      [dora, {}],
+      [skills, {}],
+      [skills, { tool: 'create_skill', status: 'waiting' }],
+      [boss, { decidable: true }],
+    ] as const) {
+      read = 0;
+      const { data } = await must(who, 'list_approvals', { limit: 50, ...input });
+      assert.equal(data.length, 50);
+      assert.ok(read <= 200, `${read} read for ${JSON.stringify(input)}`);
+    }
+    store.approvals.find = find;
+    for (const [who, input, count] of [
+      [boss, { tool: 'create_skill', status: 'waiting' }, MANY / 10 + 1],
+      [skills, { status: 'waiting' }, MANY / 10 + 1],
+      [own, {}, MANY / 2 + 1],
+    ] as const) {
+      const seen = new Set<string>();
+      let cursor: string | undefined;
+      do {
+        const page: { data: { id: string }[]; nextCursor: string | null; total: number } = await must(
+          who,
+          'list_approvals',
+          { limit: 100, ...input, includeTotal: true, ...(cursor !== undefined && { cursor }) },
+        );
+        assert.equal(page.total, count, JSON.stringify(input));
+        for (const { id } of page.data) assert.ok(!seen.has(id) && seen.add(id));
+        cursor = page.nextCursor ?? undefined;
+      } while (cursor !== undefined);
+      assert.equal(seen.size, count);
+    }
+  });
+});

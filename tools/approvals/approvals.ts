@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Approval, type ApprovalRecord, approval, approvalStatus, note } from '../../resources/approval.ts';
+import { type Approval, type ApprovalRecord, approval, approvalStatus, ENDED, note } from '../../resources/approval.ts';
 import { pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Readers, Where } from '../../store/port.ts';
@@ -9,7 +9,7 @@ import type { Principal } from '../core/access/principal.ts';
 import { guardedAmong, isSeen } from '../core/access/visibility.ts';
 import { ToolError, toToolError } from '../core/errors.ts';
 import type { Seeing } from '../core/kind.ts';
-import { approvalPage, callerKeyOf, idempotencyOf, isExpired } from '../core/registry/approvals.ts';
+import { approvalPage, callerKeyOf, ENDS, idempotencyOf, isExpired } from '../core/registry/approvals.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, defineTool, READS } from '../core/registry/define-tool.ts';
@@ -29,6 +29,10 @@ const approvalId = refTo('approval', recordId).describe(
 
 function statusOf(record: ApprovalRecord, { server }: Pick<Showing, 'server'>): Approval['status'] {
   return isExpired(record, server.now()) ? 'expired' : record.status;
+}
+
+function isEnded(status: Approval['status']): boolean {
+  return ENDED.some((each) => each === status);
 }
 
 function showApproval(record: ApprovalRecord, { server }: Pick<Showing, 'server'>): Approval {
@@ -131,7 +135,7 @@ const KEPT_AS: Readonly<Record<Approval['status'], readonly ApprovalRecord['stat
   rejected: ['rejected'],
   failed: ['failed'],
   unknown: ['unknown'],
-  expired: ['waiting', 'approved'],
+  expired: ['waiting', 'approved', 'expired'],
 };
 
 /** What `isVisible` admits for a caller who decides nothing. Undefined for one who does. */
@@ -197,7 +201,9 @@ const decideApproval = defineTool({
 
   async authorize({ id }, { store, principal, server }) {
     const record = await store.approvals.get(id);
-    if (record) await requireDecider(record, { store, principal, server });
+    // What has ended is told to whoever sees it, and was decided by its arguments, which are no longer kept.
+    if (record && isEnded(record.status)) await findApproval(id, { store, principal, server });
+    else if (record) await requireDecider(record, { store, principal, server });
   },
 
   async handler({ id, decision, note: said }, { store, principal, server, fail }) {
@@ -214,6 +220,7 @@ const decideApproval = defineTool({
       decidedBy: { type: principal.type, id: principal.id, name: principal.name },
       decidedAt: server.now().toISOString(),
       decidedIn: record.revision + 1,
+      ...(decision === 'reject' && ENDS),
       ...(said !== undefined && { note: said }),
     });
     return showApproval(decided, { server });
@@ -221,7 +228,6 @@ const decideApproval = defineTool({
 });
 
 const LOOK_MS = 250;
-const ENDED: readonly Approval['status'][] = ['done', 'rejected', 'failed', 'unknown', 'expired'];
 
 const waitForApproval = defineTool({
   name: 'wait_for_approval',
@@ -244,8 +250,7 @@ const waitForApproval = defineTool({
       if (!record || !isOwnApproval(record, principal)) {
         throw new ToolError('not_found', `You asked for no approval ${id}; list_approvals shows yours.`);
       }
-      const isOver =
-        ENDED.includes(statusOf(record, { server })) || (record.repeats === true && record.status === 'approved');
+      const isOver = isEnded(statusOf(record, { server })) || (record.repeats === true && record.status === 'approved');
       if (isOver || signal?.aborted || performance.now() >= until) return showToCaller(record, context);
       await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
     }

@@ -1,14 +1,17 @@
 import type { ApprovalRecord } from '../../resources/approval.ts';
 import type { ErrorCode } from '../../resources/error.ts';
-import { type PeriodicTask, startPeriodicTask } from '../../store/periodic-task.ts';
+import { type PeriodicTask, startLeaderTask, startPeriodicTask } from '../../store/periodic-task.ts';
 import type { Store } from '../../store/port.ts';
 import { credentialStatus } from '../core/access/credential-status.ts';
 import { ToolError } from '../core/errors.ts';
-import { isExpired, openSealed } from '../core/registry/approvals.ts';
+import { ENDS, isExpired, openSealed } from '../core/registry/approvals.ts';
 import { allOf } from '../core/registry/paging.ts';
 import type { Registry } from '../core/registry/registry.ts';
 
 const LOOK_EVERY_MS = 5000;
+const EXPIRE_EVERY_MS = 60_000;
+/** Approvals that expire in one transaction. */
+const BATCH = 100;
 
 /** Why a call did not begin. Other errors are kept as its answer, or it is tried again. */
 const ENDING: readonly ErrorCode[] = ['forbidden', 'not_found', 'invalid_input', 'unauthenticated'];
@@ -24,7 +27,7 @@ export class ApprovedCalls {
   readonly #options: Options;
   readonly #running = new Map<string, Promise<void>>();
   #stop: (() => void) | undefined;
-  #looking: PeriodicTask | undefined;
+  #looking: readonly PeriodicTask[] = [];
 
   constructor(options: Options) {
     this.#options = options;
@@ -38,7 +41,10 @@ export class ApprovedCalls {
       },
       ['approvals'],
     );
-    this.#looking = startPeriodicTask(() => this.look(), onFailure, LOOK_EVERY_MS);
+    this.#looking = [
+      startPeriodicTask(() => this.look(), onFailure, LOOK_EVERY_MS),
+      startLeaderTask(store.jobs, () => this.expire(), { onFailure, everyMs: EXPIRE_EVERY_MS }),
+    ];
     return this;
   }
 
@@ -48,9 +54,25 @@ export class ApprovedCalls {
     await Promise.all(due.map(({ id }) => this.#begin(id)));
   }
 
+  /** Keeps as expired what nobody decided, or nobody ran, in time. */
+  async expire(): Promise<void> {
+    const { store, registry } = this.#options;
+    const now = registry.server.now();
+    const open = await allOf(store.approvals, { where: { status: ['waiting', 'approved'] } });
+    const late = open.filter((record) => isExpired(record, now));
+    for (let at = 0; at < late.length; at += BATCH) {
+      await store.transaction(async (tx) => {
+        for (const { id } of late.slice(at, at + BATCH)) {
+          const found = await tx.approvals.get(id);
+          if (found && isExpired(found, now)) await tx.approvals.update(id, { status: 'expired', ...ENDS });
+        }
+      });
+    }
+  }
+
   async close(): Promise<void> {
     this.#stop?.();
-    await this.#looking?.close();
+    await Promise.all(this.#looking.map((each) => each.close()));
     await Promise.all(this.#running.values());
   }
 
@@ -105,7 +127,7 @@ export class ApprovedCalls {
   async #end(id: string, problem: string): Promise<void> {
     await this.#options.store.transaction(async (tx) => {
       const found = await tx.approvals.get(id);
-      if (found?.status === 'approved') await tx.approvals.update(id, { status: 'failed', problem, slot: id });
+      if (found?.status === 'approved') await tx.approvals.update(id, { status: 'failed', problem, slot: id, ...ENDS });
     });
   }
 }

@@ -4,7 +4,8 @@ import type { Message } from '../../../resources/message.ts';
 import type { Readers } from '../../../store/port.ts';
 import { ASSISTANT, actingFor } from '../../core/access/agent-principal.ts';
 import type { Principal } from '../../core/access/principal.ts';
-import { callerKeyOf, openSealed } from '../../core/registry/approvals.ts';
+import { ToolError } from '../../core/errors.ts';
+import { callerKeyOf, endOf, openSealed } from '../../core/registry/approvals.ts';
 import type { ServerFacts } from '../../core/registry/context.ts';
 import { type AgentTools, offeredName, type ToolResult } from './agent-tools.ts';
 import type { RunReporter } from './run-reporter.ts';
@@ -23,7 +24,7 @@ interface Decided {
 interface Asking {
   readonly store: Pick<Readers, 'approvals'>;
   readonly principal: Principal;
-  readonly server: Pick<ServerFacts, 'catalog' | 'secrets'>;
+  readonly server: Pick<ServerFacts, 'catalog' | 'secrets' | 'now'>;
 }
 
 /** Whether the run stops for the approval: it can be continued, and the call is the agent's own and not one inside of it. */
@@ -52,10 +53,15 @@ export async function answersOf(
   for (const waiting of answered ? waited : []) {
     signal.throwIfAborted();
     const approval = await store.approvals.get(waiting.approvalId);
-    const input = approval && openSealed(approval, server).raw;
+    const end = approval && endOf(approval, server.now());
+    const input = approval?.sealed === undefined ? undefined : openSealed(approval, server).raw;
     const call = tools.describe(waiting.toolCallId, offeredName(waiting.tool), input);
     reporter.calling(call);
-    const result = approval ? await tools.run({ tool: approval.tool, input }, approval.id) : GONE;
+    const result = end
+      ? refused(end)
+      : approval
+        ? await tools.run({ tool: approval.tool, input }, approval.id)
+        : refused(GONE);
     reporter.called(call, result);
     const message = await answered?.(waiting, result);
     if (message) messages.push(message);
@@ -63,10 +69,8 @@ export async function answersOf(
   return messages;
 }
 
-const GONE: ToolResult = {
-  ok: false,
-  text: JSON.stringify({
-    error: 'What a person was asked about this call is gone, so it was not made.',
-    code: 'not_found',
-  }),
-};
+function refused({ message, code }: ToolError): ToolResult {
+  return { ok: false, text: JSON.stringify({ error: message, code }) };
+}
+
+const GONE = new ToolError('not_found', 'What a person was asked about this call is gone, so it was not made.');

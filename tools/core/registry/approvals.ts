@@ -58,7 +58,12 @@ function attemptIn(principal: Principal): string[] {
   return [principal, ...chainOf(principal)].flatMap(({ attempt }) => attempt ?? []).slice(0, 1);
 }
 
+/** What an approval that ends loses with its new status. */
+export const ENDS = { sealed: null } as const;
+
+/** Also before it is kept as such. */
 export function isExpired({ expiresAt, status }: ApprovalRecord, now: Date): boolean {
+  if (status === 'expired') return true;
   return (status === 'waiting' || status === 'approved') && Date.parse(expiresAt) <= now.getTime();
 }
 
@@ -85,7 +90,22 @@ export async function endApproval(
 ): Promise<void> {
   const found = await approvals.get(id);
   if (found?.status !== 'waiting' && found?.status !== 'approved') return;
-  await approvals.update(id, { status: 'failed', problem, slot: id });
+  await approvals.update(id, { status: 'failed', problem, slot: id, ...ENDS });
+}
+
+/** Why nothing can run under the approval any more. Undefined if something can, or its answer may be kept. */
+export function endOf(known: ApprovalRecord, now: Date): ToolError | undefined {
+  const { id, status, note, problem, decidedBy } = known;
+  if (isExpired(known, now)) {
+    return new ToolError('conflict', `The approval ${id} expired at ${known.expiresAt}; ${ANEW}`);
+  }
+  if (status === 'rejected') {
+    const said = note === undefined ? '' : `: ${note}`;
+    return new ToolError('forbidden', `${decidedBy?.name ?? 'A person'} rejected this call (${id})${said}`);
+  }
+  if (status === 'unknown') return new ToolError('interrupted', CUT_OFF);
+  if (status === 'failed') return new ToolError('conflict', `The approval ${id} ended. ${problem ?? ''} ${ANEW}`);
+  return undefined;
 }
 
 /** Whether nothing is to be waited for any more: it was decided, has expired or is gone. */
@@ -142,7 +162,7 @@ export class ApprovalGate {
       const { status } = await tx.approvals.read(id);
       const again = status === 'running' && isRepeatable(tool);
       if (status === 'approved' || again) await tx.approvals.update(id, { status: 'running' });
-      else if (status === 'running') await tx.approvals.update(id, { status: 'unknown', problem: CUT_OFF });
+      else if (status === 'running') await tx.approvals.update(id, { status: 'unknown', problem: CUT_OFF, ...ENDS });
       return status !== 'approved' && !again;
     });
     if (isCutOff) throw new ToolError('interrupted', CUT_OFF);
@@ -153,7 +173,8 @@ export class ApprovalGate {
     const found = await tx.approvals.get(id);
     if (found?.status !== 'running' && found?.status !== 'approved') return;
     const ranAt = this.#server.now().toISOString();
-    await tx.approvals.update(id, { status: 'done', ranAt, ...(code && { code }) });
+    // An agent that is cut off after its call makes it again, to get the answer.
+    await tx.approvals.update(id, { status: 'done', ranAt, ...(code && { code }), ...(!found.repeats && ENDS) });
   }
 
   /** Notes that the call failed and its answer is not kept. If it certainly took no effect, it may be made again. */
@@ -163,22 +184,15 @@ export class ApprovalGate {
       if (found?.status !== 'running') return;
       const waits = error.code === 'approval_required' && tool.resumes;
       const isSure = error.detail.notMade || error.detail.wants || waits || isRepeatable(tool);
-      await tx.approvals.update(id, isSure ? { status: 'approved' } : { status: 'unknown', problem: CUT_OFF });
+      await tx.approvals.update(id, isSure ? { status: 'approved' } : { status: 'unknown', problem: CUT_OFF, ...ENDS });
     });
   }
 
   /** Why the call may not run under this approval. Undefined if it may, or may yet. */
   async #problem(known: ApprovalRecord, tool: Tool): Promise<ToolError | undefined> {
-    const { id, status, note, problem, decidedBy } = known;
-    if (isExpired(known, this.#server.now())) {
-      return new ToolError('conflict', `The approval ${id} expired at ${known.expiresAt}; ${ANEW}`);
-    }
-    if (status === 'rejected') {
-      const said = note === undefined ? '' : `: ${note}`;
-      return new ToolError('forbidden', `${decidedBy?.name ?? 'A person'} rejected this call (${id})${said}`);
-    }
-    if (status === 'unknown') return new ToolError('interrupted', CUT_OFF);
-    if (status === 'failed') return new ToolError('conflict', `The approval ${id} ended. ${problem ?? ''} ${ANEW}`);
+    const end = endOf(known, this.#server.now());
+    if (end) return end;
+    const { id, status } = known;
     if (status !== 'done' && known.definition !== definitionOf(tool)) {
       return new ToolError(
         'conflict',
@@ -308,5 +322,6 @@ function other({ id, tool }: ApprovalRecord, now: Tool): string {
 
 export function openSealed(record: ApprovalRecord, { secrets }: Pick<ServerFacts, 'secrets'>): SealedCall {
   if (!secrets) throw new ToolError('unavailable', 'This server has no key to open the arguments of the call with.');
+  if (record.sealed === undefined) throw new ToolError('conflict', `The arguments of ${record.id} are no longer kept.`);
   return JSON.parse(secrets.open(record.sealed, approvalPlace(record.id))); // sealed by the gate
 }
