@@ -11,15 +11,12 @@ import type { CatalogEntry } from '../tools/core/registry/catalog-index.ts';
 import { createRegistry } from '../tools/core/registry/registry.ts';
 import { Meaning } from '../tools/embeddings/meaning.ts';
 import { measureEmbeddings } from '../tools/embeddings/measure-embeddings.ts';
-import { WebhookReceiver } from '../tools/flows/inbound/receiver.ts';
 import { FlowEngine } from '../tools/flows/run/engine.ts';
-import type { Upstreams } from '../tools/integrations/upstream/upstreams.ts';
 import { startRetention } from '../tools/retention.ts';
 import { AbandonedRuns } from '../tools/runs/abandoned-runs.ts';
 import { startSettling } from '../tools/runs/run-records.ts';
 import { prepareSettings } from '../tools/settings/defaults.ts';
-import { Issuer } from '../tools/sign-in/issuer.ts';
-import { SignIn } from '../tools/sign-in/sign-in.ts';
+import type { SignIn } from '../tools/sign-in/sign-in.ts';
 import { startBudgets } from '../tools/usage/budget-meter.ts';
 import { startRollUps } from '../tools/usage/roll-ups.ts';
 import { StorageMeter } from '../tools/usage/storage-meter.ts';
@@ -27,32 +24,20 @@ import { type AppOptions, createApp } from './app.ts';
 import { createBackups } from './backups/backups.ts';
 import { answerBeforeStart } from './before-start.ts';
 import type { Config } from './config/config.ts';
-import { createDashboard, type Dashboard } from './dashboard/server/dashboard.ts';
-import { createGuidePages } from './guides/pages.ts';
+import { createDashboard } from './dashboard/server/dashboard.ts';
 import { createOnUncaught, type OnUncaught } from './http/answer-errors.ts';
-import { createAuthenticator } from './http/authenticate.ts';
-import { CapsuleAccess } from './http/capsule-access.ts';
-import { createGuards } from './http/guards.ts';
 import { Readiness } from './http/readiness.ts';
 import { RefusedRequests } from './http/refused-requests.ts';
 import { type HttpServer, listen } from './http/server.ts';
-import { createSessionCookies } from './http/session-cookie.ts';
-import { WebhookDoor } from './http/webhook-door.ts';
-import { createAccountHandlers } from './integrations/handlers.ts';
 import { AuditAnchor } from './launch/audit-anchor.ts';
-import { factsOf, type Groups, liveCatalog, type ServerBase } from './launch/facts.ts';
-import { type Failed, failuresIn } from './launch/logger.ts';
+import { type Base, createDoors, createPeople } from './launch/doors.ts';
+import { factsOf, type Groups, liveCatalog } from './launch/facts.ts';
+import { failuresIn } from './launch/logger.ts';
 import { oneAtATime } from './launch/open-store.ts';
-import { NEW_SIGNING_KEY, readSecrets, type ServerSecrets } from './launch/secrets.ts';
+import { readSecrets } from './launch/secrets.ts';
 import { createUpstreams, startUpstreams } from './launch/upstreams.ts';
 import { startWebhooks } from './launch/webhooks.ts';
 import { createMcpEndpoint, type McpOptions } from './mcp/mcp.ts';
-import { createAddressPage } from './oauth/address-page.ts';
-import { ConsentPage } from './oauth/consent.ts';
-import { createOAuth } from './oauth/oauth.ts';
-import { createMailer } from './sign-in/mail.ts';
-import { Pages } from './sign-in/pages.ts';
-import { createIdentityProvider } from './sign-in/provider.ts';
 import { startTelemetry } from './telemetry/telemetry.ts';
 
 export interface RunningServer {
@@ -218,81 +203,6 @@ function endingOf(readiness: Readiness, answering: readonly Closing[], used: rea
 
 function closingOf({ capsules, webhooks, authorization }: AppOptions): (Closing | undefined)[] {
   return [capsules.use, webhooks, authorization];
-}
-
-interface Base extends ServerBase {
-  readonly secrets: ServerSecrets;
-  readonly refused: RefusedRequests;
-  readonly readiness: Readiness;
-  readonly onUncaught: OnUncaught;
-}
-
-function createPeople(
-  { config, store, logger, baseUrl, secrets, refused, now, onFailure: onBackgroundFailure }: Base,
-  onFailure: (cause: unknown, call: Failed) => void,
-) {
-  const issuer = new Issuer(baseUrl, secrets.signingKeys, now, secrets.renewedKeys);
-  store.cluster?.onTold(NEW_SIGNING_KEY, () => void issuer.renewKeys().catch(onBackgroundFailure));
-  const onLimited = (address: string) => refused.count(address, 'rate_limited');
-  const redirectUri = `${baseUrl}/sign-in/oidc/callback`;
-  const mailer = createMailer({ ...config, logger });
-  const provider = config.oidc && createIdentityProvider({ ...config.oidc, redirectUri, logger });
-  return {
-    signIn: new SignIn({ store, issuer, secrets: secrets.cookies, baseUrl, now, onFailure, onLimited }),
-    mailer,
-    provider,
-    dependencies: [mailer, ...(provider ? [provider] : [])],
-  };
-}
-
-function createDoors(
-  base: Base,
-  people: ReturnType<typeof createPeople>,
-  {
-    registry,
-    mcp,
-    connections,
-    dashboard,
-    accounts,
-  }: Pick<AppOptions, 'registry' | 'mcp' | 'connections'> & {
-    readonly dashboard: Dashboard;
-    readonly accounts: Upstreams['accounts'];
-  },
-): AppOptions {
-  const { config, store, logger, baseUrl, secrets, refused, onFailure, now } = base;
-  const cookies = createSessionCookies({ secrets: secrets.cookies, secure: baseUrl.startsWith('https:') });
-  const { catalog } = registry.server;
-  const guards = createGuards({ ...config, baseUrl });
-  const consent = new ConsentPage({ store, registry, cookies, refused });
-  const authorization = config.oauth ? createOAuth({ ...config, ...base, catalog, guards, consent }) : undefined;
-  const accessTokens = authorization?.accessTokens;
-  const authenticator = createAuthenticator({ store, catalog, cookies, accessTokens, onFailure, now });
-  const capsules = new CapsuleAccess({ store, refused, onFailure, now });
-  const receiver = new WebhookReceiver({ store, registry, onFailure, now });
-  const webhooks = new WebhookDoor({ receiver, guards, refused, authenticator, connections, cluster: store.cluster });
-  const around = { store, registry, cookies, guards, refused, baseUrl, logger, dashboard };
-  const more = { ...authorization?.handlers, ...createAccountHandlers(accounts, around) };
-  const pages = [dashboard.serveAssets, new Pages({ ...people, ...around, more }).serve];
-  const { signIn } = people;
-  return {
-    ...config,
-    ...base,
-    cluster: store.cluster,
-    registry,
-    mcp,
-    connections,
-    authenticator,
-    guards,
-    cookies,
-    capsules,
-    webhooks,
-    signIn,
-    pages,
-    guides: createGuidePages({ dashboard, baseUrl }),
-    authorization,
-    showAddress: createAddressPage({ store, baseUrl, signsIn: authorization !== undefined }),
-    onStepUp: (app) => authorization?.stepUps.note(app),
-  };
 }
 
 /** Begins what runs beside requests: imported rows are opened, models listed, backups made, usage added up, old entries deleted. */
