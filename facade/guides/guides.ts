@@ -15,6 +15,7 @@ const ORDER = [
   'answer-from-documents',
   'capsule-for-a-partner',
   'colleague-with-less',
+  'least-privilege',
   'import-from-stripe',
   'flow-from-github',
   'approvals',

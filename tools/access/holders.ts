@@ -31,7 +31,12 @@ interface Parts {
   readonly server: Pick<ServerFacts, 'catalog' | 'now'>;
 }
 
-type Stored = { readonly id: string; readonly name?: string | undefined; readonly createdAt: string };
+type Stored = {
+  readonly id: string;
+  readonly name?: string | undefined;
+  readonly email?: string;
+  readonly createdAt: string;
+};
 
 /** An agent runs for whoever calls it; with this caller, its tools alone decide. */
 const ANYBODY: Principal = personPrincipal({ id: '', email: 'callers with full access' });
@@ -72,17 +77,20 @@ const PRINCIPALS = { person: 'session', key: 'api-key', capsule: 'capsule', app:
 
 async function credentialHolder(
   type: keyof typeof COLLECTIONS,
-  { id, name = id, createdAt }: Stored,
+  { id, name, email, createdAt }: Stored,
   { store, server: { catalog, now } }: Parts,
 ): Promise<Holder | undefined> {
-  const principal = await credentialStatus({ type: PRINCIPALS[type], id, name }, store, { catalog, now: now() });
+  const principal = await credentialStatus({ type: PRINCIPALS[type], id, name: name ?? email ?? id }, store, {
+    catalog,
+    now: now(),
+  });
   if (typeof principal === 'string') return undefined;
   const capsule = [principal, ...chainOf(principal)].find((each) => each.type === 'capsule');
   const entries = capsule && (await store.capsules.get(capsule.id))?.allowedTools;
   return {
     type,
     id,
-    name: type === 'app' ? principal.name : name,
+    name: principal.name,
     createdAt,
     principal,
     way: (tool) => (entries ? by(tool, entries, `${named(type, capsule)}tools`) : ''),
