@@ -1,6 +1,7 @@
 import { act, at, type ListedTool, useTool, useTools } from '../app.ts';
 import { AskFirst } from '../components/folded-tools.tsx';
 import { FormButton } from '../components/form/form-button.tsx';
+import { NarrowAccessButton } from '../components/narrow-access.tsx';
 import { EffectBadge } from '../components/tool-catalog.tsx';
 import { patternTest, ToolsPicker } from '../components/tools-picker.tsx';
 import { changeItem, kindPage, pathOf, type Row } from '../kind/kind-page.tsx';
@@ -95,7 +96,15 @@ function AllowedTools({ row }: { readonly row: Row }) {
       </Empty>
     );
   }
-  return <Table label="Tools it may use" columns={COLUMNS} rows={allowed} keyOf={({ tool }) => tool.name} />;
+  const id = String(row.id);
+  return (
+    <div class="overview">
+      <div class="actions">
+        <NarrowAccessButton of={{ agentId: id }} tools="tools" taking={{ tool: 'update_agent', id }} />
+      </div>
+      <Table label="Tools it may use" columns={COLUMNS} rows={allowed} keyOf={({ tool }) => tool.name} />
+    </div>
+  );
 }
 
 const COLUMNS: readonly Column<Allowed>[] = [

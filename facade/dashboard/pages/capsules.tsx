@@ -3,6 +3,7 @@ import type { AuditEntry } from '../../../resources/audit-entry.ts';
 import { act, boot, counted, invalidate, useAnswer, useMay, usePagedList } from '../app.ts';
 import { Connect, shortName } from '../components/connect/connect.tsx';
 import { AskFirst, foldedTools } from '../components/folded-tools.tsx';
+import { NarrowAccessButton } from '../components/narrow-access.tsx';
 import { EarlierSecrets, RotateButton } from '../components/rotate.tsx';
 import { ToolsPicker } from '../components/tools-picker.tsx';
 import { UndoButton } from '../components/undo.tsx';
@@ -138,6 +139,11 @@ function CapsuleUse({ row }: { readonly row: Row }) {
       </p>
       <div class="actions">
         <UndoButton by={{ capsuleId: String(row.id) }} />
+        <NarrowAccessButton
+          of={{ capsuleId: String(row.id) }}
+          tools="allowedTools"
+          taking={{ tool: 'update_capsule', id: String(row.id) }}
+        />
       </div>
       <PagedTable label="Calls" columns={COLUMNS} pages={pages} none={none} />
     </div>
