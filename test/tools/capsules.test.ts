@@ -125,6 +125,20 @@ describe('preview_capsule', () => {
     assert.equal((await refused('preview_capsule', { id: 'cap_none' })).code, 'not_found');
   });
 
+  it('says what a draft would gain, lose and limit, in tools and not in globs', async () => {
+    const constraints = { list_documents: { tag: 'public' } };
+    const { id } = await make({ allowedTools: ['*_skill', 'list_documents'], deniedTools: ['delete_skill'] });
+    const draft = { allowedTools: ['get_skill', 'list_skills', 'list_documents'], deniedTools: [], constraints };
+    assert.deepEqual((await must('preview_capsule', { id, draft })).changes, {
+      gained: ['list_skills'],
+      lost: ['create_skill', 'update_skill'],
+      limited: ['list_documents'],
+    });
+    const same = await must('preview_capsule', { id, draft: { allowedTools: ['*_skill', 'list_documents'] } });
+    assert.deepEqual(same.changes, { gained: [], lost: [], limited: [] });
+    for (const alone of [{ id }, { draft }]) assert.equal((await must('preview_capsule', alone)).changes, undefined);
+  });
+
   it('takes as a draft the body that create_capsule takes, and that of update_capsule', async () => {
     const body = {
       name: 'whole',

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { AdminUser } from '../../resources/admin-user.ts';
 import { type CapsuleDefinition, reachOfCapsule } from '../core/access/capsule-principal.ts';
@@ -38,6 +39,14 @@ export const previewCapsule = defineTool({
     estimatedTokens: z.int().min(0).describe('What the list costs a model, roughly.'),
     entries: z.array(entryVerdict),
     warnings: z.array(z.string()),
+    changes: z
+      .object({
+        gained: z.array(z.string()),
+        lost: z.array(z.string()),
+        limited: z.array(z.string()).describe('Tools whose fixed arguments change.'),
+      })
+      .optional()
+      .describe('Of a draft for a capsule that there is: what it could do more, less and in another way.'),
   }),
   errors: ['not_found'],
 
@@ -64,19 +73,40 @@ export const previewCapsule = defineTool({
       requireWithinRights(principal, capsuleRights(definition, catalog));
     }
     const owner = await store.adminUsers.get((record ?? principal).ownerId);
-    return preview(definition, catalog, owner);
+    const changes =
+      record && draft && changesOf(servedBy(record, catalog, owner), servedBy(definition, catalog, owner));
+    return { ...preview(definition, catalog, owner), ...(changes && { changes }) };
   },
 });
 
 const EMPTY: CapsuleDefinition = { name: 'draft', allowedTools: [], deniedTools: [] };
 
-function preview(definition: CapsuleDefinition, catalog: Catalog, owner: AdminUser | undefined) {
+/** The tools that it serves, with their fixed arguments. */
+function servedBy(definition: CapsuleDefinition, catalog: Catalog, owner: AdminUser | undefined) {
   const own = reachOfCapsule(definition, catalog);
   const reach = owner?.access ? { ...own, rights: narrowRights(own.rights, personPrincipal(owner).rights) } : own;
-  const tools = catalog.entries
+  return catalog.entries
     .map(({ tool }) => tool)
     .filter((tool) => isListed(tool) && reaches(reach, tool))
-    .map((tool) => ({ ...listedTool(tool, reach.tools.fixed?.(tool)) }));
+    .map((tool) => ({ tool, fixed: reach.tools.fixed?.(tool) }));
+}
+
+type Served = ReturnType<typeof servedBy>;
+
+function changesOf(before: Served, after: Served) {
+  const fixedIn = (served: Served) => new Map(served.map(({ tool, fixed }) => [tool.name, fixed]));
+  const [was, is] = [fixedIn(before), fixedIn(after)];
+  return {
+    gained: [...is.keys()].filter((name) => !was.has(name)),
+    lost: [...was.keys()].filter((name) => !is.has(name)),
+    limited: [...is]
+      .filter(([name, fixed]) => was.has(name) && !isDeepStrictEqual(fixed, was.get(name)))
+      .map(([name]) => name),
+  };
+}
+
+function preview(definition: CapsuleDefinition, catalog: Catalog, owner: AdminUser | undefined) {
+  const tools = servedBy(definition, catalog, owner).map(({ tool, fixed }) => ({ ...listedTool(tool, fixed) }));
   const bytes = Buffer.byteLength(JSON.stringify({ tools }));
   return {
     tools,

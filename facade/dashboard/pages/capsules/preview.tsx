@@ -11,6 +11,7 @@ interface Preview {
   readonly estimatedTokens: number;
   readonly entries: readonly Readonly<{ entry: string; tools: readonly MatchedTool[] }>[];
   readonly warnings: readonly string[];
+  readonly changes?: Readonly<Record<'gained' | 'lost' | 'limited', readonly string[]>>;
 }
 
 const DECIDING = ['name', 'allowedTools', 'deniedTools', 'constraints'];
@@ -55,7 +56,25 @@ function filled(value: unknown): boolean {
     : value !== undefined && value !== '';
 }
 
-function Served({ tools, estimatedTokens, entries, warnings }: Preview) {
+const CHANGES = { gained: 'It gains', lost: 'It loses', limited: 'Its limits change for' } as const;
+
+/** What the capsule could do more, less and in another way than now. */
+function Changes(changes: NonNullable<Preview['changes']>) {
+  return (
+    <>
+      {Object.entries(CHANGES).map(([change, words]) => {
+        const names = changes[change as keyof typeof CHANGES];
+        return names.length === 0 ? null : (
+          <p key={change}>
+            <strong>{words}</strong> {names.join(', ')}
+          </p>
+        );
+      })}
+    </>
+  );
+}
+
+function Served({ tools, estimatedTokens, entries, warnings, changes }: Preview) {
   const refused = entries.flatMap(({ entry, tools: matched }) =>
     matched.filter(({ served }) => !served).map((tool) => ({ ...tool, entry })),
   );
@@ -70,6 +89,7 @@ function Served({ tools, estimatedTokens, entries, warnings }: Preview) {
           {warning}
         </p>
       ))}
+      {changes && <Changes {...changes} />}
       <ul class="served">
         {tools.map(({ name, title, annotations }) => (
           <li key={name}>
