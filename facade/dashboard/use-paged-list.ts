@@ -93,7 +93,8 @@ function withoutTotal(input: object): object {
 /** All rows, each once: those that left the first page since further ones were loaded stand between. */
 function joined<Row>(first: readonly Row[], { before, further }: Loaded<Row>): readonly Row[] {
   if (further.length === 0) return first;
-  const place = before.findIndex((row) => idOf(row) === idOf(first.at(-1)));
+  const last = idOf(first.at(-1));
+  const place = last === undefined ? -1 : before.findIndex((row) => idOf(row) === last);
   const left = place < 0 ? [] : before.slice(place + 1);
   const known = new Set<unknown>();
   return [...first, ...left, ...further.flatMap(({ rows }) => rows)].filter((row) => {
@@ -104,9 +105,13 @@ function joined<Row>(first: readonly Row[], { before, further }: Loaded<Row>): r
   });
 }
 
+/** Records have one of them; rows about a holder of rights name it. */
+type Named = Readonly<{ id?: unknown; uid?: unknown; subject?: Readonly<{ id?: unknown }> }>;
+
+/** Undefined where rows have none, such as folders of backups. */
 function idOf(row: unknown): unknown {
-  const { id, uid } = (row ?? {}) as { readonly id?: unknown; readonly uid?: unknown }; // records have one of them
-  return id ?? uid;
+  const { id, uid, subject } = (row ?? {}) as Named;
+  return id ?? uid ?? subject?.id;
 }
 
 /** The further pages that hold rows of the range. `first` is the place of the first row of the first of them. */

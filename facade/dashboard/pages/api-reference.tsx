@@ -3,6 +3,7 @@ import { boot, setQuery, toSignIn, unifiedEndpoint, useLocation, useMay } from '
 import { AWAY, CallError } from '../call-error.ts';
 import { Connect } from '../components/connect/connect.tsx';
 import { ToolRunner } from '../components/tool-runner.tsx';
+import { WhoCanButton } from '../components/who-can-button.tsx';
 import { Badge, Code, Empty, ErrorBox, Mono, NamedValue, PageBody, Skeleton } from '../ui.ts';
 
 export function Page() {
@@ -103,6 +104,9 @@ function Inside({ operation: { method, path, description, parameters, tool } }: 
           <ToolRunner name={tool} />
         </details>
       )}
+      <div class="actions">
+        <WhoCanButton tool={tool} />
+      </div>
     </div>
   );
 }

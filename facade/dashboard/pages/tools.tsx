@@ -2,6 +2,7 @@ import { at, type ListAnswer, useAnswer, useLocation, useTitle, useTool } from '
 import { FilterText } from '../components/filters.tsx';
 import { EffectBadge } from '../components/tool-catalog.tsx';
 import { ToolRunner } from '../components/tool-runner.tsx';
+import { WhoCanButton } from '../components/who-can-button.tsx';
 import { DetailBar, Empty, Mono, PageHead, Skeleton } from '../ui.ts';
 
 type ToolRow = Readonly<Record<'name' | 'title' | 'description', string>>;
@@ -63,7 +64,9 @@ function OneTool({ name }: { readonly name: string }) {
   useTitle(tool?.title ?? name);
   return (
     <section class="detail-pane" aria-label={tool?.title ?? name}>
-      <DetailBar all="tools" to="/tools" id={name} />
+      <DetailBar all="tools" to="/tools" id={name}>
+        <span class="page-actions">{tool && <WhoCanButton tool={name} />}</span>
+      </DetailBar>
       <div class="detail-title">
         <div>
           <h1>

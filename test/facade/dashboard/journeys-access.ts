@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Page } from 'playwright-core';
 import { mustCall, rest } from '../../support/calls.ts';
-import { findingsOf, type TestDashboard } from '../../support/dashboard.ts';
+import { findingsOf, PHONE, type TestDashboard } from '../../support/dashboard.ts';
 import { signIn, statusWith } from '../../support/sign-in.ts';
 
 /** Keys: made, limited, explained, renewed. */
@@ -46,6 +46,41 @@ export function keysJourneys(dashboard: TestDashboard): void {
       assert.deepEqual(await findingsOf(page), []);
     });
     await call('revoke_api_key', { id });
+  });
+
+  it('lists all who can call a tool, each with its page, to people who may see that', async () => {
+    const made: string[] = [];
+    for (let index = 0; index < 30; index += 1) {
+      const agent = { name: `lister-${index}`, displayName: `Lister ${index}`, tools: ['list_agents'] };
+      made.push((await call('create_agent', agent)).id);
+    }
+    const { total } = await call('list_who_can', { tool: 'list_agents', limit: 1, includeTotal: true });
+    await visit('/tools/list_agents', async (page) => {
+      await page.getByRole('button', { name: 'Who can do this?' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Who can do this? List agents' });
+      await dialog.getByText(`${total} in all`).waitFor();
+      const links = dialog.locator('tbody a');
+      while ((await links.count()) < total) {
+        const before = await links.count();
+        await dialog.getByRole('button', { name: 'Load more' }).scrollIntoViewIfNeeded();
+        await links.nth(before).waitFor();
+      }
+      const paths = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')));
+      assert.deepEqual([paths.length, new Set(paths).size], [total, total]);
+      assert.deepEqual(await findingsOf(page), []);
+      await page.setViewportSize(PHONE);
+      assert.equal(await page.evaluate(FITS), true);
+      await dialog.getByRole('link', { name: 'lister-29' }).click();
+      await page.waitForURL(`**/agents/${made[29]}`);
+      await page.getByRole('heading', { name: 'Lister 29' }).waitFor();
+    });
+    const email = 'reader@example.com';
+    await call('create_admin_user', { email, access: { scopes: ['read'] } });
+    await visit({ path: '/tools/list_agents', email }, async (page) => {
+      await page.getByRole('button', { name: 'Run' }).waitFor();
+      assert.equal(await page.getByRole('button', { name: 'Who can do this?' }).count(), 0);
+    });
+    await Promise.all(made.map((id) => call('delete_agent', { id })));
   });
 
   it('gives a key of a member with few rights a new secret, beside which the old one works until it is ended', async () => {
@@ -218,6 +253,10 @@ export function peopleJourneys(dashboard: TestDashboard): void {
     });
   });
 }
+
+/** Whether nothing in the open dialog has to be moved sideways. */
+const FITS =
+  "[...document.querySelectorAll('dialog[open] *')].every((box) => box.scrollWidth <= box.clientWidth + 1 || getComputedStyle(box).display === 'inline')";
 
 /** The secret in the dialog that shows it once, which is then closed. */
 async function secretIn(page: Page): Promise<string> {
