@@ -61,6 +61,10 @@ export const versionDiff = z.object({
       }),
     )
     .optional(),
+  tools: z
+    .object({ gained: z.array(z.string()), lost: z.array(z.string()) })
+    .optional()
+    .describe('Of an agent whose allowlist differs: the tools that it may call only after, and only before.'),
   leftOut: z
     .object({
       equalLines: z.int().describe('Unchanged lines more than 3 lines away from a change.'),

@@ -33,6 +33,22 @@ describe('versions of an agent', () => {
     }
   });
 
+  it('tell allowlists apart by tools and not by globs', async () => {
+    const lists = [
+      ['*_skill'],
+      ['create_skill', 'delete_skill', 'get_skill', 'update_skill'],
+      ['get_skill', 'list_skills'],
+    ];
+    const { path, versions } = await agentWith('narrowed', ...lists.map((tools) => ({ tools })));
+    const diff = async (n: number) => (await ask('GET', `${path}/${versions[n].id}/diff`)).body.tools;
+    assert.deepEqual((await diff(1)).gained.sort(), lists[1]);
+    assert.equal(await diff(2), undefined);
+    assert.deepEqual(await diff(3), {
+      gained: ['list_skills'],
+      lost: ['create_skill', 'delete_skill', 'update_skill'],
+    });
+  });
+
   it('diff against the one before, the current one, a revision and an id', async () => {
     const { path, versions } = await agentWith(
       'diffed',
@@ -46,6 +62,7 @@ describe('versions of an agent', () => {
         { path: '/description', before: 'a', after: 'b' },
         { path: '/tools/0', before: 'get_agent' },
       ],
+      tools: { gained: [], lost: ['get_agent'] },
     });
     assert.deepEqual(await diff(1, '?against=current'), {
       kind: 'json',
@@ -53,6 +70,7 @@ describe('versions of an agent', () => {
         { path: '/description', before: 'b', after: 'a' },
         { path: '/tools/0', after: 'get_agent' },
       ],
+      tools: { gained: ['get_agent'], lost: [] },
     });
     assert.deepEqual(pluck((await diff(2, '?against=1')).changes, 'path').sort(), ['/description', '/tools']);
     assert.deepEqual(await diff(2, `?against=${versions[2].id}`), { kind: 'json', changes: [] });

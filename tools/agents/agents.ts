@@ -228,6 +228,7 @@ export const agentKind = defineKind({
   names: ['id', 'name'],
   search: { where: { status: ['active', 'paused'] } },
   history: {
+    allowlist: 'tools',
     payload: (record) => withoutBookkeeping(maskAgent(record)),
 
     authorizeRestore(record, current, { principal, server }) {

@@ -58,6 +58,8 @@ export type Payload = Readonly<Record<string, unknown>>;
 export interface HistoryOptions {
   /** The member that is the text of a text entity. */
   readonly text?: string;
+  /** The member that lists the tools it may call. */
+  readonly allowlist?: string;
   /** The record without server-managed secrets. Its parameter is a record of the kind's own collection. */
   payload(record: never): Payload;
 }

@@ -24,6 +24,7 @@ import {
   type VersionReference,
   versionIn,
 } from './find-version.ts';
+import { toolChanges } from './tool-changes.ts';
 
 /** What reads or restores records of a kind. */
 type Tools = Readonly<Record<'get' | 'update', Tool>>;
@@ -176,7 +177,9 @@ const diffVersion = (histories: Histories) =>
       const target = await findVersion(context, input);
       const start = await startOfDiff(context, target, against);
       const shown = (payload: Payload) => shownPayload(history, payload, context.store);
-      return diffPayloads(history, [await shown(start), await shown(target.payload)], context);
+      const states = [await shown(start), await shown(target.payload)] as const;
+      const tools = toolChanges(history, states, context.server.catalog);
+      return { ...(await diffPayloads(history, states, context)), ...(tools && { tools }) };
     },
   });
 

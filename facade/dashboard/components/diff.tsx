@@ -17,6 +17,7 @@ export interface DiffAnswer {
   readonly kind: 'text' | 'json';
   readonly lines?: readonly DiffLine[];
   readonly changes?: readonly Change[];
+  readonly tools?: { readonly gained: readonly string[]; readonly lost: readonly string[] };
   /** How much of a very long comparison is not in it. */
   readonly leftOut?: object;
 }
@@ -45,6 +46,16 @@ export function Diff({ diff, isFirst = looksFirst(diff) }: DiffProps) {
           <ChangedValue before={before} after={after} />
         </section>
       ))}
+      {diff.tools && diff.tools.gained.length > 0 && (
+        <p>
+          <strong>It may also call</strong> {diff.tools.gained.join(', ')}
+        </p>
+      )}
+      {diff.tools && diff.tools.lost.length > 0 && (
+        <p>
+          <strong>It may no longer call</strong> {diff.tools.lost.join(', ')}
+        </p>
+      )}
       {diff.leftOut && <p class="hint">Parts of a very long comparison are left out here.</p>}
     </div>
   );
