@@ -1,3 +1,4 @@
+import { MOST_KEPT } from '../../tools/flows/run-queue.ts';
 import { github } from '../support/webhook-senders.ts';
 import { documentsTagged } from './chats.ts';
 import type { Caller, Client } from './client.ts';
@@ -94,7 +95,9 @@ export class Flows implements Work {
       if (count > 1) return this.#violations.found(`the run ${runId} made ${tag} ${count} times`);
       if (status === 'failed')
         return this.#violations.found(`the run ${runId} of ${tag} failed: ${JSON.stringify(run)}`);
-      if (count === 1 && (status === 'succeeded' || runId === undefined)) return;
+      // Of a flow so many runs are kept, and a clock that goes back makes one the oldest.
+      const isDropped = this.#made > MOST_KEPT && run?.is === 'refused' && run.code === 'not_found';
+      if (count === 1 && (status === 'succeeded' || isDropped || runId === undefined)) return;
       if (performance.now() > deadline)
         return this.#violations.found(`the run ${runId} of ${tag} is ${JSON.stringify(run)}, ${count} documents`);
       await new Promise((resolve) => setTimeout(resolve, 300));
