@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { askFirst } from './approval.ts';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
 
 /** What a person can let an app do, apart from the use of one capsule. Each includes the ones before it. */
@@ -30,6 +31,7 @@ export const connectedAppRecord = z.object({
   endsWith: recordId
     .optional()
     .describe('Expiring API key behind the session of the person who agreed; the app ends with that key.'),
+  askFirst: askFirst.optional(),
   /** See `budgetSubjects` of principals. */
   budgetSubjects: z.array(z.string()).optional(),
   lastUsedAt: timestamp.optional(),
@@ -39,7 +41,16 @@ export type ConnectedAppRecord = z.infer<typeof connectedAppRecord>;
 
 /** A program that acts for a person, or with the reach of a capsule. */
 export const connectedApp = connectedAppRecord
-  .pick({ id: true, client: true, resource: true, scopes: true, userId: true, capsuleId: true, createdAt: true })
+  .pick({
+    id: true,
+    client: true,
+    resource: true,
+    scopes: true,
+    userId: true,
+    capsuleId: true,
+    askFirst: true,
+    createdAt: true,
+  })
   .extend({
     resource: z.string().describe('URL of the MCP address that it may use.'),
     scopes: connectedAppRecord.shape.scopes.describe('Granted scopes; empty where it has the tools of the capsule.'),

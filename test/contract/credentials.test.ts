@@ -98,6 +98,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   end_session: 'ends',
   delete_session: 'ends',
   deactivate_admin_user: 'ends',
+  update_connected_app: 'it says what an app asks first, and whoever asks first cannot have it ask less',
   disconnect_app: 'ends',
   delete_oauth_client: 'ends',
   delete_passkey: 'ends',

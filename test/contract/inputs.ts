@@ -113,6 +113,7 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   update_integration: { id: 'int_one', timeoutMs: 5000 },
   create_webhook: { name: 'contract', target: { email: 'contract@example.com' }, alerts: ['flow.failed'] },
   update_webhook: { id: 'whk_one', name: 'changed' },
+  update_connected_app: { id: 'app_one', askFirst: ['delete_*'] },
   get_usage: { by: 'tool' },
   create_budget: { subject: { type: 'key', id: 'key_one' }, measure: 'calls', period: 'day', limit: 10 },
   update_budget: { id: 'bud_one', limit: 20 },

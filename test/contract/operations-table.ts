@@ -81,6 +81,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   cancel_agent_run: { scope: 'chat:write', grant: 'agent:invoke:{id}' },
   explain_answer: { scope: 'threads:read', grant: 'thread:read:{messageId}' },
   list_connected_apps: { scope: 'admin', grant: 'app:read' },
+  update_connected_app: { scope: 'admin', grant: 'app:write:{id}' },
   disconnect_app: { scope: 'admin', grant: 'app:write:{id}' },
   list_oauth_clients: { scope: 'admin', grant: 'oauth-client:read' },
   create_oauth_client: { scope: 'admin', grant: 'oauth-client:write' },

@@ -97,6 +97,7 @@ async function sequel(ask: Ask): Promise<void> {
   await tell('end_session', { id: data[0].id });
   const app = await writing(server.store).connectedApps.insert(APP);
   await tell('list_connected_apps');
+  await tell('update_connected_app', { id: app.id, askFirst: ['delete_*'] });
   await tell('disconnect_app', { id: app.id });
   const { id: runId } = await writing(server.store).agentRuns.insert(RUN);
   await tell('cancel_agent_run', { id: runId });

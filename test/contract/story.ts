@@ -305,6 +305,7 @@ async function clientStory(act: Act): Promise<void> {
   await act('list_holdings', { userId: user.id, limit: 3 });
   await act('list_holdings', { userId: 'usr_none' });
   await act('list_connected_apps', { includeTotal: true });
+  await act('update_connected_app', { id: 'app_none', askFirst: ['delete_*'] });
   await act('disconnect_app', { id: 'app_none' });
 }
 

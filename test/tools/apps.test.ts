@@ -80,6 +80,25 @@ describe('list_connected_apps and disconnect_app', () => {
     assert.deepEqual(await listed(ada), []);
   });
 
+  it('wait for a person where they are to ask first, from the next call on, also when they are connected again', async () => {
+    const [own, other] = [await authorize(ada, { scopes: ['write'] }), await authorize(bob, { scopes: ['write'] })];
+    const asks = (id: string, askFirst: string[], caller: Principal = limited(ada)) =>
+      codeOf(caller, 'update_connected_app', { id, askFirst });
+    assert.equal(await asks(other, ['delete_*']), 'not_found');
+    assert.deepEqual(
+      (await must(limited(ada), 'update_connected_app', { id: own, askFirst: ['create_*', 'create_*'] })).askFirst,
+      ['create_*'],
+    );
+    const writes = async (id: string) => codeOf(await appWith(id), 'create_skill', { name: `made ${id}` });
+    assert.deepEqual([await writes(own), await writes(other)], ['approval_required', undefined]);
+    const again = await authorize(ada, { scopes: ['write'] });
+    assert.equal(await writes(again), 'approval_required');
+    assert.equal(await asks(own, [], await appWith(own)), 'forbidden');
+    assert.equal(await asks(own, []), undefined);
+    assert.equal(await writes(own), undefined);
+    for (const id of [own, other, again]) await must(admin, 'disconnect_app', { id });
+  });
+
   it('are listed for whoever is signed in, whatever the rights', () => {
     const names = (caller: Principal) => world.registry.list(caller).map(({ tool }) => tool.name);
     assert.ok(names(limited(ada)).includes('disconnect_app'));

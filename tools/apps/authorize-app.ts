@@ -52,6 +52,7 @@ export const authorizeApp = defineTool({
       throw forbidden(WHO);
     }
     const { clientId, client, resource } = asked;
+    const askFirst = isSession(principal) ? await askedBefore(store, { ...asked, userId: principal.ownerId }) : [];
     const app = await store.connectedApps.insert({
       clientId,
       client,
@@ -59,6 +60,7 @@ export const authorizeApp = defineTool({
       scopes: capsuleId === undefined ? scopes : [],
       ...(isSession(principal) && { userId: principal.ownerId, ...endsWithKey(principal) }),
       budgetSubjects: budgetSubjectsIn(principal),
+      ...(askFirst.length > 0 && { askFirst }),
       ...(capsuleId !== undefined && { capsuleId }),
       ...(tokenPrefix !== undefined && { tokenPrefix }),
     });
@@ -73,6 +75,17 @@ export function agreeing(capsule: Principal): Principal {
   return { ...capsule, tools: { holder: 'the consent page', fingerprint: NAME, allows } };
 }
 
+/** What calls of the same client of the same person wait for: connecting again is no way around that. */
+async function askedBefore(
+  store: Readers,
+  { userId, clientId }: Pick<ConnectedAppRecord, 'userId' | 'clientId'>,
+): Promise<string[]> {
+  const { records } = await store.connectedApps.find({ where: { userId }, limit: MOST_CONNECTIONS });
+  const same = records.filter((app) => app.clientId === clientId);
+  return [...new Set(same.flatMap(({ askFirst = [] }) => askFirst))];
+}
+
+const MOST_CONNECTIONS = 500;
 const WHO = 'An app is let in by a person who is signed in, or with the token of a capsule.';
 
 /** Nobody hands out more than they have (grants narrow whatever the scopes are), and who hands out nothing has not agreed. */

@@ -1,10 +1,15 @@
 import { z } from 'zod';
+import { askFirst } from '../../resources/approval.ts';
 import { type ConnectedApp, type ConnectedAppRecord, connectedApp } from '../../resources/connected-app.ts';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
+import { requireStillAsks } from '../core/access/ask-first.ts';
 import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
-import { DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
+
+const appId = refTo('app', recordId).describe('Connection id (`app_…`), see list_connected_apps.');
 
 const listConnectedApps = defineTool({
   name: 'list_connected_apps',
@@ -33,6 +38,28 @@ const listConnectedApps = defineTool({
   },
 });
 
+const updateConnectedApp = defineTool({
+  name: 'update_connected_app',
+  title: 'Update connected app',
+  description:
+    'Say which calls of a connected app wait for the yes of a person. It holds from the next request on. Without admin rights: your own apps.',
+  keywords:
+    'have Claude ask before it deletes, approvals for ChatGPT, supervise a third-party program, require confirmation for an app, app must ask first',
+  access: { scope: 'admin', grant: 'app:write:{id}' },
+  annotations: UPDATES,
+  own: true,
+  input: z.strictObject({ id: appId, askFirst: askFirst.describe(`${askFirst.description} Empty: none.`) }),
+  output: connectedApp,
+  errors: ['not_found'],
+
+  async handler({ id, askFirst: entries }, { store, principal, fail }) {
+    const app = await store.connectedApps.get(id);
+    if (!app || !mayChange(principal, app)) throw fail('not_found', goneMessage(id));
+    requireStillAsks(principal, app.askFirst, entries);
+    return showApp(await store.connectedApps.update(id, { askFirst: [...new Set(entries)] }));
+  },
+});
+
 const disconnectApp = defineTool({
   name: 'disconnect_app',
   title: 'Disconnect app',
@@ -43,7 +70,7 @@ const disconnectApp = defineTool({
   access: { scope: 'admin', grant: 'app:write:{id}' },
   annotations: DELETES,
   own: true,
-  input: z.strictObject({ id: refTo('app', recordId).describe('Connection id (`app_…`), see list_connected_apps.') }),
+  input: z.strictObject({ id: appId }),
   output: z.object({
     connection: connectedApp.describe('As it was.'),
     ended: z.boolean().describe('True: it opens nothing any more.'),
@@ -52,17 +79,23 @@ const disconnectApp = defineTool({
 
   async handler({ id }, { store, principal, fail }) {
     const app = await store.connectedApps.get(id);
-    if (!app || !(isOwn(principal, app.userId) || hasRight(principal, 'app', 'write', id))) {
-      throw fail('not_found', `There is no connected app ${id}; list_connected_apps shows the ones you can see.`);
-    }
+    if (!app || !mayChange(principal, app)) throw fail('not_found', goneMessage(id));
     return { connection: showApp(await store.connectedApps.delete(id)), ended: true };
   },
 });
 
-export const connectedAppTools = [listConnectedApps, disconnectApp];
+export const connectedAppTools = [listConnectedApps, updateConnectedApp, disconnectApp];
+
+function mayChange(principal: Principal, { id, userId }: ConnectedAppRecord): boolean {
+  return isOwn(principal, userId) || hasRight(principal, 'app', 'write', id);
+}
+
+function goneMessage(id: string): string {
+  return `There is no connected app ${id}; list_connected_apps shows the ones you can see.`;
+}
 
 function showApp(app: ConnectedAppRecord): ConnectedApp {
-  const { id, client, resource, scopes, userId, capsuleId, createdAt, lastUsedAt } = app;
+  const { id, client, resource, scopes, userId, capsuleId, askFirst, createdAt, lastUsedAt } = app;
   return {
     id,
     client,
@@ -70,6 +103,7 @@ function showApp(app: ConnectedAppRecord): ConnectedApp {
     scopes,
     ...(userId !== undefined && { userId }),
     ...(capsuleId !== undefined && { capsuleId }),
+    ...(askFirst?.length && { askFirst }),
     createdAt,
     ...(lastUsedAt !== undefined && { lastUsedAt }),
   };

@@ -1,6 +1,7 @@
 import type { ConnectedApp } from '../../../resources/connected-app.ts';
 import type { OAuthClient } from '../../../resources/oauth-client.ts';
 import { act, go, unifiedEndpoint, useLocation, useMay, usePagedList, useTitle, wordOf } from '../app.ts';
+import { AskFirst } from '../components/folded-tools.tsx';
 import { FormButton } from '../components/form/form-button.tsx';
 import {
   AskButton,
@@ -124,11 +125,23 @@ function AppPane({ id }: { readonly id: string }) {
 
 function OneApp({ app }: { readonly app: ConnectedApp }) {
   const mayBudget = useMay('list_budgets');
-  const { id, client, createdAt, lastUsedAt } = app;
+  const { id, client, askFirst = [], createdAt, lastUsedAt } = app;
+  const asks = askFirst.length > 0 && { 'Asks first': <Mono>{askFirst.join(', ')}</Mono> };
   return (
     <>
       <DetailBar all="connected apps" to="/apps" id={id}>
         <span class="page-actions">
+          <FormButton
+            text="Ask first"
+            icon="person"
+            title={`What ${client.name} asks first`}
+            tool="update_connected_app"
+            given={{ id }}
+            start={{ askFirst: [...askFirst] }}
+            own={{ askFirst: AskFirst }}
+            action="Save"
+            run={(input) => act('update_connected_app', input)}
+          />
           <Disconnect app={app} onDone={() => go('/apps')} />
         </span>
       </DetailBar>
@@ -139,7 +152,13 @@ function OneApp({ app }: { readonly app: ConnectedApp }) {
       </div>
       <div class="overview">
         <Facts
-          of={{ May: mayOf(app), For: forOf(app), Used: <Time at={lastUsedAt} />, Since: <Time at={createdAt} /> }}
+          of={{
+            May: mayOf(app),
+            ...asks,
+            For: forOf(app),
+            Used: <Time at={lastUsedAt} />,
+            Since: <Time at={createdAt} />,
+          }}
         />
         {mayBudget && (
           <section class="block">

@@ -24,7 +24,16 @@ import { scopesSatisfy } from './scopes.ts';
 /** What decides about a connection. Its record need not be stored: the consent page asks what one would reach. */
 export type Connection = Pick<
   ConnectedAppRecord,
-  'id' | 'client' | 'resource' | 'scopes' | 'userId' | 'capsuleId' | 'tokenPrefix' | 'endsWith' | 'budgetSubjects'
+  | 'id'
+  | 'client'
+  | 'resource'
+  | 'scopes'
+  | 'userId'
+  | 'capsuleId'
+  | 'tokenPrefix'
+  | 'endsWith'
+  | 'budgetSubjects'
+  | 'askFirst'
 >;
 
 type AppReaders = KeyReaders & Pick<Readers, 'capsules'>;
@@ -125,8 +134,9 @@ function principalOf(
   const capsule = record && capsulePrincipal(record, catalog, owner);
   const holder = `the connected app ${nameOf(app)}`;
   const limit: ToolLimit = { holder, fingerprint: 'app', allows: oncePer(canBeInApp) };
-  const { id, resource, budgetSubjects = [] } = app;
-  const named = { type: 'app', id, name: nameOf(app), resource, budgetSubjects } as const;
+  const { id, resource, budgetSubjects = [], askFirst } = app;
+  const asks = askFirst?.length ? { askFirst } : {};
+  const named = { type: 'app', id, name: nameOf(app), resource, budgetSubjects, ...asks } as const;
   if (capsule) {
     const { rights, grants, ownerId, expiresAt, tools } = capsule;
     return {
