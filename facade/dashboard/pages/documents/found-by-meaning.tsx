@@ -10,7 +10,7 @@ export function FoundByMeaning() {
   const { data } = useAnswer<z.infer<typeof systemHealth>>(may ? 'get_system_health' : undefined);
   const found = data?.integrations.find(({ texts }) => texts !== undefined);
   const { texts, lastError } = found ?? {};
-  usePolling(texts !== undefined && (lastError !== undefined || texts.embedded < texts.records));
+  usePolling(texts !== undefined);
   if (!texts) return null;
   return (
     <div class="head-note" role="status">
