@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageOf, paging, recordId } from '../../resources/fields.ts';
+import { agentRef, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type CollectionName, collections } from '../../store/collections.ts';
 import type { Readers } from '../../store/port.ts';
@@ -72,7 +72,7 @@ const ids = {
   keyId: reference('key', 'An API key.'),
   capsuleId: reference('capsule', 'A capsule.'),
   appId: reference('app', 'A connected app.'),
-  agentId: reference('agent', 'An agent, for a caller with full access.'),
+  agentId: agentRef.optional().describe('An agent (id or name), for a caller with full access.'),
   flowId: reference('flow', 'A flow.'),
 };
 const TYPES: Readonly<Record<keyof typeof ids, HolderType>> = {
