@@ -3,18 +3,18 @@ import { Button, type ButtonProps } from './button.tsx';
 import type { PartProps } from './form/state.ts';
 import { ToolsPicker } from './tools-picker.tsx';
 
-interface Folded {
+interface Folded extends Pick<Parameters<typeof ToolsPicker>[0], 'allWide'> {
   readonly text: string;
   readonly icon: ButtonProps['icon'];
   readonly hint: string;
 }
 
 /** A picker for a list that is mostly empty: all tools are shown to pick from only on request. */
-export function foldedTools({ text, icon, hint }: Folded) {
+export function foldedTools({ text, icon, hint, allWide }: Folded) {
   return function FoldedTools(props: PartProps) {
     const [opened, setOpened] = useState(false);
     const isEmpty = !Array.isArray(props.value) || props.value.length === 0;
-    if (!isEmpty || opened) return <ToolsPicker {...props} />;
+    if (!isEmpty || opened) return <ToolsPicker {...props} allWide={allWide} />;
     return (
       <div class="field">
         <Button text={text} icon={icon} onClick={() => setOpened(true)} />
@@ -28,4 +28,5 @@ export const AskFirst = foldedTools({
   text: 'Ask a person first',
   icon: 'person',
   hint: 'Calls of the tools that you pick wait for somebody’s yes, under Approvals.',
+  allWide: true,
 });

@@ -10,13 +10,16 @@ import { Icon } from './icon.tsx';
 import { Mono } from './small.tsx';
 import { EffectBadge, ToolCatalog } from './tool-catalog.tsx';
 
+/** `allWide`: patterns match tools for administrators and those of integrations too, as in `askFirst`. */
+type PickerProps = PartProps & { readonly allWide?: boolean | undefined };
+
 /** Picks the tools of an allowlist, by name or by pattern, and shows at once which ones that are. */
-export function ToolsPicker(props: PartProps) {
-  const { value, onChange } = props;
+export function ToolsPicker({ allWide = false, ...props }: PickerProps) {
+  const { value, onChange, needed } = props;
   const tools = useTools();
   const entries: readonly string[] = Array.isArray(value) ? value : [];
-  const matched = useMemo(() => matchedBy(entries, tools), [entries, tools]);
-  const give = (next: readonly string[]) => onChange(next.length > 0 ? next : undefined);
+  const matched = useMemo(() => matchedBy(entries, tools, allWide), [entries, tools]);
+  const give = (next: readonly string[]) => onChange(next.length > 0 || needed ? next : undefined);
   return (
     <Frame {...props} issue={nestedIssue(props)}>
       <Entries
@@ -25,7 +28,7 @@ export function ToolsPicker(props: PartProps) {
         onRemove={(entry) => give(entries.filter((other) => other !== entry))}
       />
       <AddPattern onAdd={(entry) => !entries.includes(entry) && give([...entries, entry])} />
-      <Effect matched={matched} tools={tools} />
+      <Effect matched={matched} tools={tools} allWide={allWide} />
       <ToolCatalog
         label={`All tools: ${titleOf(props)}`}
         choice={(tool) => (
@@ -44,18 +47,18 @@ export function ToolsPicker(props: PartProps) {
 /** The entries that match each tool. */
 type Matched = ReadonlyMap<string, readonly string[]>;
 
-function matchedBy(entries: readonly string[], tools: Tools | undefined): Matched {
-  const tests = entries.map((entry) => ({ entry, test: patternTest(entry) }));
+function matchedBy(entries: readonly string[], tools: Tools | undefined, allWide: boolean): Matched {
+  const tests = entries.map((entry) => ({ entry, test: patternTest(entry, allWide) }));
   const names = [...(tools?.keys() ?? [])];
   const found = names.map((name) => [name, tests.filter(({ test }) => test(name)).map(({ entry }) => entry)] as const);
   return new Map(found.filter(([, by]) => by.length > 0));
 }
 
 /** As the server matches: `*` stands for anything, but reaches into an integration only where it names that. */
-export function patternTest(entry: string): (name: string) => boolean {
+export function patternTest(entry: string, allWide = false): (name: string) => boolean {
   if (!entry.includes('*')) return (name) => name === entry;
   const pattern = new RegExp(`^${entry.split('*').map(escaped).join('.*')}$`);
-  return (name) => pattern.test(name) && (entry.includes('__') || !name.includes('__'));
+  return (name) => pattern.test(name) && (allWide || entry.includes('__') || !name.includes('__'));
 }
 
 function escaped(words: string): string {
@@ -101,7 +104,13 @@ function AddPattern({ onAdd }: { readonly onAdd: (entry: string) => void }) {
   );
 }
 
-function Effect({ matched, tools }: { readonly matched: Matched; readonly tools: Tools | undefined }) {
+interface EffectProps {
+  readonly matched: Matched;
+  readonly tools: Tools | undefined;
+  readonly allWide: boolean;
+}
+
+function Effect({ matched, tools, allWide }: EffectProps) {
   const found = [...matched.keys()].flatMap((name) => tools?.get(name) ?? []);
   const writes = found.filter(({ annotations }) => !annotations?.readOnlyHint).length;
   const effect = writes === 0 ? 'which only read' : `${number(writes)} of which change something`;
@@ -109,7 +118,8 @@ function Effect({ matched, tools }: { readonly matched: Matched; readonly tools:
     <p class="effect" role="status">
       <strong>{counted(found.length, 'tool')}</strong>
       <span class="quiet">
-        {found.length > 0 && `, ${effect}`}. Tools for administrators count only where they are named one by one.
+        {found.length > 0 && `, ${effect}`}.
+        {!allWide && ' Tools for administrators count only where they are named one by one.'}
       </span>
     </p>
   );
