@@ -50,6 +50,7 @@ export const connectedApp = connectedAppRecord
     capsuleId: true,
     askFirst: true,
     createdAt: true,
+    revision: true,
   })
   .extend({
     resource: z.string().describe('URL of the MCP address that it may use.'),

@@ -73,6 +73,7 @@ describe('list_connected_apps and disconnect_app', () => {
       scopes: ['read'],
       userId: ada.id,
       createdAt: shown.createdAt,
+      revision: 1,
     });
     const { connection, ended } = await must(limited(ada), 'disconnect_app', { id: own });
     assert.deepEqual([connection, ended], [shown, true]);

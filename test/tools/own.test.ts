@@ -168,6 +168,7 @@ describe('what is one’s own', () => {
       'list_approvals',
       'rename_passkey',
       'rotate_api_key',
+      'update_connected_app',
     ]);
   });
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { askFirst } from '../../resources/approval.ts';
 import { type ConnectedApp, type ConnectedAppRecord, connectedApp } from '../../resources/connected-app.ts';
-import { pageOf, paging, recordId } from '../../resources/fields.ts';
+import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { requireStillAsks } from '../core/access/ask-first.ts';
 import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
@@ -48,15 +48,20 @@ const updateConnectedApp = defineTool({
   access: { scope: 'admin', grant: 'app:write:{id}' },
   annotations: UPDATES,
   own: true,
-  input: z.strictObject({ id: appId, askFirst: askFirst.describe(`${askFirst.description} Empty: none.`) }),
+  input: z.strictObject({
+    id: appId,
+    askFirst: askFirst.describe(`${askFirst.description} Empty: none.`),
+    expectedRevision,
+  }),
   output: connectedApp,
-  errors: ['not_found'],
+  errors: ['not_found', 'conflict'],
 
-  async handler({ id, askFirst: entries }, { store, principal, fail }) {
+  async handler({ id, askFirst: entries, expectedRevision }, { store, principal, fail }) {
     const app = await store.connectedApps.get(id);
     if (!app || !mayChange(principal, app)) throw fail('not_found', goneMessage(id));
     requireStillAsks(principal, app.askFirst, entries);
-    return showApp(await store.connectedApps.update(id, { askFirst: [...new Set(entries)] }));
+    const change = { askFirst: [...new Set(entries)] };
+    return showApp(await store.connectedApps.update(id, change, { expectedRevision }));
   },
 });
 
@@ -95,7 +100,7 @@ function goneMessage(id: string): string {
 }
 
 function showApp(app: ConnectedAppRecord): ConnectedApp {
-  const { id, client, resource, scopes, userId, capsuleId, askFirst, createdAt, lastUsedAt } = app;
+  const { id, client, resource, scopes, userId, capsuleId, askFirst, createdAt, revision, lastUsedAt } = app;
   return {
     id,
     client,
@@ -105,6 +110,7 @@ function showApp(app: ConnectedAppRecord): ConnectedApp {
     ...(capsuleId !== undefined && { capsuleId }),
     ...(askFirst?.length && { askFirst }),
     createdAt,
+    revision,
     ...(lastUsedAt !== undefined && { lastUsedAt }),
   };
 }

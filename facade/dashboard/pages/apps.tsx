@@ -125,7 +125,7 @@ function AppPane({ id }: { readonly id: string }) {
 
 function OneApp({ app }: { readonly app: ConnectedApp }) {
   const mayBudget = useMay('list_budgets');
-  const { id, client, askFirst = [], createdAt, lastUsedAt } = app;
+  const { id, client, askFirst = [], revision, createdAt, lastUsedAt } = app;
   const asks = askFirst.length > 0 && { 'Asks first': <Mono>{askFirst.join(', ')}</Mono> };
   return (
     <>
@@ -136,7 +136,7 @@ function OneApp({ app }: { readonly app: ConnectedApp }) {
             icon="person"
             title={`What ${client.name} asks first`}
             tool="update_connected_app"
-            given={{ id }}
+            given={{ id, expectedRevision: revision }}
             start={{ askFirst: [...askFirst] }}
             own={{ askFirst: AskFirst }}
             action="Save"
