@@ -12,14 +12,14 @@ import { invalidMember, ToolError } from '../core/errors.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Judging } from './judge.ts';
 
-const id = (ref: string, what: string) => refTo(ref, recordId).optional().describe(what);
+export const reference = (ref: string, what: string) => refTo(ref, recordId).optional().describe(what);
 
 /** The inputs that name whose calls are meant. */
 export const subjectIds = {
-  capsuleId: id('capsule', 'A capsule, with the agents and apps that acted for it.'),
-  keyId: id('key', 'An API key, with the agents and flows that acted for it.'),
+  capsuleId: reference('capsule', 'A capsule, with the agents and apps that acted for it.'),
+  keyId: reference('key', 'An API key, with the agents and flows that acted for it.'),
   agentId: agentRef.optional().describe('An agent (id or name), whoever it acted for.'),
-  appId: id('app', 'A connected app.'),
+  appId: reference('app', 'A connected app.'),
 };
 
 export const draftRights = z

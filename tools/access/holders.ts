@@ -1,8 +1,9 @@
 import type { Agent } from '../../resources/agent.ts';
 import type { Flow } from '../../resources/flow.ts';
+import { mapInSeries } from '../../store/map-in-series.ts';
 import type { Readers } from '../../store/port.ts';
 import { actingFor } from '../core/access/agent-principal.ts';
-import { matchEntry } from '../core/access/allowlist.ts';
+import { entryFor } from '../core/access/allowlist.ts';
 import { credentialStatus } from '../core/access/credential-status.ts';
 import { chainOf, type Principal, personPrincipal } from '../core/access/principal.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
@@ -26,7 +27,7 @@ export interface Holder {
   fixed?(tool: Tool): readonly Readonly<Record<string, unknown>>[];
 }
 
-interface Parts {
+interface Looking {
   readonly store: Readers;
   readonly server: Pick<ServerFacts, 'catalog' | 'now'>;
 }
@@ -39,37 +40,41 @@ type Stored = {
 };
 
 /** An agent runs for whoever calls it; with this caller, its tools alone decide. */
-const ANYBODY: Principal = personPrincipal({ id: '', email: 'callers with full access' });
+export const ANYBODY: Principal = personPrincipal({ id: '', email: 'callers with full access' });
 
-/** All that can call tools now. What is disabled, revoked or expired is left out. */
-export async function holdersOf(parts: Parts): Promise<Holder[]> {
-  const { store } = parts;
-  const found: (Holder | undefined)[] = [];
-  const all = [
-    ...(await allOf(store.adminUsers, {})).map((record) => ['person', record] as const),
-    ...(await allOf(store.apiKeys, {})).map((record) => ['key', record] as const),
-    ...(await allOf(store.capsules, { where: { status: 'live' } })).map((record) => ['capsule', record] as const),
-    ...(await allOf(store.connectedApps, {})).map((record) => ['app', record] as const),
-  ];
-  for (const [type, record] of all) found.push(await credentialHolder(type, record, parts));
-  for (const agent of await allOf(store.agents, { where: { status: 'active' } })) found.push(agentHolder(agent, parts));
-  for (const flow of await allOf(store.flows, { where: { enabled: true } })) found.push(await flowHolder(flow, parts));
-  return found.flatMap((holder) => holder ?? []);
+/** All of these types that can call tools now. What is disabled, revoked or expired is left out. */
+export async function holdersOf(types: readonly HolderType[], looking: Looking): Promise<Holder[]> {
+  const { store } = looking;
+  const readers: Readonly<Record<HolderType, () => Promise<(Holder | undefined)[]>>> = {
+    person: async () => credentials('person', await allOf(store.adminUsers, {})),
+    key: async () => credentials('key', await allOf(store.apiKeys, {})),
+    capsule: async () => credentials('capsule', await allOf(store.capsules, { where: { status: 'live' } })),
+    app: async () => credentials('app', await allOf(store.connectedApps, {})),
+    agent: async () => (await allOf(store.agents, ACTIVE)).map((agent) => agentHolder(agent, looking)),
+    flow: async () => mapInSeries(await allOf(store.flows, ENABLED), (flow) => flowHolder(flow, looking)),
+  };
+  const credentials = (type: keyof typeof COLLECTIONS, records: readonly Stored[]) =>
+    mapInSeries(records, (record) => credentialHolder(type, record, looking));
+  const found = await mapInSeries(HOLDER_TYPES, async (type) => (types.includes(type) ? readers[type]() : []));
+  return found.flat().flatMap((holder) => holder ?? []);
 }
 
+const ACTIVE = { where: { status: 'active' } } as const;
+const ENABLED = { where: { enabled: true } } as const;
+
 /** The one of this id. Undefined if there is none, or it can call nothing now. */
-export async function holderOf(type: HolderType, id: string, parts: Parts): Promise<Holder | undefined> {
-  const { store } = parts;
+export async function holderOf(type: HolderType, id: string, looking: Looking): Promise<Holder | undefined> {
+  const { store } = looking;
   if (type === 'agent') {
     const agent = await store.agents.get(id);
-    return agent?.status === 'active' ? agentHolder(agent, parts) : undefined;
+    return agent?.status === 'active' ? agentHolder(agent, looking) : undefined;
   }
   if (type === 'flow') {
     const flow = await store.flows.get(id);
-    return flow?.enabled ? flowHolder(flow, parts) : undefined;
+    return flow?.enabled ? flowHolder(flow, looking) : undefined;
   }
   const record = await store[COLLECTIONS[type]].get(id);
-  return record && credentialHolder(type, record, parts);
+  return record && credentialHolder(type, record, looking);
 }
 
 const COLLECTIONS = { person: 'adminUsers', key: 'apiKeys', capsule: 'capsules', app: 'connectedApps' } as const;
@@ -78,7 +83,7 @@ const PRINCIPALS = { person: 'session', key: 'api-key', capsule: 'capsule', app:
 async function credentialHolder(
   type: keyof typeof COLLECTIONS,
   { id, name, email, createdAt }: Stored,
-  { store, server: { catalog, now } }: Parts,
+  { store, server: { catalog, now } }: Looking,
 ): Promise<Holder | undefined> {
   const principal = await credentialStatus({ type: PRINCIPALS[type], id, name: name ?? email ?? id }, store, {
     catalog,
@@ -93,20 +98,15 @@ async function credentialHolder(
     name: principal.name,
     createdAt,
     principal,
-    way: (tool) => (entries ? by(tool, entries, `${named(type, capsule)}tools`) : ''),
+    way(tool) {
+      const entry = entries && entryFor(tool, entries);
+      const whose = type === 'app' ? `capsule ${capsule?.name}'s tools` : 'tools';
+      return entry === undefined ? '' : `By the entry "${entry}" of its ${whose}.`;
+    },
   };
-
-  function by(tool: Tool, allowed: readonly string[], whose: string): string {
-    const entry = allowed.find((each) => matchEntry(each, catalog).some((match) => match.tool === tool));
-    return entry === undefined ? '' : `By the entry "${entry}" of its ${whose}.`;
-  }
 }
 
-function named(type: HolderType, capsule: Principal | undefined): string {
-  return type === 'app' ? `capsule ${capsule?.name}'s ` : '';
-}
-
-function agentHolder(agent: Agent, { server: { catalog } }: Parts): Holder {
+function agentHolder(agent: Agent, { server: { catalog } }: Looking): Holder {
   const { id, name, createdAt, tools = [] } = agent;
   return {
     type: 'agent',
@@ -115,21 +115,21 @@ function agentHolder(agent: Agent, { server: { catalog } }: Parts): Holder {
     createdAt,
     principal: actingFor(ANYBODY, agent, catalog),
     way(tool) {
-      const entry = tools.find((each) => matchEntry(each, catalog).some((match) => match.tool === tool));
+      const entry = entryFor(tool, tools);
       return entry === undefined ? undefined : `By the entry "${entry}" of its tools, for callers who may do this.`;
     },
   };
 }
 
-async function flowHolder(flow: Flow, parts: Parts): Promise<Holder | undefined> {
-  const { catalog, now } = parts.server;
+async function flowHolder(flow: Flow, looking: Looking): Promise<Holder | undefined> {
+  const { catalog, now } = looking.server;
   const { id, name, createdAt, steps = [], runAs } = flow;
-  const found = await findRunAs(runAs, parts.store, { catalog, now: now() });
+  const found = await findRunAs(runAs, looking.store, { catalog, now: now() });
   if (typeof found === 'string') return undefined;
   const principal = actingFlow(flow, found, { causes: [] });
-  const agent = flow.agentId === undefined ? undefined : await parts.store.agents.get(flow.agentId);
+  const agent = flow.agentId === undefined ? undefined : await looking.store.agents.get(flow.agentId);
   if (agent?.status === 'active') {
-    const { way } = agentHolder(agent, parts);
+    const { way } = agentHolder(agent, looking);
     return {
       type: 'flow',
       id,

@@ -13,6 +13,7 @@ import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { listPage, readerOf } from '../core/registry/paging.ts';
 import { looksLikeId, recordsNamed } from '../core/registry/record-names.ts';
 import type { Tool } from '../core/registry/tool.ts';
+import { reference } from './draft.ts';
 import { HOLDER_TYPES, type Holder, type HolderType, holderOf, holdersOf } from './holders.ts';
 import { beyond, inputOf, type Judging, judgeCall, judgeTool, listedToolNamed } from './judge.ts';
 
@@ -52,8 +53,7 @@ export const listWhoCan = defineTool({
     const tool = listedToolNamed(name, context.server.catalog);
     const about = id === undefined ? undefined : await inputAbout(tool, id, context);
     const found: (Holder & Judged)[] = [];
-    for (const holder of await holdersOf(context)) {
-      if (types && !types.includes(holder.type)) continue;
+    for (const holder of await holdersOf(types ?? HOLDER_TYPES, context)) {
       const judged = await judgeHolder(holder, tool, about, context);
       if (judged) found.push({ ...holder, ...judged });
     }
@@ -66,7 +66,6 @@ export const listWhoCan = defineTool({
   },
 });
 
-const reference = (ref: string, what: string) => refTo(ref, recordId).optional().describe(what);
 const ids = {
   userId: reference('admin-user', 'A person.'),
   keyId: reference('key', 'An API key.'),

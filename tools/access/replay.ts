@@ -6,7 +6,7 @@ import type { AuditQuery, Readers } from '../../store/port.ts';
 import { ASSISTANT, actingFor } from '../core/access/agent-principal.ts';
 import { credentialStatus } from '../core/access/credential-status.ts';
 import type { FixedArguments } from '../core/access/guarded-tool.ts';
-import { type Principal, personPrincipal } from '../core/access/principal.ts';
+import type { Principal } from '../core/access/principal.ts';
 import { mayCall, reaches, reachesFully, withFixed } from '../core/access/reach.ts';
 import { neededRights } from '../core/access/requirement.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
@@ -16,6 +16,7 @@ import { looksLikeId } from '../core/registry/record-names.ts';
 import type { Tool } from '../core/registry/tool.ts';
 import { actingFlow } from '../flows/run-as.ts';
 import { type DraftRights, type Subject, withDraft } from './draft.ts';
+import { ANYBODY } from './holders.ts';
 import { beyond, hiddenFrom, inputOf, type Judging, judgeCall, judgeTool } from './judge.ts';
 
 /** What a recorded call would be answered. `unknown`: what the log keeps of it does not decide. */
@@ -129,9 +130,8 @@ function holdsAll(given: Readonly<Record<string, unknown>>, fixed: FixedArgument
 export async function holderPrincipal(subject: Subject, draft: DraftRights, judging: Judging): Promise<Principal> {
   const drafted = await withDraft(subject, draft, judging);
   const ref = { type: subject.principal, id: subject.id, name: subject.name };
-  const person = personPrincipal({ id: '', email: 'callers with full access' });
   if (subject.type === 'agent') {
-    return actingFor(person, await drafted.store.agents.read(subject.id), judging.server.catalog);
+    return actingFor(ANYBODY, await drafted.store.agents.read(subject.id), judging.server.catalog);
   }
   const found = await principalOf({ principal: ref }, drafted);
   if (typeof found === 'string') throw new ToolError('conflict', found);

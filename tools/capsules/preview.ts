@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { AdminUser } from '../../resources/admin-user.ts';
+import { gainedAndLost } from '../core/access/allowlist.ts';
 import { type CapsuleDefinition, reachOfCapsule } from '../core/access/capsule-principal.ts';
 import { capsuleRights } from '../core/access/credential.ts';
 import { requireWithinRights } from '../core/access/delegation.ts';
@@ -97,8 +98,7 @@ function changesOf(before: Served, after: Served) {
   const fixedIn = (served: Served) => new Map(served.map(({ tool, fixed }) => [tool.name, fixed]));
   const [was, is] = [fixedIn(before), fixedIn(after)];
   return {
-    gained: [...is.keys()].filter((name) => !was.has(name)),
-    lost: [...was.keys()].filter((name) => !is.has(name)),
+    ...gainedAndLost(new Set(was.keys()), new Set(is.keys())),
     limited: [...is]
       .filter(([name, fixed]) => was.has(name) && !isDeepStrictEqual(fixed, was.get(name)))
       .map(([name]) => name),

@@ -1,5 +1,5 @@
 import type { VersionDiff } from '../../resources/version.ts';
-import { matchEntry } from '../core/access/allowlist.ts';
+import { gainedAndLost, matchEntry } from '../core/access/allowlist.ts';
 import type { HistoryOptions, Payload } from '../core/kind.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 
@@ -12,8 +12,7 @@ export function toolChanges(
   if (allowlist === undefined) return undefined;
   const [was, is] = [before, after].map((payload) => namesIn(payload[allowlist], catalog));
   if (!was || !is) return undefined;
-  const gained = [...is].filter((name) => !was.has(name));
-  const lost = [...was].filter((name) => !is.has(name));
+  const { gained, lost } = gainedAndLost(was, is);
   return gained.length + lost.length > 0 ? { gained, lost } : undefined;
 }
 

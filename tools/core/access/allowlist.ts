@@ -10,6 +10,19 @@ export function matchEntry(entry: string, catalog: GuardedCatalog): readonly Gua
   return catalog.entries.filter(({ tool }) => matches(tool));
 }
 
+/** What a change of the tools that somebody may call comes to. */
+export function gainedAndLost(before: ReadonlySet<string>, after: ReadonlySet<string>) {
+  return {
+    gained: [...after].filter((name) => !before.has(name)),
+    lost: [...before].filter((name) => !after.has(name)),
+  };
+}
+
+/** The first of the entries that matches the tool. */
+export function entryFor(tool: GuardedTool, entries: readonly string[]): string | undefined {
+  return entries.find((entry) => matcherOf(entry)(tool));
+}
+
 /** The limit that an allowlist sets. Without entries there is no tool, and an entry of `denied` beats any of `allowed`. */
 export function allowlistLimit(holder: string, allowed: readonly string[], denied: readonly string[] = []): ToolLimit {
   const allows = allowed.map(matcherOf);
