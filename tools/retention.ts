@@ -3,6 +3,7 @@ import { SETTINGS_ID, type Settings } from '../resources/settings.ts';
 import { pagesOf } from '../store/pages.ts';
 import { type PeriodicTask, startLeaderTask } from '../store/periodic-task.ts';
 import type { Position, Reader, Store, Writers } from '../store/port.ts';
+import { hasEnded } from './flows/run-queue.ts';
 import { isUnused, removeThread } from './threads/threads.ts';
 import { rollUp } from './usage/roll-ups.ts';
 
@@ -42,7 +43,7 @@ const RUNS = ['agentRuns', 'flowRuns'] as const;
 async function deleteRuns(store: Store, name: (typeof RUNS)[number], to: string): Promise<void> {
   const reader: Pick<Reader<Position & { readonly status: string }>, 'find'> = store[name];
   for await (const runs of pagesOf(reader, { to, order: 'oldest', limit: BATCH })) {
-    const ended = runs.filter(({ status }) => !['queued', 'running', 'waiting'].includes(status));
+    const ended = runs.filter(hasEnded);
     if (ended.length === 0) continue;
     await store.transaction(async (tx) => {
       const writer: Pick<Writers[typeof name], 'get' | 'delete'> = tx[name];

@@ -1,8 +1,9 @@
 import type { ApprovalRecord } from '../../resources/approval.ts';
 import type { ErrorCode } from '../../resources/error.ts';
+import { alone } from '../../store/alone.ts';
 import { type PeriodicTask, startLeaderTask, startPeriodicTask } from '../../store/periodic-task.ts';
 import type { Store } from '../../store/port.ts';
-import { credentialStatus } from '../core/access/credential-status.ts';
+import { standingOf } from '../core/access/credential-status.ts';
 import { ToolError } from '../core/errors.ts';
 import { ENDS, isExpired, openSealed } from '../core/registry/approvals.ts';
 import { allOf } from '../core/registry/paging.ts';
@@ -87,26 +88,19 @@ export class ApprovedCalls {
   }
 
   async #run(id: string): Promise<void> {
-    const { cluster, approvals } = this.#options.store;
-    const release = cluster && (await cluster.hold(`approval ${id}`));
-    if (cluster && !release) return; // in another process
-    try {
-      const record = await approvals.get(id);
+    const { store, registry } = this.#options;
+    await alone(store, `approval ${id}`, async () => {
+      const record = await store.approvals.get(id);
       const isDue = record && !record.repeats && (record.status === 'approved' || record.status === 'running');
-      if (isDue && !isExpired(record, this.#options.registry.server.now())) await this.#make(record);
-    } finally {
-      await release?.();
-    }
+      if (isDue && !isExpired(record, registry.server.now())) await this.#make(record);
+    });
   }
 
   /** Makes the call as its caller stands now. */
   async #make(record: ApprovalRecord): Promise<void> {
     const { store, registry } = this.#options;
     const { server } = registry;
-    const renewed = async () => {
-      const found = await credentialStatus(record.runAs, store, { catalog: server.catalog, now: server.now() });
-      return typeof found === 'string' ? new ToolError('unauthenticated', found) : found;
-    };
+    const renewed = () => standingOf(record.runAs, store, { catalog: server.catalog, now: server.now() });
     const principal = await renewed();
     if (principal instanceof ToolError) return this.#end(record.id, principal.message);
     const { id: approvalId, tool, door, requestId } = record;

@@ -3,7 +3,7 @@ import type { AgentRun, AgentRunRecord } from '../../resources/agent-run.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { invalidMember, ToolError } from '../core/errors.ts';
-import { isSettled } from '../core/registry/approvals.ts';
+import { firstOpen } from '../core/registry/approvals.ts';
 import type { Context } from '../core/registry/context.ts';
 import type { Fail } from '../core/registry/define-tool.ts';
 import { openRun } from '../runs/visible-runs.ts';
@@ -60,17 +60,13 @@ export async function runToContinue(
   if (run.status === 'succeeded') {
     throw fail('conflict', `The run ${id} was finished; list_messages {"id": "${threadId}"} shows its answer.`, said);
   }
-  const { resumesAs: as, waitsFor = [] } = run;
+  const { resumesAs: as, waitsFor } = run;
   if (as && (as.type !== principal.type || as.id !== principal.id)) {
     throw fail('conflict', `Calls of the run ${id} waited for a person; only ${as.name} goes on with it.`, said);
   }
-  for (const { approvalId } of run.status === 'waiting' ? waitsFor : []) {
-    if (await isSettled({ approvals }, approvalId, now)) continue;
-    throw fail(
-      'conflict',
-      `The run ${id} waits for the approval ${approvalId}, and goes on by itself after that.`,
-      said,
-    );
+  const open = run.status === 'waiting' ? await firstOpen({ approvals }, waitsFor, now) : undefined;
+  if (open !== undefined) {
+    throw fail('conflict', `The run ${id} waits for the approval ${open}, and goes on by itself after that.`, said);
   }
   const newest = await agentRuns.first({ where: { threadId } });
   if (newest && newest.id !== id) {

@@ -8,7 +8,7 @@ import type { Readers, TextSearch } from '../../store/port.ts';
 import { RunTrace, readOutputSchema, runAgent, type ToolResult } from '../agents/exports.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import { ToolError } from '../core/errors.ts';
-import { approvalPage, isSettled } from '../core/registry/approvals.ts';
+import { approvalPage, firstOpen } from '../core/registry/approvals.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
 import { defineTool } from '../core/registry/define-tool.ts';
 import {
@@ -91,9 +91,8 @@ export const invokeAgent = defineTool({
 async function goOn(run: AgentRunRecord, work: Omit<Work, 'text' | 'continued'>, context: Context) {
   const { store, server } = context;
   const { waitsFor: calls = [] } = run;
-  for (const { approvalId } of calls) {
-    if (!(await isSettled(store, approvalId, server.now()))) throw await waitsFor(run, context);
-  }
+  const open = await firstOpen(store, calls, server.now());
+  if (open !== undefined) throw await waitsFor(run, open, context);
   const toolCalls = await Promise.all(
     calls.map(async ({ approvalId, toolCallId: id, tool }) => {
       const approval = await store.approvals.get(approvalId);
@@ -112,15 +111,7 @@ function said(role: Message['role'], content: string, more: Partial<Message> = {
 /** The run is kept as one that waits. */
 class Waits extends ToolError {}
 
-/** For the first call that nobody has decided about. */
-async function waitsFor(run: AgentRunRecord, { store, server }: Pick<Context, 'store' | 'server'>): Promise<Waits> {
-  const { waitsFor: calls = [] } = run;
-  let [approvalId = ''] = calls.map((call) => call.approvalId);
-  for (const call of calls) {
-    if (await isSettled(store, call.approvalId, server.now())) continue;
-    approvalId = call.approvalId;
-    break;
-  }
+async function waitsFor(run: AgentRunRecord, approvalId: string, { store, server }: Pick<Context, 'store' | 'server'>) {
   const { expiresAt } = (await store.approvals.get(approvalId)) ?? {};
   const approval = { approvalId, expiresAt, url: approvalPage(server, approvalId) };
   return new Waits('approval_required', `A call of the agent waits for the yes of a person.`, {
@@ -168,7 +159,8 @@ async function invoke({ agent, chosen, text, about, outputSchema, continued, ear
     const outcome = await runAgent(task, context);
     const ended = outcome.waiting ? waiting(outcome, trace, principal) : succeeded(outcome, trace, server.now());
     const kept = await write((store) => store.agentRuns.update(run.id, ended));
-    if (outcome.waiting) throw await waitsFor(kept, context);
+    const [first] = outcome.waiting ?? [];
+    if (first) throw await waitsFor(kept, first.approvalId, context);
     const { text: words, output, citations } = outcome;
     return {
       ...answerOf(run, outcome),

@@ -1,11 +1,12 @@
 import type { AgentRunRecord } from '../../resources/agent-run.ts';
+import { alone } from '../../store/alone.ts';
 import { newId } from '../../store/ids.ts';
 import { pagesOf } from '../../store/pages.ts';
 import { type PeriodicTask, startPeriodicTask } from '../../store/periodic-task.ts';
 import type { Store } from '../../store/port.ts';
-import { credentialStatus } from '../core/access/credential-status.ts';
+import { standingOf } from '../core/access/credential-status.ts';
 import { ToolError } from '../core/errors.ts';
-import { isSettled } from '../core/registry/approvals.ts';
+import { firstOpen } from '../core/registry/approvals.ts';
 import { isStoredError } from '../core/registry/idempotency.ts';
 import type { Registry } from '../core/registry/registry.ts';
 
@@ -33,7 +34,7 @@ export class WaitingTurns {
     const { store, onFailure } = this.#options;
     this.#stop = store.onCommit(
       ({ changes }) => {
-        if (changes.some(({ record }) => record.status !== 'waiting')) void this.look().catch(onFailure);
+        if (changes.some(({ record }) => record.status !== 'waiting')) void this.#begin().catch(onFailure);
       },
       ['approvals'],
     );
@@ -61,7 +62,8 @@ export class WaitingTurns {
       for (const run of runs) {
         if (this.#close.signal.aborted) return;
         const now = registry.server.now();
-        if (this.#running.has(run.id) || !(await isDue(run, store, now))) continue;
+        const isOpen = await firstOpen(store, run.waitsFor, now);
+        if (isOpen || this.#running.has(run.id)) continue;
         if (run.kind === 'invoke') {
           if (isLeft(run, now)) await this.#end(run.id, LEFT);
           continue;
@@ -76,26 +78,22 @@ export class WaitingTurns {
 
   async #goOn({ id }: AgentRunRecord): Promise<void> {
     const { store, registry } = this.#options;
-    const release = store.cluster && (await store.cluster.hold(`agent run ${id}`));
-    if (store.cluster && !release) return; // in another process
-    try {
+    await alone(store, `agent run ${id}`, async () => {
       const run = await store.agentRuns.get(id);
-      if (run?.status !== 'waiting' || !(await isDue(run, store, registry.server.now()))) return;
+      if (run?.status !== 'waiting' || (await firstOpen(store, run.waitsFor, registry.server.now()))) return;
       const problem = await this.#call(run);
       if (problem) await this.#end(id, problem);
-    } finally {
-      await release?.();
-    }
+    });
   }
 
   /** The call by which its caller would go on. Returns why that was refused for good. */
   async #call({ id, threadId, resumesAs, door = 'mcp', requestId }: AgentRunRecord): Promise<ToolError | undefined> {
     const { store, registry } = this.#options;
     const { catalog, now } = registry.server;
-    const renewed = async () => {
-      const found = resumesAs && (await credentialStatus(resumesAs, store, { catalog, now: now() }));
-      return typeof found === 'object' ? found : new ToolError('unauthenticated', found ?? 'Nobody goes on with it.');
-    };
+    const renewed = async () =>
+      resumesAs
+        ? standingOf(resumesAs, store, { catalog, now: now() })
+        : new ToolError('unauthenticated', 'Nobody goes on with it.');
     const principal = await renewed();
     if (principal instanceof ToolError) return principal;
     const answer = await registry.call({
@@ -129,11 +127,6 @@ function isLeft({ updatedAt }: AgentRunRecord, now: Date): boolean {
 
 const LEFT_MS = 24 * 3_600_000;
 const LEFT = new ToolError('conflict', 'The run waited for a person, and its flow did not come back for it.');
-
-async function isDue({ waitsFor = [] }: AgentRunRecord, store: Store, now: Date): Promise<boolean> {
-  for (const { approvalId } of waitsFor) if (!(await isSettled(store, approvalId, now))) return false;
-  return true;
-}
 
 /** What the server lacked for a moment is tried again. */
 function isFinal(code: ToolError['code']): boolean {

@@ -50,20 +50,23 @@ export function eventOf(
 ): RecordEvent | undefined {
   const kind = kinds.find((each) => each.collection === collection);
   if (!kind?.event) return undefined;
-  const what = kind.event.only
-    ? kind.event.whichOf?.(record as never, changed) // of the kind's own collection
-    : changed === 'updated'
-      ? whatUpdateWas(kind.event, record)
-      : changed;
+  const what = whatHappened(kind.event, record, changed);
   if (what === undefined) return undefined;
   const ids = kind.names.flatMap((name) => (typeof record[name] === 'string' ? [record[name]] : []));
   const { scope, resource } = kind;
   return { type: `${kind.event.name}.${what}`, id: record.id, record, need: { scope, resource, ids } };
 }
 
-function whatUpdateWas({ whichOf }: EventNames, record: RecordChange['record']): string {
+function whatHappened(
+  { only, whichOf }: EventNames,
+  record: RecordChange['record'],
+  changed: RecordChange['kind'],
+): string | undefined {
+  const named = () => whichOf?.(record as never, changed); // of the kind's own collection
+  if (only) return named();
+  if (changed !== 'updated') return changed;
   // A deleted agent is kept with the status `deleted`.
-  return record.status === 'deleted' ? 'deleted' : (whichOf?.(record as never, 'updated') ?? 'updated'); // of the kind's own collection
+  return record.status === 'deleted' ? 'deleted' : (named() ?? 'updated');
 }
 
 /** Whether the principal may see the record now and could at the event. Of a deleted one, `record` is what is known of then, and decides. */

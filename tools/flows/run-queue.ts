@@ -173,7 +173,8 @@ async function trimEndedRuns({ flowRuns }: Runs, flowId: string, coming: number)
   await flowRuns.deleteAll(records.filter(hasEnded).map(({ id }) => id));
 }
 
-export function hasEnded({ status }: Pick<FlowRunRecord, 'status'>): boolean {
+/** Also of runs of agents, which are never queued. */
+export function hasEnded({ status }: { readonly status: string }): boolean {
   return !OPEN.includes(status);
 }
 

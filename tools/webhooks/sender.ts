@@ -1,4 +1,5 @@
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
+import { alone } from '../../store/alone.ts';
 import type { Change, Store, Transaction } from '../../store/port.ts';
 import type { RecordKind } from '../core/kind.ts';
 import type { Fetch } from '../core/outbound/fetch.ts';
@@ -79,15 +80,10 @@ export class WebhookSender {
   }
 
   async #run(webhookId: string, bell: WakeSignal): Promise<void> {
-    const { jobs, cluster } = this.#deps.store;
+    const { store } = this.#deps;
     do {
-      const release = cluster ? await cluster.hold(`webhook ${webhookId}`) : async () => {};
-      if (!release) return jobs.add(SEND, { webhookId }, { key: `${webhookId} again`, afterMs: AGAIN_MS });
-      try {
-        await this.#sendDue(webhookId, bell);
-      } finally {
-        await release();
-      }
+      const sent = await alone(store, `webhook ${webhookId}`, () => this.#sendDue(webhookId, bell));
+      if (!sent) return store.jobs.add(SEND, { webhookId }, { key: `${webhookId} again`, afterMs: AGAIN_MS });
     } while (bell.rang && !this.#closed.signal.aborted);
   }
 

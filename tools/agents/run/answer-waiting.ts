@@ -53,15 +53,11 @@ export async function answersOf(
   for (const waiting of answered ? waited : []) {
     signal.throwIfAborted();
     const approval = await store.approvals.get(waiting.approvalId);
-    const end = approval && endOf(approval, server.now());
+    const end = approval ? endOf(approval, server.now()) : GONE;
     const input = approval?.sealed === undefined ? undefined : openSealed(approval, server).raw;
     const call = tools.describe(waiting.toolCallId, offeredName(waiting.tool), input);
     reporter.calling(call);
-    const result = end
-      ? refused(end)
-      : approval
-        ? await tools.run({ tool: approval.tool, input }, approval.id)
-        : refused(GONE);
+    const result = end ? refused(end) : await tools.run({ tool: approval?.tool ?? waiting.tool, input }, approval?.id);
     reporter.called(call, result);
     const message = await answered?.(waiting, result);
     if (message) messages.push(message);

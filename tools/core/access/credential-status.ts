@@ -58,6 +58,12 @@ export class CredentialSignal {
   }
 }
 
+/** The same as a standing, for work that is done later or again. */
+export async function standingOf(...asked: Parameters<typeof credentialStatus>): Promise<CredentialStatus> {
+  const found = await credentialStatus(...asked);
+  return typeof found === 'string' ? new ToolError('unauthenticated', found) : found;
+}
+
 /** The principal as it is now, or the reason why nothing may act as it any more. For a session, it is the user with this id. */
 export async function credentialStatus(
   {

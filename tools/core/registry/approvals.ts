@@ -1,33 +1,17 @@
 import { hash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
-import { APPROVAL_HOURS, type ApprovalRecord } from '../../../resources/approval.ts';
-import { SETTINGS_ID } from '../../../resources/settings.ts';
-import { UniqueTaken } from '../../../store/errors.ts';
-import { newId } from '../../../store/ids.ts';
-import type { Readers, Store, Transaction, Writers } from '../../../store/port.ts';
-import { behind } from '../access/ask-first.ts';
-import { formatGrant } from '../access/grants.ts';
+import type { ApprovalRecord } from '../../../resources/approval.ts';
+import type { Readers, Writers } from '../../../store/port.ts';
 import { chainOf, type Principal } from '../access/principal.ts';
-import { rightFor } from '../access/reach.ts';
-import { forbidden, ToolError } from '../errors.ts';
-import { shownArguments } from '../history/audit-entry.ts';
-import type { Call, IdempotencyRequest } from './call.ts';
+import { ToolError } from '../errors.ts';
+import type { IdempotencyRequest } from './call.ts';
 import type { ServerFacts } from './context.ts';
-import { ANSWER_RETENTION_MS } from './idempotency.ts';
-import { jsonSchema } from './json-schema.ts';
-import type { Tool } from './tool.ts';
-import { type AskingCall, tryOut } from './try-out.ts';
 
 /** What is sealed of a call, so that it can run later, in another process. */
 export interface SealedCall {
   readonly raw: unknown;
   readonly input: object;
 }
-
-/** In characters of JSON. */
-const LONGEST_SEALED = 1_000_000;
-/** In bytes of JSON. */
-const LONGEST_SHOWN = 16 * 1024;
 
 export function approvalPlace(id: string): string {
   return `approval ${id}`;
@@ -42,20 +26,10 @@ export function idempotencyOf(id: string): IdempotencyRequest {
   return { key: id, operation: 'approved call' };
 }
 
-/** Tells the tool as it is from what it could become. */
-export function definitionOf({ name, description, input, annotations }: Tool): string {
-  return hash('sha256', canonicalize([name, description, jsonSchema(input, 'input'), annotations]));
-}
-
 /** Stands for the caller with all that it acts for. */
 export function callerKeyOf(principal: Principal): string {
   const parties = [principal, ...chainOf(principal)].map(({ type, id, ownerId }) => [type, id, ownerId]);
   return hash('sha256', canonicalize(parties));
-}
-
-/** Of a flow, what was said yes to in one run counts for no other one. */
-function attemptIn(principal: Principal): string[] {
-  return [principal, ...chainOf(principal)].flatMap(({ attempt }) => attempt ?? []).slice(0, 1);
 }
 
 /** What an approval that ends loses with its new status. */
@@ -65,11 +39,6 @@ export const ENDS = { sealed: null } as const;
 export function isExpired({ expiresAt, status }: ApprovalRecord, now: Date): boolean {
   if (status === 'expired') return true;
   return (status === 'waiting' || status === 'approved') && Date.parse(expiresAt) <= now.getTime();
-}
-
-/** Whether a call that was cut off can be made again: nothing of it was kept, or the tool finds what it began. */
-export function isRepeatable({ annotations, inSteps, findsBegun }: Tool): boolean {
-  return annotations.readOnlyHint || !inSteps || findsBegun === true;
 }
 
 /** Whether its principal can be found again without a call of it. */
@@ -114,211 +83,19 @@ export async function isSettled({ approvals }: Pick<Readers, 'approvals'>, id: s
   return found?.status !== 'waiting' || isExpired(found, now);
 }
 
-/** Whether the server can make the call later: the caller is a credential, the call came without a file, and its answer may be kept. */
-function runsAlone({ asked, tool }: AskingCall): boolean {
-  return (
-    isCredential(asked.principal) &&
-    !tool.answersSecret &&
-    tool.session === undefined &&
-    asked.attachment?.() === undefined
-  );
+/** The first of the approvals that is still to be waited for. */
+export async function firstOpen(
+  store: Pick<Readers, 'approvals'>,
+  calls: readonly { readonly approvalId: string }[] = [],
+  now: Date,
+): Promise<string | undefined> {
+  for (const { approvalId } of calls) if (!(await isSettled(store, approvalId, now))) return approvalId;
+  return undefined;
 }
 
-/** Holds calls back until a person said yes to exactly them. Running them once is left to idempotency. */
-export class ApprovalGate {
-  readonly #store: Store;
-  readonly #server: ServerFacts;
-  readonly #hashOf: (value: object) => string;
-
-  constructor(store: Store, server: ServerFacts, hashOf: (value: object) => string) {
-    this.#store = store;
-    this.#server = server;
-    this.#hashOf = hashOf;
-  }
-
-  /** The approval under which the call may run. @throws ToolError (approval_required), or that says why an approval does not fit */
-  async admit(call: AskingCall): Promise<ApprovalRecord> {
-    const callerKey = callerKeyOf(call.asked.principal);
-    const callKey = this.#hashOf([callerKey, call.tool.name, call.input, ...attemptIn(call.asked.principal)]);
-    const { approvalId } = call.asked;
-    if (approvalId !== undefined) {
-      const named = await this.#store.approvals.get(approvalId);
-      if (!named) throw new ToolError('not_found', `There is no approval ${approvalId}; make the call without one.`);
-      if (named.callerKey !== callerKey) throw forbidden(`The approval ${named.id} is of a call of another caller.`);
-      if (named.callKey !== callKey) throw new ToolError('conflict', other(named, call.tool));
-      const problem = await this.#problem(named, call.tool);
-      if (problem) throw problem;
-      if (this.#isOver(named)) throw new ToolError('conflict', `The approval ${named.id} was used; ${ANEW}`);
-      return this.#fit(named, call);
-    }
-    const known = await this.#store.approvals.first({ where: { slot: callKey } });
-    if (known && !(await this.#isReplaced(known, call.tool))) return this.#fit(known, call);
-    return this.#ask(call, { callerKey, callKey }, known);
-  }
-
-  /** Called where the call is about to run, and no answer of it is kept. @throws ToolError (interrupted) if it began before and may have taken effect */
-  async begin({ id }: ApprovalRecord, tool: Tool): Promise<void> {
-    const isCutOff = await this.#store.transaction(async (tx) => {
-      const { status } = await tx.approvals.read(id);
-      const again = status === 'running' && isRepeatable(tool);
-      if (status === 'approved' || again) await tx.approvals.update(id, { status: 'running' });
-      else if (status === 'running') await tx.approvals.update(id, { status: 'unknown', problem: CUT_OFF, ...ENDS });
-      return status !== 'approved' && !again;
-    });
-    if (isCutOff) throw new ToolError('interrupted', CUT_OFF);
-  }
-
-  /** Notes that the call ran, in the transaction that keeps its answer. */
-  async ran(tx: Pick<Transaction, 'approvals'>, id: string, code?: ToolError['code']): Promise<void> {
-    const found = await tx.approvals.get(id);
-    if (found?.status !== 'running' && found?.status !== 'approved') return;
-    const ranAt = this.#server.now().toISOString();
-    // An agent that is cut off after its call makes it again, to get the answer.
-    await tx.approvals.update(id, { status: 'done', ranAt, ...(code && { code }), ...(!found.repeats && ENDS) });
-  }
-
-  /** Notes that the call failed and its answer is not kept. If it certainly took no effect, it may be made again. */
-  async failed({ id }: ApprovalRecord, tool: Tool, error: ToolError): Promise<void> {
-    await this.#store.transaction(async (tx) => {
-      const found = await tx.approvals.get(id);
-      if (found?.status !== 'running') return;
-      const waits = error.code === 'approval_required' && tool.resumes;
-      const isSure = error.detail.notMade || error.detail.wants || waits || isRepeatable(tool);
-      await tx.approvals.update(id, isSure ? { status: 'approved' } : { status: 'unknown', problem: CUT_OFF, ...ENDS });
-    });
-  }
-
-  /** Why the call may not run under this approval. Undefined if it may, or may yet. */
-  async #problem(known: ApprovalRecord, tool: Tool): Promise<ToolError | undefined> {
-    const end = endOf(known, this.#server.now());
-    if (end) return end;
-    const { id, status } = known;
-    if (status !== 'done' && known.definition !== definitionOf(tool)) {
-      return new ToolError(
-        'conflict',
-        `The tool ${tool.name} has changed since the approval ${id} was asked for; ${ANEW}`,
-      );
-    }
-    return undefined;
-  }
-
-  /** Whether the answer of the call is kept no longer. */
-  #isOver({ status, ranAt }: ApprovalRecord): boolean {
-    return status === 'done' && Date.parse(ranAt ?? '') + ANSWER_RETENTION_MS <= this.#server.now().getTime();
-  }
-
-  /** Whether the same call asks anew. What was said no to, or is unknown, stays so until the approval would have expired. */
-  async #isReplaced(known: ApprovalRecord, tool: Tool): Promise<boolean> {
-    const now = this.#server.now();
-    if (isExpired(known, now) || this.#isOver(known)) return true;
-    const { status, expiresAt } = known;
-    if (status === 'rejected' || status === 'unknown') return Date.parse(expiresAt) <= now.getTime();
-    if (status === 'failed') return true;
-    return status === 'waiting' && known.definition !== definitionOf(tool);
-  }
-
-  async #fit(known: ApprovalRecord, { tool, asked }: AskingCall): Promise<ApprovalRecord> {
-    const problem = await this.#problem(known, tool);
-    if (problem && known.status === 'approved') await this.#end(known.id, problem);
-    if (problem) throw problem;
-    if (known.status === 'waiting') throw this.#required(known, asked);
-    return known;
-  }
-
-  async #end(id: string, { message }: ToolError): Promise<void> {
-    await this.#store.transaction((tx) => endApproval(tx, id, message));
-  }
-
-  /** @throws ToolError (approval_required) */
-  async #ask(
-    call: AskingCall,
-    keys: Pick<ApprovalRecord, 'callerKey' | 'callKey'>,
-    earlier: ApprovalRecord | undefined,
-  ): Promise<never> {
-    const { asked } = call;
-    const wouldChange = await tryOut(this.#store, call, this.#server);
-    const id = newId('apv');
-    const record = await this.#record(id, call, keys);
-    const kept = await this.#store
-      .transaction(async (tx) => {
-        const now = earlier && (await tx.approvals.get(earlier.id));
-        if (now && now.slot === keys.callKey) await tx.approvals.update(now.id, { slot: now.id });
-        return tx.approvals.insert({ ...record, id, ...(wouldChange && { wouldChange }) });
-      }, asked.principal)
-      .catch(async (thrown) => {
-        // The same call asked in the same moment.
-        const same = await this.#store.approvals.first({ where: { slot: keys.callKey } });
-        if (thrown instanceof UniqueTaken && same) return same;
-        throw thrown;
-      });
-    throw this.#required(kept, asked);
-  }
-
-  async #record(id: string, call: AskingCall, keys: Pick<ApprovalRecord, 'callerKey' | 'callKey'>) {
-    const { asked, tool, raw, input } = call;
-    const { principal } = asked;
-    const { secrets, catalog } = this.#server;
-    if (!secrets) throw new ToolError('unavailable', 'This server has no key to seal the arguments of a call with.');
-    const text = JSON.stringify({ raw, input } satisfies SealedCall);
-    if (text.length > LONGEST_SEALED) {
-      throw new ToolError(
-        'invalid_input',
-        'The call has to ask a person first, and its input is too large to wait; make it in parts.',
-      );
-    }
-    const right = rightFor(tool, input);
-    const { approvalHours = APPROVAL_HOURS } = (await this.#store.settings.get(SETTINGS_ID)) ?? {};
-    const ends = this.#server.now().getTime() + approvalHours * 3_600_000;
-    const credential = [principal, ...chainOf(principal)].find(isCredential) ?? principal;
-    const ref = ({ type, id, name }: Principal) => ({ type, id, name });
-    return {
-      ...keys,
-      status: 'waiting' as const,
-      slot: keys.callKey,
-      tool: tool.name,
-      arguments: shownArguments(tool, input, { tools: catalog, longest: LONGEST_SHOWN }),
-      sealed: secrets.seal(text, approvalPlace(id)),
-      definition: definitionOf(tool),
-      ...(right && { right }),
-      by: ref(principal),
-      askedBy: principal.id,
-      ...(principal.actsFor && { onBehalfOf: chainOf(principal).map(ref) }),
-      persons: await behind(principal, this.#store),
-      runAs: credentialRef(credential),
-      scopes: [...principal.scopes],
-      ...(principal.grants && { grants: principal.grants.map(formatGrant) }),
-      door: asked.door,
-      requestId: asked.requestId,
-      expiresAt: new Date(ends).toISOString(),
-      ...(!runsAlone(call) && { repeats: true as const }),
-    };
-  }
-
-  #required({ id, expiresAt, repeats, tool }: ApprovalRecord, { questions }: Call): ToolError {
-    const url = approvalPage(this.#server, id);
-    const then = repeats ? 'repeat the call after that' : 'then it runs, and the same call gets its answer';
-    const message = `${tool} waits for the yes of a person until ${expiresAt}, see ${url}; ${then}. get_approval {"id": "${id}"} shows how it stands.`;
-    // Shown once: a client that repeats the call has shown the link.
-    const wants = questions && !questions.answers && { requests: { approval: linkTo(url, id, message) } };
-    return new ToolError('approval_required', message, {
-      approval: { approvalId: id, expiresAt, url },
-      ...(wants && { wants }),
-    });
-  }
-}
-
-function linkTo(url: string, elicitationId: string, message: string) {
-  return { method: 'elicitation/create', params: { mode: 'url', url, elicitationId, message } };
-}
-
-const ANEW = 'make the call without it to ask anew.';
-const CUT_OFF =
+export const ANEW = 'make the call without it to ask anew.';
+export const CUT_OFF =
   'The approved call began and was cut off, so whether it took effect is not known; look before you ask for it again.';
-
-function other({ id, tool }: ApprovalRecord, now: Tool): string {
-  const what = tool === now.name ? 'other arguments' : `the tool ${tool}`;
-  return `The approval ${id} is for ${what}; ${ANEW}`;
-}
 
 export function openSealed(record: ApprovalRecord, { secrets }: Pick<ServerFacts, 'secrets'>): SealedCall {
   if (!secrets) throw new ToolError('unavailable', 'This server has no key to open the arguments of the call with.');
