@@ -127,7 +127,7 @@ export const webhookEvent = z.object({
   at: timestamp,
 });
 
-/** What is sent of an event: besides what is stored, what its kind of record tells receivers. */
+/** An event as it is sent. `approval` is not stored but read from the approval when it is sent. */
 export type WebhookEvent = z.infer<typeof webhookEvent> & {
   readonly approval?: {
     readonly tool: string;

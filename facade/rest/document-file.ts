@@ -15,7 +15,7 @@ interface Found {
   readonly file?: { readonly id: string };
 }
 
-/** The file that a document was made of. It is a call of `get_document`, so that whoever may read the document gets it, and nobody else. */
+/** Answers the file that a document was made of, as a call of `get_document`: so it has the rights of the document. */
 export function documentFileEndpoint(registry: Registry): Endpoint {
   const { method, path, tool } = documentFileRoute;
   return {

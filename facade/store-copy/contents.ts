@@ -55,7 +55,7 @@ async function* recordsIn(store: Store, name: CollectionName, most: number): Asy
   } while (after);
 }
 
-/** One by one, of the records that were exported before. One that is gone meanwhile is left out. */
+/** Reads each file that a record names. A file that was removed meanwhile is left out. */
 async function* filesIn(store: Store): AsyncGenerator<Part> {
   for await (const part of recordsIn(store, FILE_RECORDS, MOST.records)) {
     for (const { id } of 'records' in part ? part.of : []) {

@@ -84,7 +84,7 @@ async function copyFiles(source: string, target: string): Promise<void> {
   mkdirSync(target, { recursive: true, mode: 0o700 });
   for (const name of plainFiles(source)) {
     await copyDurably(join(source, name), join(target, name)).catch((error) => {
-      if (error.code !== 'ENOENT') throw error; // removed meanwhile
+      if (error.code !== 'ENOENT') throw error; // the document was purged during the copy
     });
   }
   await realFiles.syncFolder(target);

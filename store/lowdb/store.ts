@@ -113,7 +113,7 @@ export class LowdbStore implements StoreCore {
     if (notes.length > 0) await imports.erase(notes, staged);
     // The snapshot and the journals still hold what was erased. A failure shows in the status and is tried again.
     if (staged.erased.length > 0) compaction.renew().catch(() => {});
-    await files.remove(staged.removed(FILE_RECORDS));
+    await files.discard(staged.removed(FILE_RECORDS));
     return result;
   }
 

@@ -47,12 +47,8 @@ export class FolderFiles implements StoredFiles {
     }
   }
 
+  /** Also of records that were deleted. @throws StoreUnavailable: some are still there, and go at the next start */
   async discard(ids: readonly string[]): Promise<void> {
-    await this.remove(ids);
-  }
-
-  /** @throws StoreUnavailable: some are still there, and go at the next start */
-  async remove(ids: readonly string[]): Promise<void> {
     if (ids.length === 0 || !existsSync(this.#folder)) return;
     try {
       for (const id of ids) await this.#files.remove(this.#path(id));

@@ -28,6 +28,11 @@ async function ownFolder(): Promise<string> {
 const page = (title: string, content: string) => (must: (tool: string, input: object) => Promise<unknown>) =>
   must('create_document', { title, content }).then(() => {});
 
+/** A world with one document, about a puppy. */
+async function openPets({ baseUrl }: { readonly baseUrl: string }) {
+  return openEmbeddingWorld({ folder: await ownFolder(), baseUrl, fill: page('Pets', 'The puppy sleeps.') });
+}
+
 describe('embedding texts', () => {
   it('leaves the process its turns where another one leads, though something was still to be embedded', async () => {
     const folder = await ownFolder();
@@ -115,11 +120,7 @@ describe('embedding texts', () => {
   it('waits as long as a busy provider asks for, and says what is wrong', async () => {
     const provider = await startEmbeddingServer();
     provider.play((_, count) => (count <= 3 ? { status: 429, headers: { 'Retry-After': '0.05' } } : undefined));
-    const world = await openEmbeddingWorld({
-      folder: await ownFolder(),
-      baseUrl: provider.baseUrl,
-      fill: page('Pets', 'The puppy sleeps.'),
-    });
+    const world = await openPets(provider);
     await until(world.isEmbedded);
     provider.play(() => ({ status: 401 }));
     await world.must('create_document', { title: 'Cats', content: 'The cat sits.' });
@@ -130,11 +131,7 @@ describe('embedding texts', () => {
 
   it('says how many texts of each kind have vectors, of which model, since when, and when it tries again', async () => {
     const provider = await startEmbeddingServer();
-    const world = await openEmbeddingWorld({
-      folder: await ownFolder(),
-      baseUrl: provider.baseUrl,
-      fill: page('Pets', 'The puppy sleeps.'),
-    });
+    const world = await openPets(provider);
     await until(world.isEmbedded);
     await until(async () => (await world.health())?.texts?.since !== undefined);
     const { texts: before, lastError } = (await world.health()) ?? {};
@@ -166,11 +163,7 @@ describe('embedding texts', () => {
   it('asks a provider that wants weeks of rest no more for now', async () => {
     const provider = await startEmbeddingServer();
     provider.play(() => ({ status: 429, headers: { 'Retry-After': String(60 * 24 * 60 * 60) } }));
-    const world = await openEmbeddingWorld({
-      folder: await ownFolder(),
-      baseUrl: provider.baseUrl,
-      fill: page('Pets', 'The puppy sleeps.'),
-    });
+    const world = await openPets(provider);
     await until(async () => (await world.health())?.status === 'degraded');
     for (let at = 0; at < 20; at += 1) await world.must('create_document', { title: `Cat ${at}`, content: 'It sits.' });
     assert.equal(provider.requests.length, 1);
@@ -179,11 +172,7 @@ describe('embedding texts', () => {
 
   it('lets searches go on by words where the provider never answers', async () => {
     const provider = await startEmbeddingServer();
-    const world = await openEmbeddingWorld({
-      folder: await ownFolder(),
-      baseUrl: provider.baseUrl,
-      fill: page('Pets', 'The puppy sleeps.'),
-    });
+    const world = await openPets(provider);
     await until(world.isEmbedded);
     provider.play(() => 'hang');
     const asked = provider.requests.length;
@@ -250,11 +239,7 @@ describe('embedding texts', () => {
 
   it('does not mix vectors of different lengths', async () => {
     const provider = await startEmbeddingServer();
-    const world = await openEmbeddingWorld({
-      folder: await ownFolder(),
-      baseUrl: provider.baseUrl,
-      fill: page('Pets', 'The puppy sleeps.'),
-    });
+    const world = await openPets(provider);
     await until(world.isEmbedded);
     provider.play(({ input }) => ({ vectors: input.map((text) => byConcepts(text).slice(0, 20)) }));
     await world.must('create_document', { title: 'Cats', content: 'The cat sits.' });

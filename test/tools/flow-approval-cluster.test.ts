@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { defineTool } from '../../tools/core/registry/define-tool.ts';
 import { personIn } from '../support/deciders.ts';
 import { FlowWorld } from '../support/flow-world.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
-import { testTool } from '../support/test-tool.ts';
+import { countingTool } from '../support/test-tool.ts';
 import { until } from '../support/until.ts';
 
-let calls = 0;
-const counts = defineTool({
-  ...testTool,
-  name: 'counts',
-  async handler() {
-    calls += 1;
-    return { ok: true };
-  },
-});
+const { tool: counts, counted } = countingTool();
 
 let worlds: FlowWorld[] = [];
 afterEach(async () => {
@@ -24,7 +15,7 @@ afterEach(async () => {
 
 /** Two servers on one database, each with a connection, a cache and an engine of its own, as in a process of its own. */
 async function two(): Promise<[FlowWorld, FlowWorld]> {
-  calls = 0;
+  counted.calls = 0;
   const { url } = await testDatabase();
   worlds = [];
   for (let n = 0; n < 2; n += 1) worlds.push(await FlowWorld.open({ url, tools: [counts] }));
@@ -53,7 +44,7 @@ describe('runs that wait for a person, of two processes', { skip: withoutPostgre
     await until(async () => (await other.store.flowRuns.count({ where: { status: OPEN } })) === 0);
     const { records } = await one.store.flowRuns.find({ limit: 100 });
     assert.deepEqual([...new Set(records.map(({ status }) => status))], ['succeeded']);
-    assert.equal(calls, runs.length);
+    assert.equal(counted.calls, runs.length);
   });
 
   it('go on in the other process where theirs has ended, and are cancelled from it', async () => {
@@ -66,6 +57,6 @@ describe('runs that wait for a person, of two processes', { skip: withoutPostgre
     assert.equal((await other.must('cancel_flow_run', { id: second.id })).status, 'cancelled');
     await other.must('decide_approval', { id: first.steps[0]?.approvalId, decision: 'approve' }, bert);
     await until(async () => (await other.store.flowRuns.read(first.id)).status === 'succeeded');
-    assert.equal(calls, 1);
+    assert.equal(counted.calls, 1);
   });
 });

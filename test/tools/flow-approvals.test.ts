@@ -2,23 +2,14 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { FlowRun } from '../../resources/flow-run.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import { defineTool } from '../../tools/core/registry/define-tool.ts';
 import { MOST_AT_ONCE } from '../../tools/flows/run/run-slots.ts';
 import { personIn, standingOf } from '../support/deciders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FlowWorld } from '../support/flow-world.ts';
-import { testTool } from '../support/test-tool.ts';
+import { countingTool } from '../support/test-tool.ts';
 import { until } from '../support/until.ts';
 
-let calls = 0;
-const counts = defineTool({
-  ...testTool,
-  name: 'counts',
-  async handler() {
-    calls += 1;
-    return { ok: true };
-  },
-});
+const { tool: counts, counted } = countingTool();
 
 const clock = new FakeClock('2026-03-02T09:00:00Z');
 const world = await FlowWorld.open({ clock, tools: [counts] });
@@ -55,45 +46,48 @@ const codeOf = async (decided: ReturnType<typeof decide>) => {
 
 describe('a step that waits for a person', () => {
   it('pauses the run, whoever runs it, and goes on with what was there once somebody said yes', async () => {
-    calls = 0;
+    counted.calls = 0;
     const { id } = await world.flow({ name: 'pauses', steps: [skill('first'), asks, skill('last')] }, anna);
     const run = await world.run(id, named());
-    assert.deepEqual([run.status, statuses(run), calls], ['waiting', ['succeeded', 'waiting', 'pending'], 0]);
+    assert.deepEqual([run.status, statuses(run), counted.calls], ['waiting', ['succeeded', 'waiting', 'pending'], 0]);
     assert.equal((await world.must('get_approval', { id: approvalOf(run) }, bert)).by.name, 'pauses');
     assert.equal(await codeOf(decide(approvalOf(run))), 'ok');
     const over = await ended(run.id);
-    assert.deepEqual([over.status, statuses(over), calls], ['succeeded', ['succeeded', 'succeeded', 'succeeded'], 1]);
+    assert.deepEqual(
+      [over.status, statuses(over), counted.calls],
+      ['succeeded', ['succeeded', 'succeeded', 'succeeded'], 1],
+    );
     assert.deepEqual(over.steps[0], run.steps[0]);
     assert.equal((await world.must('get_approval', { id: approvalOf(run) }, bert)).status, 'done');
   });
 
   it('is asked for in each run, and one yes counts for one of two that are the same', async () => {
-    calls = 0;
+    counted.calls = 0;
     const { id } = await world.flow({ steps: [asks], overlap: 'allow' }, anna);
     const [one, two] = [await world.run(id), await world.run(id)];
     assert.notEqual(approvalOf(one), approvalOf(two));
     await decide(approvalOf(one));
     assert.equal((await ended(one.id)).status, 'succeeded');
-    assert.deepEqual([(await read(two.id)).status, calls], ['waiting', 1]);
+    assert.deepEqual([(await read(two.id)).status, counted.calls], ['waiting', 1]);
     await world.must('cancel_flow_run', { id: two.id });
   });
 
   it('is decided once by two who decide at once, and runs once', async () => {
-    calls = 0;
+    counted.calls = 0;
     const { id } = await world.flow({ steps: [asks] }, anna);
     const run = await world.run(id);
     const codes = await Promise.all([bert, carl].map((by) => codeOf(decide(approvalOf(run), 'approve', by))));
     assert.deepEqual(codes.sort(), ['conflict', 'ok']);
-    assert.deepEqual([(await ended(run.id)).status, calls], ['succeeded', 1]);
+    assert.deepEqual([(await ended(run.id)).status, counted.calls], ['succeeded', 1]);
   });
 
   it('fails with who said no and why, for who builds the flow, and the rest does not run', async () => {
-    calls = 0;
+    counted.calls = 0;
     const { id } = await world.flow({ steps: [asks, skill('last')] }, anna);
     const run = await world.run(id, named());
     await decide(approvalOf(run), 'reject', bert, 'Not on a Friday.');
     const over = await ended(run.id);
-    assert.deepEqual([over.status, statuses(over), calls], ['failed', ['failed', 'pending'], 0]);
+    assert.deepEqual([over.status, statuses(over), counted.calls], ['failed', ['failed', 'pending'], 0]);
     assert.match(over.error?.message ?? '', /^Step asks: bert.* rejected this call .*Not on a Friday\.$/);
     const goesOn = await world.flow({ steps: [{ ...asks, onError: 'continue' }, skill('last')] }, anna);
     const other = await world.run(goesOn.id, named());
@@ -126,27 +120,27 @@ describe('a step that waits for a person', () => {
   });
 
   it('goes on after a restart, also where it was deleted as a flow, and not twice', async () => {
-    calls = 0;
+    counted.calls = 0;
     const { id } = await world.flow({ steps: [skill('first'), asks] }, anna);
     const run = await world.run(id, named());
     await world.must('delete_flow', { id });
     await world.restart();
     assert.equal((await read(run.id)).status, 'waiting');
     await decide(approvalOf(run));
-    assert.deepEqual([(await ended(run.id)).status, calls], ['succeeded', 1]);
+    assert.deepEqual([(await ended(run.id)).status, counted.calls], ['succeeded', 1]);
     await world.restart();
-    assert.deepEqual([(await read(run.id)).status, calls], ['succeeded', 1]);
+    assert.deepEqual([(await read(run.id)).status, counted.calls], ['succeeded', 1]);
   });
 
   it('waits in each flow that waits for the run', async () => {
-    calls = 0;
+    counted.calls = 0;
     const inner = await world.flow({ steps: [asks] }, anna);
     const step = { id: 'inner', tool: 'trigger_flow', arguments: { id: inner.id, wait: true } };
     const outer = await world.flow({ steps: [step, skill('last')] }, anna);
     const run = await world.run(outer.id, named());
     assert.deepEqual([run.status, statuses(run)], ['waiting', ['waiting', 'pending']]);
     await decide(approvalOf(run));
-    assert.deepEqual([(await ended(run.id)).status, calls], ['succeeded', 1]);
+    assert.deepEqual([(await ended(run.id)).status, counted.calls], ['succeeded', 1]);
     assert.deepEqual(
       (await world.runs(inner.id)).map(({ status }) => status),
       ['succeeded'],
@@ -165,12 +159,12 @@ describe('a step that waits for a person', () => {
   });
 
   it('fails where nobody decided in time, and is tried under no other approval', async () => {
-    calls = 0;
+    counted.calls = 0;
     const { id } = await world.flow({ steps: [{ ...asks, retry: { attempts: 3, delayMs: 0 } }] }, anna);
     const run = await world.run(id);
     await clock.pass(25 * 3_600_000);
     const over = await ended(run.id);
-    assert.deepEqual([over.status, calls], ['failed', 0]);
+    assert.deepEqual([over.status, counted.calls], ['failed', 0]);
     assert.match(over.error?.message ?? '', /^Step asks: Nobody said yes in time/);
   });
 });

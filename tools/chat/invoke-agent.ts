@@ -25,6 +25,7 @@ import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './an
 import { type ChosenModel, chooseModel, findAgentToRun } from './choose-model.ts';
 import { continuationPrompt, DECIDED_PROMPT, runToFinish } from './continue-run.ts';
 import { earlierRun, runDetail } from './idempotent-run.ts';
+import { type NewMessage, resultMessage } from './step-messages.ts';
 
 const input = z.strictObject({
   agent: agentRef.describe('Id or name, see list_agents. Also as `agentId`.'),
@@ -99,13 +100,13 @@ async function goOn(run: AgentRunRecord, work: Omit<Work, 'text' | 'continued'>,
       return { id, tool, arguments: approval?.arguments ?? {} };
     }),
   );
-  const earlier = [said('user', work.about), said('assistant', '', { toolCalls })];
+  const earlier = [said({ role: 'user', content: work.about }), said({ role: 'assistant', content: '', toolCalls })];
   return invoke({ ...work, text: `${continuationPrompt(run)}\n\n${DECIDED_PROMPT}`, continued: run, earlier }, context);
 }
 
 /** A message that is in no thread. */
-function said(role: Message['role'], content: string, more: Partial<Message> = {}): Message {
-  return { id: '', threadId: '', createdAt: '', role, content, ...more };
+function said(message: NewMessage): Message {
+  return { id: '', threadId: '', createdAt: '', ...message };
 }
 
 /** The run is kept as one that waits. */
@@ -147,9 +148,9 @@ async function invoke({ agent, chosen, text, about, outputSchema, continued, ear
   });
   const trace = new RunTrace();
   const stepped = async () => void (await write((store) => saveTrace(store, run, trace)));
-  const answered = async (call: WaitingCall, { ok, text: content }: ToolResult) => {
+  const answered = async (call: WaitingCall, result: ToolResult) => {
     await write((store) => noteAnswered(store, run.id, call, trace));
-    return said('tool', content, { toolCallId: call.toolCallId, ...(!ok && { failed: true }) });
+    return said(resultMessage(call.toolCallId, result));
   };
   // Only a flow comes back for the answer.
   const pauses = principal.type === 'flow' && context.repeat !== undefined;

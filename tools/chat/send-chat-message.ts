@@ -5,7 +5,7 @@ import { agentRef, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type Message, message as messageSchema } from '../../resources/message.ts';
 import type { ThreadRecord } from '../../resources/thread.ts';
-import type { NewRecord, Readers, TextSearch } from '../../store/port.ts';
+import type { Readers, TextSearch } from '../../store/port.ts';
 import { MOST_REMEMBERED, type RunOutcome, RunTrace, runAgent, type Step, type ToolResult } from '../agents/exports.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import type { Access } from '../core/access/guarded-tool.ts';
@@ -34,6 +34,7 @@ import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './an
 import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose-model.ts';
 import { CONTINUE_PROMPT, DECIDED_PROMPT, requireOneTurn, runToContinue } from './continue-run.ts';
 import { answerInThread, earlierRun, runDetail } from './idempotent-run.ts';
+import { type NewMessage, resultMessage, stepMessages } from './step-messages.ts';
 
 const LONGEST_TITLE = 80;
 const MOST_AGENTS = 50;
@@ -244,17 +245,11 @@ class Chat {
     return waiting(outcome, this.#trace, this.#context.principal);
   }
 
-  readonly #answered = (call: WaitingCall, { ok, text }: ToolResult): Promise<Message> => {
+  readonly #answered = (call: WaitingCall, result: ToolResult): Promise<Message> => {
     const { run } = this.#begun;
     return this.#context.write(async (store) => {
       await noteAnswered(store, run.id, call, this.#trace);
-      const result = {
-        role: 'tool',
-        content: text,
-        toolCallId: call.toolCallId,
-        ...(!ok && { failed: true }),
-      } as const;
-      return this.#appendIn(store, [result]);
+      return this.#appendIn(store, [resultMessage(call.toolCallId, result)]);
     });
   };
 
@@ -299,16 +294,4 @@ class Chat {
     if (!last) throw new Error('There was no message to append.');
     return last;
   }
-}
-
-type NewMessage = Omit<NewRecord<Message>, 'threadId'>;
-
-function stepMessages({ text, calls, results, waiting, usage }: Step): NewMessage[] {
-  const toolCalls = calls.map(({ id, tool, arguments: args }) => ({ id, tool, arguments: args }));
-  const answers = calls.flatMap(({ id }, at): NewMessage[] => {
-    if (waiting.some(({ toolCallId }) => toolCallId === id)) return [];
-    const failed = results[at]?.ok === false && { failed: true };
-    return [{ role: 'tool', content: results[at]?.text ?? '', toolCallId: id, ...failed }];
-  });
-  return [{ role: 'assistant', content: text, toolCalls, usage }, ...answers];
 }

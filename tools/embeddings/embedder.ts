@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { alone } from '../../store/alone.ts';
 import { backoffMs } from '../../store/backoff.ts';
 import type { StoredEmbedding } from '../../store/embeddings-port.ts';
 import type { Store } from '../../store/port.ts';
@@ -104,27 +105,26 @@ export class Embedder {
 
   /** Works as long as there is something to do. Resolves to how long to wait then. */
   async #turn(): Promise<number> {
-    const { jobs, cluster } = this.#parts.store;
-    if (!jobs.isLeader) this.#follow();
-    if (!jobs.isLeader || this.#isIdle) return LOOK_MS;
+    const { store } = this.#parts;
+    if (!store.jobs.isLeader) this.#follow();
+    if (!store.jobs.isLeader || this.#isIdle) return LOOK_MS;
     // After a leader dies, two may lead for a moment.
-    const release = cluster ? await cluster.hold(HELD) : async () => {};
-    if (!release) return LOOK_MS;
-    try {
-      await this.#begin();
-      await this.#calibrate();
-      while (!this.#isClosed && jobs.isLeader) {
-        const more = await this.#batch();
-        this.#failures = 0;
-        this.error = undefined;
-        await this.#parts.state.works();
-        if (!more) return await this.#end();
-        await setImmediate();
-      }
-      return LOOK_MS;
-    } finally {
-      await release();
+    const worked = await alone(store, HELD, () => this.#lead());
+    return worked?.result ?? LOOK_MS;
+  }
+
+  async #lead(): Promise<number> {
+    await this.#begin();
+    await this.#calibrate();
+    while (!this.#isClosed && this.#parts.store.jobs.isLeader) {
+      const more = await this.#batch();
+      this.#failures = 0;
+      this.error = undefined;
+      await this.#parts.state.works();
+      if (!more) return this.#end();
+      await setImmediate();
     }
+    return LOOK_MS;
   }
 
   /** Another process leads, which looks at everything itself. */

@@ -6,6 +6,7 @@ import { useMay } from '../tools.ts';
 import { useAction } from './action.tsx';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
+import { DialogButton } from './dialog-button.tsx';
 import { ErrorBox } from './error-box.tsx';
 import { Select } from './form/select.tsx';
 import { Empty, Mono, Skeleton } from './small.tsx';
@@ -53,12 +54,10 @@ const PERIODS = [
 
 /** Shows what was never used, tries the smallest access on the calls that were made, and takes it once the person has seen that. */
 export function NarrowAccessButton(props: NarrowAccessProps) {
-  const [isOpen, setOpen] = useState(false);
   return (
-    <>
-      <Button text="Narrow access" icon="shield" needs="suggest_access" onClick={() => setOpen(true)} />
-      {isOpen && <NarrowAccess {...props} onClose={() => setOpen(false)} />}
-    </>
+    <DialogButton text="Narrow access" icon="shield" needs="suggest_access">
+      {(close) => <NarrowAccess {...props} onClose={close} />}
+    </DialogButton>
   );
 }
 
@@ -128,17 +127,20 @@ function Found({ suggestion: { calls, unusedTools, warnings }, replay: { refused
       <Names title="Smallest access" names={kept} none="None." />
       <h3>Tried on {counted(calls, 'call')}</h3>
       {would.length === 0 && <p>None of them would have been refused.</p>}
-      {would.map(({ tool, count, rule, example }) => (
-        <p key={`${tool} ${rule}`}>
-          <Mono>{tool}</Mono> <NamedRef id={example} name={counted(count, 'call')} path={`/audit?tool=${tool}`} />{' '}
-          <span class="quiet">{rule}</span>
-        </p>
-      ))}
+      <Calls of={would.map(({ rule, ...group }) => ({ ...group, why: rule }))} />
       {unknown.length > 0 && <h3>Cannot be judged</h3>}
-      {unknown.map(({ tool, count, reason, example }) => (
-        <p key={`${tool} ${reason}`}>
+      <Calls of={unknown.map(({ reason, ...group }) => ({ ...group, why: reason }))} />
+    </>
+  );
+}
+
+function Calls({ of }: { readonly of: readonly (Group & { readonly why: string })[] }) {
+  return (
+    <>
+      {of.map(({ tool, count, example, why }) => (
+        <p key={`${tool} ${why}`}>
           <Mono>{tool}</Mono> <NamedRef id={example} name={counted(count, 'call')} path={`/audit?tool=${tool}`} />{' '}
-          <span class="quiet">{reason}</span>
+          <span class="quiet">{why}</span>
         </p>
       ))}
     </>

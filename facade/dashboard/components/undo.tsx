@@ -5,6 +5,7 @@ import { act } from '../store.ts';
 import { useAction } from './action.tsx';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
+import { DialogButton } from './dialog-button.tsx';
 import { Diff, type DiffAnswer } from './diff.tsx';
 import { ErrorBox } from './error-box.tsx';
 import { Select } from './form/select.tsx';
@@ -45,12 +46,10 @@ const PERIODS = [
 
 /** Shows what would be undone, and undoes it once the person has seen that. */
 export function UndoButton(props: UndoButtonProps) {
-  const [isOpen, setOpen] = useState(false);
   return (
-    <>
-      <Button text="Undo changes" icon="refresh" needs="undo_changes" onClick={() => setOpen(true)} />
-      {isOpen && <UndoDialog {...props} onClose={() => setOpen(false)} />}
-    </>
+    <DialogButton text="Undo changes" icon="refresh" needs="undo_changes">
+      {(close) => <UndoDialog {...props} onClose={close} />}
+    </DialogButton>
   );
 }
 

@@ -3,6 +3,7 @@ import { before, describe, it } from 'node:test';
 import { capsuleClients } from '../../support/capsules.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { findingsOf, PHONE, testDashboard, WIDE } from '../../support/dashboard.ts';
+import { writing } from '../../support/writing.ts';
 import { signInByMail, startWorkspace, type Workspace } from '../sign-in/workspace.ts';
 
 // together: one browser
@@ -120,5 +121,32 @@ describe('approvals in the dashboard', { skip: withoutBrowser }, () => {
       assert.equal(await page.locator('.bar .nav-count').count(), 0);
     });
     assert.equal((await call('get_approval', { id: approvalId })).status, 'rejected');
+  });
+
+  it('are asked for by the calls of a connected app, from its page', async () => {
+    const { data } = await dashboard.call('list_admin_users', {});
+    const app = await writing(dashboard.server.store).connectedApps.insert({
+      clientId: 'https://claude.ai/me',
+      client: { name: 'Claude', host: 'claude.ai', verified: true },
+      resource: `${dashboard.server.baseUrl}/api/v1/mcp`,
+      scopes: ['write'],
+      userId: data[0].id,
+      askFirst: ['delete_*'],
+    });
+    const kept = async () => (await dashboard.server.store.connectedApps.get(app.id))?.askFirst;
+    await dashboard.visit(`/apps/${app.id}`, async (page) => {
+      await page.getByRole('button', { name: 'Ask first' }).click();
+      const dialog = page.getByRole('dialog', { name: 'What Claude asks first' });
+      await dialog.getByLabel('Update skill').check();
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('delete_*, update_skill').waitFor();
+      assert.deepEqual(await kept(), ['delete_*', 'update_skill']);
+      await page.getByRole('button', { name: 'Ask first' }).click();
+      for (const entry of ['delete_*', 'update_skill'])
+        await dialog.getByRole('button', { name: `Remove ${entry}` }).click();
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('delete_*, update_skill').waitFor({ state: 'detached' });
+      assert.deepEqual(await kept(), []);
+    });
   });
 });

@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks';
-import { Button, type ButtonProps } from '../button.tsx';
+import type { ButtonProps } from '../button.tsx';
 import { Dialog } from '../dialog.tsx';
+import { DialogButton } from '../dialog-button.tsx';
 import { Form, type FormProps } from './form.tsx';
 
 interface FormButtonProps extends Pick<ButtonProps, 'text' | 'icon' | 'look'>, Omit<FormProps, 'onCancel'> {
@@ -10,20 +10,13 @@ interface FormButtonProps extends Pick<ButtonProps, 'text' | 'icon' | 'look'>, O
 
 /** A button that opens the form of a tool in a dialog. */
 export function FormButton({ text, icon, look, title, run, ...form }: FormButtonProps) {
-  const [isOpen, setOpen] = useState(false);
-  const close = () => setOpen(false);
-  const runAndClose = async (input: Parameters<typeof run>[0]) => {
-    await run(input);
-    close();
-  };
   return (
-    <>
-      <Button needs={form.tool} {...{ text, icon, look }} onClick={() => setOpen(true)} />
-      {isOpen && (
+    <DialogButton needs={form.tool} {...{ text, icon, look }}>
+      {(close) => (
         <Dialog title={title} size="m" onClose={close}>
-          <Form {...form} run={runAndClose} onCancel={close} />
+          <Form {...form} run={(input) => Promise.resolve(run(input)).then(close)} onCancel={close} />
         </Dialog>
       )}
-    </>
+    </DialogButton>
   );
 }
