@@ -15,6 +15,7 @@ import { openIn, testFolder } from './folders.ts';
 import { agentRecord, auditRecord } from './records.ts';
 
 const JOURNAL = 'journal-00000001.ndjson';
+const DAY = '2026-03-01T00:00:00.000Z';
 
 /** A closed store with the agents a0, a1 … each written in its own transaction, with an audit entry. */
 async function written(test: TestContext, agents: number, options: Partial<LowdbOptions> = {}): Promise<string> {
@@ -196,6 +197,23 @@ describe('opening after a crash', () => {
     const folder = await written(test, 1, { format: { number: 7, migrations: {} } });
     assert.match(await refusal(folder), /has format 7, written by a newer version; this version knows formats up to 1/);
   });
+
+  for (const [name, put] of Object.entries({
+    'a kind of record': { robots: [{ id: 'rob_x' }] },
+    'a member': {
+      agents: [{ ...agentRecord('new'), id: 'agt_new', createdAt: DAY, updatedAt: DAY, revision: 1, mood: 'calm' }],
+    },
+  })) {
+    it(`refuses ${name} of a newer version, and loses nothing of it`, async (test) => {
+      const folder = await written(test, 1);
+      await appendLine(folder, JSON.stringify({ put }));
+      const before = await readFile(join(folder, JOURNAL));
+      const message = await refusal(folder);
+      assert.match(message, /written by a newer version\. Start the newer version, or restore a backup/);
+      assert.doesNotMatch(message, /truncate/);
+      assert.deepEqual(await readFile(join(folder, JOURNAL)), before);
+    });
+  }
 
   it('migrates snapshot and journals of an older format', async (test) => {
     const folder = await written(test, 2, { compactBytes: 1 });

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type AuditEntry, auditEntry } from '../../../resources/audit-entry.ts';
+import { StoreDamaged } from '../../errors.ts';
 import { type OpenProgress, ReadProgress } from '../../open-progress.ts';
 import { damaged, journalPath, journalsIn, MANIFEST, SNAPSHOT } from '../files/folder.ts';
 import { acceptLoss, type JournalMark } from '../files/manifest.ts';
@@ -183,6 +184,7 @@ export class Recovery {
     try {
       this.#apply(sealed, expected, format);
     } catch (error) {
+      if (error instanceof StoreDamaged) throw error;
       throw this.#damagedLine(path, line, error instanceof Error ? error.message : String(error));
     }
     this.#end = { sequence: expected, crc: sealed.crc };

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Adapter } from 'lowdb';
 import { z } from 'zod';
+import { StoreDamaged } from '../../errors.ts';
 import { type OpenProgress, ReadProgress } from '../../open-progress.ts';
 import type { Row } from '../../row.ts';
 import { type Files, type WritableFile, writeAll } from '../files/files.ts';
@@ -163,6 +164,7 @@ class CheckedLines {
     try {
       return read();
     } catch (error) {
+      if (error instanceof StoreDamaged) throw error;
       throw this.damaged(error instanceof Error ? error.message : String(error));
     }
   }
