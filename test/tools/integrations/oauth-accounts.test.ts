@@ -324,6 +324,13 @@ describe('an integration with an account for each person', () => {
     const { id, ada } = await perPerson();
     const link = await linkIn(ada.cookie).catch(() => linkOf(ada, id));
     await open(ada, link);
+    upstream.answer = ({ method }) =>
+      method === 'tools/call'
+        ? { content: [{ type: 'text', text: `I was sent ${upstream.tokens.slice(-2)}` }] }
+        : undefined;
+    const repeated = await whoami(ada.cookie);
+    upstream.answer = () => undefined;
+    assert.match(repeated, /\[redacted\],\[redacted\]/, 'the access and the refresh token');
     await server.store.audit.flush();
     const secrets = [...upstream.tokens, link.split('link=')[1] ?? ''];
     assert.ok(secrets.length >= 3);

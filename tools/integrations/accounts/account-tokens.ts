@@ -32,6 +32,8 @@ export class AccountTokens {
   readonly #deps: TokenDeps;
   readonly #renewing = new Map<string, Promise<string>>();
   readonly #used = new Map<string, number>();
+  /** What providers were sent to renew tokens, by the account. A server may be told it by its provider, and repeat it. */
+  readonly #sent = new Map<string, readonly string[]>();
 
   constructor(deps: TokenDeps) {
     this.#deps = deps;
@@ -74,10 +76,21 @@ export class AccountTokens {
 
   forget(key: string): void {
     this.#used.delete(key);
+    this.#sent.delete(key);
+  }
+
+  sentToProvider(key: string): readonly string[] {
+    return this.#sent.get(key) ?? [];
   }
 
   #opened(account: IntegrationAccountRecord): AccountSecrets {
-    return openAccount(this.#deps.secrets, account);
+    const secrets = openAccount(this.#deps.secrets, account);
+    const sent = [secrets.tokens.refresh_token, secrets.client.information.client_secret];
+    this.#sent.set(
+      account.key,
+      sent.filter((secret) => secret !== undefined),
+    );
+    return secrets;
   }
 
   /** A refresh token works once at most providers, so one process uses it, and the others read what came of it. */
@@ -156,27 +169,29 @@ export class AccountRequired extends Error {
   }
 }
 
+type Tokens = Pick<AccountTokens, 'token' | 'renewed' | 'sentToProvider'>;
+
 /** Gives a connection the tokens of one account, and new ones when the server refuses those. */
 export class AccountAuth implements AuthProvider {
-  readonly #tokens: Pick<AccountTokens, 'token' | 'renewed'>;
+  readonly #tokens: Tokens;
   readonly #key: string;
   /** The token that each refused answer was given to, because several requests continue at a time. */
   readonly #refused = new WeakMap<Response, string>();
   readonly #seen = new Set<string>();
 
-  constructor(tokens: Pick<AccountTokens, 'token' | 'renewed'>, key: string) {
+  constructor(tokens: Tokens, key: string) {
     this.#tokens = tokens;
     this.#key = key;
   }
 
-  /** The tokens that the server was sent, which it may repeat in its answers. */
+  /** The secrets that the server or its provider were sent, which the server may repeat in its answers. */
   get seen(): readonly string[] {
     return [...this.#seen];
   }
 
   async token(): Promise<string> {
     const token = await this.#tokens.token(this.#key);
-    this.#seen.add(token);
+    for (const secret of [token, ...this.#tokens.sentToProvider(this.#key)]) this.#seen.add(secret);
     return token;
   }
 
