@@ -26,7 +26,7 @@ interface Ranking {
   readonly newest: readonly string[];
 }
 
-/** Expressions over the columns of the table `t`: BM25, with ts_rank for the number of times that a word is there. */
+/** Expressions over the columns of the table `t` and its words as they are in `w`: BM25, with ts_rank for the number of times that a word is there. */
 export function rankOf(words: readonly WeighedWord[], values: Values): Ranking {
   const known = words.filter(({ isKnown }) => isKnown);
   if (known.length === 0) return { score: `${LEAST}::float8`, enough: 'false', whole: undefined, newest: [] };
@@ -71,7 +71,7 @@ function neededOf(known: readonly WeighedWord[], least: number): WeighedWord[] {
 /** The summed rarity of the words that a record has. */
 function matched(words: readonly WeighedWord[], values: Values): string {
   const each = words.map(
-    (word) => `case when t.words @@ ${values.add(anySpelling(word))}::tsquery then ${word.rarity} else 0 end`,
+    (word) => `case when w.words @@ ${values.add(anySpelling(word))}::tsquery then ${word.rarity} else 0 end`,
   );
   return each.join(' + ');
 }
@@ -80,8 +80,8 @@ function matched(words: readonly WeighedWord[], values: Values): string {
 function worthOf({ spellings, usualLength }: WeighedWord, values: Values): string {
   const length = `${K} * (${1 - B} + ${B} * t.words_length / ${usualLength}::float8)`;
   const each = spellings.map(({ query, closeness }) => {
-    const times = `(${SCALE} * ts_rank(${WEIGHTS}, t.words, ${values.add(query)}::tsquery))`;
-    return `${closeness} * ${times} / (${times} + ${length})`;
+    const times = `${SCALE} * ts_rank(${WEIGHTS}, w.words, ${values.add(query)}::tsquery)`;
+    return `${closeness} * (1 - ${length} / (${times} + ${length}))`; // times / (times + length), with one ts_rank
   });
   return each.length === 1 ? (each[0] ?? '0') : `greatest(${each.join(', ')})`;
 }

@@ -85,17 +85,19 @@ function pageOf(found: readonly FoundRow[], limit: number): TextPage<Row> {
 function statement(table: Table, query: AnyTextQuery, words: Weighed, now: Date, values: Values): string {
   const owner = ownerOf(table);
   const { limit } = query;
-  const exact = exactly(query.text, values);
+  const exactIn = exactly(query.text, values);
+  const exact = exactIn('t.words');
   const { score, enough, whole, newest } = rankOf(words, values);
   const filters = [
-    `(${exact} or ${enough})`,
+    `(${exactIn('w.words')} or ${enough})`,
     ...conditions(table, query, values, 't.'),
     ...unexpired(table, now, values, 't.'),
     ...(owner ? conditions(owner.table, (query.owner ?? {}) as AnyFilter, values, 'o.') : []), // it names members of the owner
     ...(owner ? unexpired(owner.table, now, values, 'o.') : []),
   ];
   const join = owner ? `join ${owner.table.sql} o on o.id = t.${owner.column}` : '';
-  const scored = `select t.id, case when ${exact} then 1 else ${score} end as score from ${table.sql} t ${join}`;
+  const scored = `select t.id, case when ${exactIn('w.words')} then 1 else ${score} end as score
+    from ${table.sql} t ${UNPACKED} ${join}`;
   const ranked = [
     `${scored} where ${allOf([whole ? `(${exact} or ${whole})` : exact, ...filters])}`,
     ...newest.map(
@@ -119,8 +121,13 @@ function isAfter({ score, id }: Rank, values: Values): string {
 
 type Weighed = readonly WeighedWord[];
 
-function exactly(text: string, values: Values): string {
+/** The words of `t` as `w`. Each use of stored words unpacks them again; of this copy none does, which changes no weight. */
+const UNPACKED = `cross join lateral (select setweight(t.words, 'A', '{}') as words offset 0) w`;
+
+/** Whether the record has this id or title, by the column of its words. */
+function exactly(text: string, values: Values): (words: string) => string {
   const id = text.trim();
-  const title = `t.words @@ ${values.add(titleWord(text))}::tsquery`;
-  return isStorable(id) ? `(t.id = ${values.add(id)} or ${title})` : title;
+  const title = values.add(titleWord(text));
+  const isThis = isStorable(id) ? `t.id = ${values.add(id)} or ` : '';
+  return (words) => `(${isThis}${words} @@ ${title}::tsquery)`;
 }

@@ -131,7 +131,7 @@ async function count(asked: readonly CountedWords[], session: Session): Promise<
     const counted = words.map((spellings) => {
       if (spellings.length === 0) return '0';
       const any = values.add(spellings.map(({ query }) => query).join(' | '));
-      return `(select count(*) from (select 1 from ${sql} where words @@ ${any}::tsquery limit ${COUNTED + 1}) x)`;
+      return `agent_admin_count_words('${sql}', ${any}::tsquery, ${COUNTED + 1})`;
     });
     return `select ${place} as place, array[${counted.join(', ')}]::integer[] as counts,
       (select count(*) from (select 1 from ${sql} limit ${COUNTED + 1}) x)::integer as counted,
