@@ -4,7 +4,15 @@ import { errorCode } from './error.ts';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
 import { accessKeys } from './thread.ts';
 
-export const tokenUsage = z.object({ inputTokens: z.int().min(0), outputTokens: z.int().min(0) });
+const tokens = z.int().min(0);
+
+export const tokenUsage = z.object({
+  inputTokens: tokens.describe('All that the model read, cached or not.'),
+  outputTokens: tokens.describe('All that it wrote, reasoning included.'),
+  cachedInputTokens: tokens.optional().describe('Of the input, read from the cache of the provider; absent for none.'),
+  cacheWriteTokens: tokens.optional().describe('Of the input, written to that cache; absent for none.'),
+  reasoningTokens: tokens.optional().describe('Of the output, reasoning; absent for none.'),
+});
 export type TokenUsage = z.infer<typeof tokenUsage>;
 
 export const stopReason = z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { agentRef, bookkeeping, isNear, recordId } from './fields.ts';
+import { agentRef, bookkeeping, recordId } from './fields.ts';
 import { currency, month, timezone } from './locale.ts';
-import { A_MODEL, withFormHints } from './markers.ts';
+import { modelPrice } from './model-price.ts';
 
 /** The id of the only record. */
 export const SETTINGS_ID = 'settings';
@@ -32,20 +32,6 @@ const exchangeRate = z.strictObject({
     .describe('Units of the workspace currency for one unit of `currency` in that month.'),
 });
 
-const perMillion = z.number().min(0).max(1e6);
-
-/** What a model costs from a day on. A price of 0 is one that is known: the model costs nothing. */
-const price = z.strictObject({
-  model: withFormHints(z.string().trim().min(1).max(300), A_MODEL).describe('Id of a model, see list_models.'),
-  from: z.iso
-    .date({ abort: true, error: 'Write a date like 2026-03-01.' })
-    .refine(isNear, 'Give a date from 1900-01-01 to 2199-12-31.')
-    .describe('First date (UTC) that it counts for, like 2026-03-01.'),
-  currency,
-  input: perMillion.describe('Units of `currency` for a million input tokens.'),
-  output: perMillion.describe('Units of `currency` for a million output tokens.'),
-});
-
 /** The names of the imported events that the metrics count, by what they mean. */
 const analyticsEvents = z.strictObject({
   features: z
@@ -66,7 +52,7 @@ export const settingsFields = {
     .max(5000)
     .describe('Rates to the workspace currency, at most one per month and currency.'),
   prices: z
-    .array(price)
+    .array(modelPrice)
     .max(2000)
     .describe('What models cost, at most one price per model and date. Tokens without a price cost an unknown amount.'),
   defaultAgentId: agentRef.describe('Agent that answers where none is named.'),

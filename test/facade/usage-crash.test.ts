@@ -226,10 +226,10 @@ async function assertKeptHours(store: Store, begin: number): Promise<void> {
 async function tally(hours: AsyncIterable<HourOfUsage>): Promise<Record<string, number[]>> {
   const all: Record<string, number[]> = {};
   for await (const { source, hour, cells } of hours) {
-    for (const { labels, calls, errors, inputTokens, outputTokens } of cells.all) {
+    for (const { labels, calls, errors, tokens } of cells.all) {
       const key = `${source} ${hour} ${JSON.stringify(Object.entries(labels).sort())}`;
       const [before = [0, 0, 0]] = [all[key]];
-      all[key] = [calls, errors, inputTokens + outputTokens].map((each, at) => each + (before[at] ?? 0));
+      all[key] = [calls, errors, tokens.inputTokens + tokens.outputTokens].map((each, at) => each + (before[at] ?? 0));
     }
   }
   return all;

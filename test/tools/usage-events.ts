@@ -1,6 +1,7 @@
-import type { AgentRunRecord } from '../../resources/agent-run.ts';
+import type { AgentRunRecord, TokenUsage } from '../../resources/agent-run.ts';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
 import type { NewRecord, Store } from '../../store/port.ts';
+import { TOKEN_DETAILS } from '../../tools/core/models/token-usage.ts';
 import type { HourOfUsage } from '../../tools/usage/figures.ts';
 import { fc } from '../support/property.ts';
 
@@ -55,6 +56,22 @@ const chain = (event: Happened) => {
   return { principal, ...(onBehalfOf.length > 0 && { onBehalfOf }) };
 };
 
+/** Some turns have parts that were cached or reasoning. Parts of which there is nothing are absent. */
+export function tokensOf(turns: Happened['turns']): TokenUsage {
+  const sum = (of: (input: number, output: number) => number) =>
+    turns.reduce((all, [input, output]) => all + of(input, output), 0);
+  const details = {
+    cachedInputTokens: sum((input) => (input % 2 === 0 ? 0 : Math.floor(input / 3))),
+    cacheWriteTokens: sum((input) => (input % 3 === 0 ? 0 : Math.floor(input / 5))),
+    reasoningTokens: sum((_, output) => (output % 2 === 0 ? 0 : Math.floor(output / 2))),
+  };
+  return {
+    inputTokens: sum((input) => input),
+    outputTokens: sum((_, output) => output),
+    ...Object.fromEntries(Object.entries(details).filter(([, tokens]) => tokens > 0)),
+  };
+}
+
 let count = 0;
 export function entryOf(event: Happened): AuditEntry {
   count += 1;
@@ -67,13 +84,10 @@ export function entryOf(event: Happened): AuditEntry {
 }
 
 function runOf(event: Happened, model: string): NewRecord<AgentRunRecord> {
-  const turns = event.turns.map(([inputTokens, outputTokens]) => {
-    return { model, usage: { inputTokens, outputTokens }, ms: Math.round(event.ms), calls: 0 };
+  const turns = event.turns.map((turn) => {
+    return { model, usage: tokensOf([turn]), ms: Math.round(event.ms), calls: 0 };
   });
-  const usage = {
-    inputTokens: turns.reduce((sum, turn) => sum + turn.usage.inputTokens, 0),
-    outputTokens: turns.reduce((sum, turn) => sum + turn.usage.outputTokens, 0),
-  };
+  const usage = tokensOf(event.turns);
   const agentId = event.who.find(([type]) => type === 'agent')?.[1];
   return {
     ...{ kind: 'invoke', status: event.outcome === 'ok' ? 'succeeded' : 'failed', model, steps: turns.length, usage },
@@ -103,9 +117,11 @@ export async function tally(
 ): Promise<Record<string, number>> {
   const all: Record<string, number> = {};
   for await (const { source, hour, cells } of hours) {
-    for (const { labels, calls, errors, inputTokens, outputTokens } of cells.all) {
+    for (const { labels, calls, errors, tokens } of cells.all) {
       const key = `${source} ${hour} ${JSON.stringify(Object.entries(labels).sort())}`;
-      all[key] = (all[key] ?? 0) + calls * 1e12 + errors * 1e9 + inputTokens + outputTokens;
+      all[key] = (all[key] ?? 0) + calls * 1e12 + errors * 1e9 + tokens.inputTokens + tokens.outputTokens;
+      for (const detail of TOKEN_DETAILS)
+        all[`${key} ${detail}`] = (all[`${key} ${detail}`] ?? 0) + (tokens[detail] ?? 0);
     }
   }
   return all;

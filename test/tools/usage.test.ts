@@ -9,7 +9,7 @@ import { pluck } from '../support/pluck.ts';
 import { fc } from '../support/property.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 import { writing } from '../support/writing.ts';
-import { enter, figuresOf, type Happened, HOUR_MS, happened, START, tally } from './usage-events.ts';
+import { enter, figuresOf, type Happened, HOUR_MS, happened, START, tally, tokensOf } from './usage-events.ts';
 
 const admin = principalOf({ type: 'session', id: 'usr_ann', scopes: ['*'] });
 
@@ -40,15 +40,13 @@ function recount(events: readonly Happened[], by: string, key: string) {
     .sort((one, other) => one - other);
   const at = (part: number) => times[Math.max(0, Math.ceil(times.length * part) - 1)] ?? null;
   const failed = (list: readonly Happened[]) => list.filter(({ outcome }) => outcome !== 'ok').length;
-  const tokens = (place: 0 | 1) => runs.flatMap(({ turns }) => turns).reduce((sum, turn) => sum + turn[place], 0);
   return {
     key,
     calls: times.length,
     errors: failed(isModel ? runs : calls),
     p50Ms: at(0.5),
     p95Ms: at(0.95),
-    inputTokens: tokens(0),
-    outputTokens: tokens(1),
+    ...tokensOf(runs.flatMap(({ turns }) => turns)),
   };
 }
 

@@ -8,6 +8,7 @@ import { RunEnded, type RunOutcome, type RunTrace } from '../agents/exports.ts';
 import { authorOf, capsuleIn, chainOf, type Principal } from '../core/access/principal.ts';
 import { makerKeyOf, ownAccessKeys } from '../core/access/visibility.ts';
 import { type ToolError, toToolError } from '../core/errors.ts';
+import { NO_TOKENS } from '../core/models/token-usage.ts';
 import { credentialRef, endApproval } from '../core/registry/approvals.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
 import { isStoredError } from '../core/registry/idempotency.ts';
@@ -98,7 +99,7 @@ export function beginRun(
     ...(appId !== undefined && { appId }),
     ...(flowRunId !== undefined && { flowRunId }),
     steps: 0,
-    usage: { inputTokens: 0, outputTokens: 0 },
+    usage: NO_TOKENS,
     accessKeys: thread?.accessKeys ?? ownAccessKeys(principal),
     askers: [...new Set(all.map(({ id }) => id))],
     makerKey: makerKeyOf(principal),

@@ -6,12 +6,13 @@ import type { Store } from '../../store/port.ts';
 import { type Budgets, budgetSubjectsIn, type ModelUse, subjectKey } from '../core/access/budgets.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { ToolError } from '../core/errors.ts';
+import { NO_TOKENS } from '../core/models/token-usage.ts';
 import { EnabledRecords } from '../core/registry/enabled-records.ts';
 import { readSettings } from '../settings/settings.ts';
 import { BudgetBook, type Entry, type Part, Settlements } from './budget-book.ts';
 import { RESERVED_MS, refusal, roomIn, stateAt } from './budget-state.ts';
 import { settleOrphaned } from './orphaned-reservations.ts';
-import { amountOf, priceOn } from './prices.ts';
+import { amountOf, highestOf, priceOn, readPricing, type TokenPrice } from './prices.ts';
 
 const LOOK_EVERY_MS = 5_000;
 
@@ -91,13 +92,13 @@ export class BudgetMeter implements Budgets {
   async turn<Turn extends { readonly usage: TokenUsage }>(use: ModelUse, take: () => Promise<Turn>): Promise<Turn> {
     const limiting = this.#ofModels(use);
     if (limiting.length === 0) return take();
-    const amounts = await this.#amounts(limiting, use.model);
+    const { amounts, atMost } = await this.#amounts(limiting, use.model);
     const id = randomUUID();
     const until = new Date(this.#now().getTime() + RESERVED_MS).toISOString();
     const { worker } = this.#store.jobs;
-    let used: TokenUsage = { inputTokens: 0, outputTokens: 0 };
+    let used = NO_TOKENS;
     try {
-      await this.#enter({ kind: 'reserve', id, until, worker, run: use.run, parts: amounts(use.estimate()) });
+      await this.#enter({ kind: 'reserve', id, until, worker, run: use.run, parts: atMost(use.estimate()) });
     } catch (cause) {
       // It may be there all the same, where only the answer of the store was lost.
       if (!(cause instanceof ToolError))
@@ -164,16 +165,17 @@ export class BudgetMeter implements Budgets {
     throw error;
   }
 
-  /** What tokens are in the measure of each budget. @throws ToolError (conflict) if a cost is limited and not known */
-  async #amounts(limiting: readonly BudgetRecord[], model: string): Promise<(tokens: TokenUsage) => Part[]> {
-    const settings = await readSettings(this.#store);
-    const price = priceOn(settings, model, this.#now().toISOString().slice(0, 10));
+  /** What tokens are in the measure of each budget, and what they are at most. @throws ToolError (conflict) if a cost is limited and not known */
+  async #amounts(limiting: readonly BudgetRecord[], model: string) {
+    const pricing = await readPricing(this.#store);
+    const price = priceOn(pricing, model, this.#now().toISOString().slice(0, 10));
     const unknown = limiting.find(
-      ({ measure, currency }) => measure === 'cost' && (!price || currency !== settings.currency),
+      ({ measure, currency }) => measure === 'cost' && (!price || currency !== pricing.currency),
     );
-    if (unknown) throw unpriced(unknown, model, settings.currency);
-    return (tokens) =>
-      limiting.map(({ id, measure }) => ({ budgetId: id, amount: amountOf(measure, price, tokens) ?? 0 }));
+    if (unknown) throw unpriced(unknown, model, pricing.currency);
+    const by = (given: TokenPrice | undefined) => (tokens: TokenUsage) =>
+      limiting.map(({ id, measure }): Part => ({ budgetId: id, amount: amountOf(measure, given, tokens) ?? 0 }));
+    return { amounts: by(price), atMost: by(price && highestOf(price)) };
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { tokenUsage } from '../../resources/agent-run.ts';
 import { agentRef, instant, isNear, paging, recordId, time, timestamp } from '../../resources/fields.ts';
 import { A_MODEL, orNameOf, refTo, withFormHints } from '../../resources/markers.ts';
 import type { Settings } from '../../resources/settings.ts';
@@ -8,6 +9,7 @@ import { readSettings } from '../settings/settings.ts';
 import { type HourOfUsage, type UsageQuestion, usageIn } from './figures.ts';
 import { namesOf } from './names.ts';
 import { defaultStart, INTERVALS, MOST_PERIODS, type Period, periodsIn } from './periods.ts';
+import { readPricing } from './prices.ts';
 import { type Label, Sum, type UsageBucket } from './usage-buckets.ts';
 
 const HOUR_MS = 3_600_000;
@@ -35,8 +37,7 @@ const figures = {
   errors: z.int().min(0),
   p50Ms: z.number().min(0).nullable(),
   p95Ms: z.number().min(0).nullable(),
-  inputTokens: z.int().min(0),
-  outputTokens: z.int().min(0),
+  ...tokenUsage.shape,
   cost: z.number().min(0).nullable().describe('In units of `currency`; null where a price is unknown.'),
 };
 
@@ -84,6 +85,7 @@ export const getUsage = defineTool({
     { store, server, fail },
   ) {
     const settings = await readSettings(store);
+    const pricing = await readPricing(store);
     const now = server.now();
     const span = spanOf(given, interval, { settings, now, fail });
     const periods = periodsIn(span, interval, settings.timezone);
@@ -99,12 +101,12 @@ export const getUsage = defineTool({
     const names = await namesOf(store, by, page.keys);
     return {
       ...{ by, interval, range: { ...rangeOf(span), timezone: settings.timezone }, currency: settings.currency },
-      rows: page.keys.map((key) => ({ key, ...names.get(key), ...(added.rows.get(key) ?? new Sum()).shown(settings) })),
+      rows: page.keys.map((key) => ({ key, ...names.get(key), ...(added.rows.get(key) ?? new Sum()).shown(pricing) })),
       nextCursor: page.next,
       ...(includeTotal && { total: added.rows.size }),
-      totals: added.totals.shown(settings),
-      series: periods.map((period, at) => ({ ...rangeOf(period), ...(added.series[at] ?? new Sum()).shown(settings) })),
-      unpriced: added.totals.unpriced(settings),
+      totals: added.totals.shown(pricing),
+      series: periods.map((period, at) => ({ ...rangeOf(period), ...(added.series[at] ?? new Sum()).shown(pricing) })),
+      unpriced: added.totals.unpriced(pricing),
       asOf: now.toISOString(),
       definition: DEFINITION,
     };
@@ -190,10 +192,10 @@ function labelOf({ labels }: UsageBucket, label: Grouping): string | undefined {
 }
 
 function pageOf(rows: ReadonlyMap<string, Sum>, most: number, cursor: string | undefined, filters: object) {
-  const places = [...rows].map(([key, { calls, inputTokens, outputTokens }]) => ({
+  const places = [...rows].map(([key, { calls, tokens }]) => ({
     key,
     calls,
-    tokens: inputTokens + outputTokens,
+    tokens: tokens.inputTokens + tokens.outputTokens,
   }));
   const order = places.sort((a, b) => b.calls - a.calls || b.tokens - a.tokens || (a.key < b.key ? -1 : 1));
   const first = cursor === undefined ? 0 : placeAfter(cursor, filters);
@@ -214,6 +216,6 @@ const DEFINITION = [
   'Tokens are those of the runs of agents, in the hour in which the run began, and count for the tool that began the run.',
   'By model, and with a filter by model, calls are turns of the model, errors are runs that failed, and latency is how long turns took.',
   'Keys, capsules, apps, users (people who signed in), flows and agents count with all that is done for them; of several agents or flows in one call the nearest counts. Rows hold what has such a label, totals hold everything.',
-  'Cost is tokens by the price of the model on the day (UTC), at the exchange rate of the month; it is null where any price or rate is unknown.',
+  'Cost is tokens by the price of the model on the day (UTC), with prices of their own for cached input, input that was put into the cache, and reasoning where these are given, at the exchange rate of the month; it is null where any price or rate is unknown.',
   'Days, weeks and months are those of the workspace time zone, made of whole hours.',
 ].join(' ');

@@ -1,10 +1,9 @@
 import type { BudgetRecord, BudgetReservation } from '../../resources/budget.ts';
 import type { Store } from '../../store/port.ts';
 import { allOf } from '../core/registry/paging.ts';
-import { readSettings } from '../settings/settings.ts';
 import type { BudgetBook } from './budget-book.ts';
 import { RESERVED_MS } from './budget-state.ts';
-import { amountOf, priceOn } from './prices.ts';
+import { amountOf, priceOn, readPricing } from './prices.ts';
 
 interface OrphanedReservationsDeps {
   readonly store: Store;
@@ -43,8 +42,8 @@ async function usedBy(store: Store, { measure, currency }: BudgetRecord, { run, 
   const found = run && (await store.agentRuns.get(run.id));
   const turn = run && found?.turns?.[run.turn];
   if (!turn) return undefined;
-  const settings = await readSettings(store);
+  const pricing = await readPricing(store);
   const day = new Date(Date.parse(until) - RESERVED_MS).toISOString().slice(0, 10);
-  const price = currency === settings.currency ? priceOn(settings, turn.model, day) : undefined;
+  const price = currency === pricing.currency ? priceOn(pricing, turn.model, day) : undefined;
   return amountOf(measure, price, turn.usage) ?? amount;
 }

@@ -7,11 +7,11 @@ import {
   type CallerType,
   callersOf,
 } from '../../resources/audit-entry.ts';
-import type { Settings } from '../../resources/settings.ts';
 import type { Tally, TallyKey } from '../../store/port.ts';
 import { chainOf, type Principal } from '../core/access/principal.ts';
+import { NO_TOKENS, sumOfTokens, TOKEN_DETAILS, withDetails } from '../core/models/token-usage.ts';
 import { Histogram } from './histogram.ts';
-import { costOf, priceOn, unitsOf } from './prices.ts';
+import { costOf, type Pricing, priceOn, unitsOf } from './prices.ts';
 
 export const LABELS = ['agent', 'model', 'key', 'capsule', 'app', 'user', 'flow', 'tool'] as const;
 export type Label = (typeof LABELS)[number];
@@ -22,8 +22,7 @@ export interface UsageBucket {
   calls: number;
   /** Calls that were refused or failed, or runs that failed. */
   errors: number;
-  inputTokens: number;
-  outputTokens: number;
+  tokens: TokenUsage;
   readonly spread: Histogram;
 }
 
@@ -104,25 +103,32 @@ export class UsageBuckets {
   pack(): string {
     const texts = new Map<string, number>([['', 0]]);
     const numberOf = (text: string) => texts.get(text) ?? texts.set(text, texts.size).size - 1;
-    const cells = [...this.all].map(({ labels, calls, errors, inputTokens, outputTokens, spread }) => [
+    const all = [...this.all];
+    const cells = all.map(({ labels, calls, errors, tokens, spread }) => [
       ...LABELS.map((label) => numberOf(labels[label] ?? '')),
-      ...[calls, errors, inputTokens, outputTokens],
+      ...[calls, errors, tokens.inputTokens, tokens.outputTokens],
       ...spread.buckets,
     ]);
-    const packed: Packed = { format: 1, texts: [...texts.keys()], cells };
+    const details = all.flatMap(({ tokens }, at) => {
+      const numbers = TOKEN_DETAILS.map((detail) => tokens[detail] ?? 0);
+      return numbers.some((number) => number > 0) ? [[at, ...numbers]] : [];
+    });
+    const packed: Packed = { format: 1, texts: [...texts.keys()], cells, ...(details.length > 0 && { details }) };
     return deflateRawSync(JSON.stringify(packed)).toString('base64');
   }
 
   /** Puts cells together that are alike in these labels, and leaves out those without the wanted ones. */
   static unpack(text: string, { labels = LABELS, where = {} }: UsageGrouping = {}): UsageBuckets {
-    const { texts, cells } = JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString()) as Packed; // `pack` made it
+    const packed = JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString()) as Packed; // `pack` made it
+    const { texts, cells } = packed;
+    const details = new Map(packed.details?.map(([at = 0, ...numbers]) => [at, numbers]));
     const places = labels.map((label) => LABELS.indexOf(label));
     const wanted = LABELS.flatMap((label, place) =>
       where[label] === undefined ? [] : [{ place, number: texts.indexOf(where[label]) }],
     );
     const unpacked = new UsageBuckets();
     const known = new Map<string, UsageBucket>();
-    for (const numbers of cells) {
+    for (const [at, numbers] of cells.entries()) {
       if (!wanted.every(({ place, number }) => numbers[place] === number)) continue;
       let alike = '';
       for (const place of places) alike += `${numbers[place]},`;
@@ -130,8 +136,7 @@ export class UsageBuckets {
       known.set(alike, cell);
       cell.calls += numbers[FIRST_SUM] ?? 0;
       cell.errors += numbers[FIRST_SUM + 1] ?? 0;
-      cell.inputTokens += numbers[FIRST_SUM + 2] ?? 0;
-      cell.outputTokens += numbers[FIRST_SUM + 3] ?? 0;
+      cell.tokens = sumOfTokens(cell.tokens, tokensIn(numbers, details.get(at)));
       cell.spread.addBuckets(numbers, FIRST_BUCKET);
     }
     return unpacked;
@@ -141,7 +146,7 @@ export class UsageBuckets {
     const key = LABELS.map((label) => labels[label] ?? '').join('\n');
     const known = this.#cells.get(key);
     if (known) return known;
-    const cell = { labels, calls: 0, errors: 0, inputTokens: 0, outputTokens: 0, spread: new Histogram() };
+    const cell: UsageBucket = { labels, calls: 0, errors: 0, tokens: NO_TOKENS, spread: new Histogram() };
     this.#cells.set(key, cell);
     return cell;
   }
@@ -161,6 +166,13 @@ interface Packed {
   readonly texts: readonly string[];
   /** For each cell: places of its labels in the texts, its four sums, and its buckets. */
   readonly cells: readonly (readonly number[])[];
+  /** Of cells that have them: the place of the cell, and its TOKEN_DETAILS. Older versions leave them out. */
+  readonly details?: readonly (readonly number[])[];
+}
+
+function tokensIn(numbers: readonly number[], details: readonly number[] = []): TokenUsage {
+  const [inputTokens = 0, outputTokens = 0] = [numbers[FIRST_SUM + 2], numbers[FIRST_SUM + 3]];
+  return withDetails({ inputTokens, outputTokens }, (_, at) => details[at] ?? 0);
 }
 
 function labelsAt(places: readonly number[], numbers: readonly number[], texts: readonly string[]): Labels {
@@ -174,23 +186,18 @@ function labelsOf(callers: Callers): Labels {
   );
 }
 
-function addTokens(cell: UsageBucket, { inputTokens, outputTokens }: TokenUsage, turns: number): void {
+function addTokens(cell: UsageBucket, tokens: TokenUsage, turns: number): void {
   cell.calls += turns;
-  cell.inputTokens += inputTokens;
-  cell.outputTokens += outputTokens;
+  cell.tokens = sumOfTokens(cell.tokens, tokens);
 }
 
 export class Sum {
   calls = 0;
   errors = 0;
-  inputTokens = 0;
-  outputTokens = 0;
+  tokens = NO_TOKENS;
   readonly #spread = new Histogram();
   /** By model and date, which decide the price. */
-  readonly #tokens = new Map<
-    string,
-    { readonly model: string; readonly date: string; input: number; output: number }
-  >();
+  readonly #priced = new Map<string, { readonly model: string; readonly date: string; tokens: TokenUsage }>();
 
   addCalls({ calls, errors, spread }: UsageBucket): void {
     this.calls += calls;
@@ -198,37 +205,33 @@ export class Sum {
     this.#spread.merge(spread);
   }
 
-  addTokens({ inputTokens, outputTokens, labels: { model } }: UsageBucket, date: string): void {
-    if (model === undefined || inputTokens + outputTokens === 0) return;
-    this.inputTokens += inputTokens;
-    this.outputTokens += outputTokens;
+  addTokens({ tokens, labels: { model } }: UsageBucket, date: string): void {
+    if (model === undefined || tokens.inputTokens + tokens.outputTokens === 0) return;
+    this.tokens = sumOfTokens(this.tokens, tokens);
     const key = `${date} ${model}`;
-    const tokens = this.#tokens.get(key) ?? { model, date, input: 0, output: 0 };
-    this.#tokens.set(key, tokens);
-    tokens.input += inputTokens;
-    tokens.output += outputTokens;
+    const priced = this.#priced.get(key) ?? { model, date, tokens: NO_TOKENS };
+    this.#priced.set(key, priced);
+    priced.tokens = sumOfTokens(priced.tokens, tokens);
   }
 
-  unpriced(settings: Settings): string[] {
-    const without = [...this.#tokens.values()].filter(({ model, date }) => !priceOn(settings, model, date));
+  unpriced(pricing: Pricing): string[] {
+    const without = [...this.#priced.values()].filter(({ model, date }) => !priceOn(pricing, model, date));
     return [...new Set(without.map(({ model }) => model))].sort();
   }
 
-  shown(settings: Settings) {
+  shown(pricing: Pricing) {
     const [p50Ms = null, p95Ms = null] = this.#spread.percentiles([0.5, 0.95]);
-    const { calls, errors, inputTokens, outputTokens } = this;
-    return { calls, errors, p50Ms, p95Ms, inputTokens, outputTokens, cost: this.#cost(settings) };
+    const { calls, errors, tokens } = this;
+    return { calls, errors, p50Ms, p95Ms, ...tokens, cost: this.#cost(pricing) };
   }
 
   /** In a fixed order, so that equal figures have equal sums. Null if any price is unknown. */
-  #cost(settings: Settings): number | null {
+  #cost(pricing: Pricing): number | null {
     let millionths = 0;
-    for (const [, { model, date, input, output }] of [...this.#tokens].sort(([one], [other]) =>
-      one < other ? -1 : 1,
-    )) {
-      const price = priceOn(settings, model, date);
+    for (const [, { model, date, tokens }] of [...this.#priced].sort(([one], [other]) => (one < other ? -1 : 1))) {
+      const price = priceOn(pricing, model, date);
       if (!price) return null;
-      millionths += costOf(price, { inputTokens: input, outputTokens: output });
+      millionths += costOf(price, tokens);
     }
     return unitsOf(millionths);
   }

@@ -4,6 +4,7 @@ import { loadPackage } from '../../core/load-package.ts';
 import type { LanguageModel } from '../../core/models/language-model.ts';
 import { ProviderFailure } from '../../core/models/provider-failure.ts';
 import { storableText } from '../../core/models/sanitize-text.ts';
+import { NO_TOKENS, sumOfTokens, tokensUsed } from '../../core/models/token-usage.ts';
 import { tokensOf } from '../../core/models/tokens.ts';
 import type { AgentTools, OfferedTool, ToolCall, ToolResult } from './agent-tools.ts';
 import { resultMessage, withinBudget } from './conversation-history.ts';
@@ -70,7 +71,7 @@ const TOO_MANY: ToolResult = {
 export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
   const { tools, maxSteps, listener, signal } = options;
   const messages = [...options.messages];
-  let usage: TokenUsage = { inputTokens: 0, outputTokens: 0 };
+  let usage = NO_TOKENS;
   for (let step = 1; ; step++) {
     await options.askAgain();
     signal.throwIfAborted();
@@ -79,7 +80,7 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
       () => takeTurn(options, messages),
     );
     listener.turned(turn);
-    usage = sum(usage, turn.usage);
+    usage = sumOfTokens(usage, turn.usage);
     const common = { usage, lastUsage: turn.usage, steps: step, messages };
     if (turn.calls.length === 0) {
       messages.push({ role: 'assistant', content: turn.text || '(nothing)' }); // some providers refuse an empty message
@@ -98,24 +99,23 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
     await listener.stepped({ text: turn.text, calls: turn.calls, results, waiting, usage: turn.usage });
     if (waiting.length > 0) {
       const text = waits(turn.calls, results);
-      return { ...common, lastUsage: NO_USAGE, text, stopReason: 'approval', waiting };
+      return { ...common, lastUsage: NO_TOKENS, text, stopReason: 'approval', waiting };
     }
     messages.push(turn.message, {
       role: 'tool',
       content: turn.calls.map(({ modelId: id, tool }, at) => resultMessage({ id, tool }, results[at]?.text ?? '')),
     });
     if (step === maxSteps)
-      return { ...common, lastUsage: NO_USAGE, text: unfinished(maxSteps), stopReason: 'max_steps' };
+      return { ...common, lastUsage: NO_TOKENS, text: unfinished(maxSteps), stopReason: 'max_steps' };
   }
 }
 
 /** What a turn may use at most, roughly. */
-function estimateOf({ system, maxOutputTokens }: LoopOptions, messages: readonly ModelMessage[]): TokenUsage {
-  const inputTokens = tokensOf(system) + tokensOf(JSON.stringify(withinBudget(messages)));
+function estimateOf({ system, tools, maxOutputTokens }: LoopOptions, messages: readonly ModelMessage[]): TokenUsage {
+  const given = [system, JSON.stringify(tools.offered), JSON.stringify(withinBudget(messages))];
+  const inputTokens = given.reduce((all, text) => all + tokensOf(text), 0);
   return { inputTokens, outputTokens: maxOutputTokens };
 }
-
-const NO_USAGE: TokenUsage = { inputTokens: 0, outputTokens: 0 };
 
 /** Written in place of the model's answer, so that people and the model's next turn know that the work is unfinished. */
 function unfinished(maxSteps: number): string {
@@ -215,7 +215,7 @@ async function finished(
     text,
     calls,
     message: message ?? { role: 'assistant', content: text },
-    usage: { inputTokens: used.inputTokens ?? 0, outputTokens: used.outputTokens ?? 0 },
+    usage: tokensUsed(used),
     stopReason: finish === 'length' ? 'length' : finish === 'content-filter' ? 'content_filter' : 'end',
   };
 }
@@ -225,11 +225,4 @@ class CutOff extends Error {
   constructor() {
     super('the stream ended and the answer did not');
   }
-}
-
-export function sum(one: TokenUsage, other: TokenUsage): TokenUsage {
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-  };
 }

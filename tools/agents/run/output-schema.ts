@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Issue } from '../../../resources/error.ts';
 import { ToolError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
+import { NO_TOKENS, sumOfTokens } from '../../core/models/token-usage.ts';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
 import { formatPath, inputIssues } from '../../core/registry/validate.ts';
 import { validationMessage } from '../../core/registry/validation-messages.ts';
@@ -105,14 +106,12 @@ export async function answerIn(
   run: (messages: readonly ModelMessage[]) => Promise<LoopOutcome>,
 ): Promise<LoopOutcome & { readonly output: unknown }> {
   let messages = asked;
-  const before = { steps: 0, inputTokens: 0, outputTokens: 0 };
+  let [steps, usage] = [0, NO_TOKENS];
   for (let attempt = 1; ; attempt++) {
     const outcome = await run(messages);
     if (!schema || outcome.waiting) return { ...outcome, output: undefined };
-    before.steps += outcome.steps;
-    before.inputTokens += outcome.usage.inputTokens;
-    before.outputTokens += outcome.usage.outputTokens;
-    const { steps, ...usage } = before;
+    steps += outcome.steps;
+    usage = sumOfTokens(usage, outcome.usage);
     const parsed = schema.parse(valueIn(outcome.text));
     if (parsed.success) return { ...outcome, steps, usage, output: parsed.data };
     const problem = problemOf(parsed.error);

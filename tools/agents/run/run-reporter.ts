@@ -1,10 +1,11 @@
 import type { AgentRun, AgentRunCall, AgentTurn, GivenPassage, RecordRevision } from '../../../resources/agent-run.ts';
 import type { Citation } from '../../../resources/message.ts';
 import { storableText } from '../../core/models/sanitize-text.ts';
+import { NO_TOKENS, sumOfTokens } from '../../core/models/token-usage.ts';
 import type { Progress } from '../../core/registry/call.ts';
 import type { Evidence, ToolCall, ToolResult } from './agent-tools.ts';
 import { citationsIn } from './knowledge.ts';
-import { type Listener, type Step, sum, type Turn } from './loop.ts';
+import type { Listener, Step, Turn } from './loop.ts';
 
 /** Pieces of text that come within this time are sent together. */
 const TOGETHER_MS = 40;
@@ -147,7 +148,7 @@ export class RunTrace {
   }
 
   get state() {
-    const usage = this.#turns.reduce((all, turn) => sum(all, turn.usage), { inputTokens: 0, outputTokens: 0 });
+    const usage = this.#turns.reduce((all, turn) => sumOfTokens(all, turn.usage), NO_TOKENS);
     return { ...this.#given, steps: this.#turns.length, usage, turns: [...this.#turns], calls: [...this.#calls] };
   }
 }

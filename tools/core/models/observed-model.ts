@@ -79,6 +79,7 @@ class Question {
       'gen_ai.usage.input_tokens': input,
       'gen_ai.usage.output_tokens': output,
       'gen_ai.usage.cache_read.input_tokens': usage.inputTokens.cacheRead,
+      'gen_ai.usage.cache_creation.input_tokens': usage.inputTokens.cacheWrite,
       'gen_ai.usage.reasoning.output_tokens': usage.outputTokens.reasoning,
       'gen_ai.response.finish_reasons': [finishReason.unified],
       'gen_ai.output.messages': this.#telemetry.showsContent ? answeredMessages(text, finishReason.unified) : undefined,
