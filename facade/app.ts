@@ -21,6 +21,7 @@ import type { WebhookDoor } from './http/webhook-door.ts';
 import { MCP_PATH, mcpEndpoints } from './mcp/endpoints.ts';
 import type { McpEndpoint } from './mcp/mcp.ts';
 import type { OAuth } from './oauth/oauth.ts';
+import { openAiEndpoints } from './openai/endpoints.ts';
 import { createOpenApi } from './openapi/openapi.ts';
 import { documentFileEndpoint } from './rest/document-file.ts';
 import { restDoor, restEndpoints } from './rest/rest.ts';
@@ -92,6 +93,7 @@ function endpointsOf(options: AppOptions): Endpoint[] {
     openApiEndpoint(registry, baseUrl),
     metricsEndpoint(registry),
     documentFileEndpoint(registry),
+    ...openAiEndpoints(registry),
     keysEndpoint(signIn.issuer),
     readiness.endpoint,
     ...guides,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { errorCode } from './error.ts';
 import { recordId, timestamp } from './fields.ts';
 
-export const door = z.enum(['rest', 'mcp', 'capsule', 'stdio', 'agent', 'flow', 'dashboard', 'webhook']);
+export const door = z.enum(['rest', 'mcp', 'capsule', 'stdio', 'agent', 'flow', 'dashboard', 'webhook', 'openai']);
 export type Door = z.infer<typeof door>;
 
 export const outcome = z.enum(['ok', 'denied', 'invalid', 'failed']);

@@ -16,11 +16,11 @@ export interface ErrorOptions {
 
 /** Answers what was thrown at an endpoint or below `/api`, and at a page where it is no failure of its own: a store that is away, for example. */
 export function answerErrors({ logger, showAddress }: ErrorOptions): ErrorRequestHandler {
-  function answer({ response, requestId }: RequestContext, thrown: unknown): void {
+  function answer({ response, requestId, here: [first] }: RequestContext, thrown: unknown): void {
     const error = toToolError(thrown);
     if (error.code === 'internal') logger.error({ requestId, err: error.cause }, 'request failed');
     if (response.headersSent) response.destroy();
-    else sendError(response, error);
+    else (first?.sendError ?? sendError)(response, error);
   }
 
   // Express knows by the four parameters that it takes errors.
@@ -56,7 +56,7 @@ export function createOnUncaught(logger: Logger, telemetry?: Pick<Telemetry, 'me
 function answerFailure(response: ServerResponse, error: unknown): void {
   if (response.headersSent) return void response.destroy();
   try {
-    sendError(response, toToolError(error));
+    (contextOf(response).here[0]?.sendError ?? sendError)(response, toToolError(error));
   } catch {
     response.destroy(); // the headers that were set by then cannot be sent
   }

@@ -20,7 +20,14 @@ export function browserAccess(origins: readonly string[]): Middleware {
   const allow = cors({
     origin: [...origins],
     credentials: true,
-    exposedHeaders: ['X-Request-Id', 'Idempotency-Replayed', 'Retry-After', 'WWW-Authenticate'],
+    exposedHeaders: [
+      'X-Request-Id',
+      'X-Run-Id',
+      'X-Thread-Id',
+      'Idempotency-Replayed',
+      'Retry-After',
+      'WWW-Authenticate',
+    ],
   });
   return belowApi(({ request, response }, next) => {
     const preflight = 'access-control-request-method' in request.headers;

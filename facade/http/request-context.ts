@@ -5,6 +5,7 @@ import type { Request } from 'express';
 import type { Door } from '../../resources/audit-entry.ts';
 import type { CredentialStatus } from '../../tools/core/access/credential-status.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
+import type { ToolError } from '../../tools/core/errors.ts';
 import type { Progress } from '../../tools/core/registry/call.ts';
 import { unmapped } from '../config/trusted-proxies.ts';
 import type { Method } from '../routes.ts';
@@ -24,6 +25,10 @@ export interface Endpoint {
   readonly signsIn?: boolean;
   /** An MCP endpoint. The endpoint of a capsule has the capsule's id as the parameter `id`. */
   readonly mcp?: 'unified' | 'capsule';
+  /** The token of a capsule opens it too. What its tools are decides what comes of that. */
+  readonly forCapsules?: boolean;
+  /** Answers an error in the form that its clients read. Default: that of REST. */
+  readonly sendError?: (response: ServerResponse, error: ToolError) => void;
   serve(context: RequestContext): Promise<void> | void;
 }
 
@@ -99,7 +104,10 @@ export class RequestContext {
   }
 
   get capsuleId(): string | undefined {
-    return this.here[0]?.mcp === 'capsule' ? this.parameters.id : undefined;
+    const [first] = this.here;
+    if (first?.mcp === 'capsule') return this.parameters.id;
+    const caller = this.#caller?.principal;
+    return first?.forCapsules && caller?.type === 'capsule' ? caller.id : undefined;
   }
 
   /** The stdio door and the dashboard reach the server over MCP and say who they are; it is a label and gives no rights. */

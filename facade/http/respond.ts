@@ -19,17 +19,20 @@ export function sendText(response: ServerResponse, status: number, text: string,
   batchedEnd(response, text);
 }
 
-export function sendErrorBody(
-  response: ServerResponse,
-  body: ErrorBody,
-  detail: Pick<ErrorDetail, 'retryAfterSeconds' | 'invalidToken' | 'signIn'> = {},
-): void {
+type ShownDetail = Pick<ErrorDetail, 'retryAfterSeconds' | 'invalidToken' | 'signIn'>;
+
+export function sendErrorBody(response: ServerResponse, body: ErrorBody, detail: ShownDetail = {}): void {
+  setErrorHeaders(response, body, detail);
+  sendJson(response, errorStatus[body.code], body);
+}
+
+/** The headers of an error, whatever the form of its body. */
+export function setErrorHeaders(response: ServerResponse, body: Pick<ErrorBody, 'code'>, detail: ShownDetail): void {
   const { retryAfterSeconds } = detail;
   if (body.code === 'unauthenticated') response.setHeader('WWW-Authenticate', signInChallenge(detail));
   if (body.code === 'too_large' || isUnread(response.req)) response.setHeader('Connection', 'close');
   if (body.code === 'unavailable') response.setHeader('Retry-After', '5');
   if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
-  sendJson(response, errorStatus[body.code], body);
 }
 
 export function sendError(response: ServerResponse, error: ToolError): void {

@@ -11,12 +11,13 @@ import { FORBIDDEN, requireNoIssues, ToolError } from '../core/errors.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
-import { listPage, textFilter } from '../core/registry/paging.ts';
+import { filteredReader, listPage, textFilter } from '../core/registry/paging.ts';
 import { looksLikeId } from '../core/registry/record-names.ts';
 import { requireUnreferenced } from '../core/registry/references.ts';
 import { requireNotDefaultAgent } from '../settings/settings.ts';
 import { agentAnswer, managedIssues, maskAgent, mergeIdentity, showAgent, withServerManaged } from './agent-answer.ts';
 import { requireProjects, requireSkills } from './agent-references.ts';
+import { mayInvoke } from './may-invoke.ts';
 
 /** Segments of paths below /agents that are no agent, such as /agents/health. A test compares them with the routes. */
 export const RESERVED_AGENT_NAMES: readonly string[] = ['flows', 'health', 'memory', 'models', 'skills', 'tools'];
@@ -56,17 +57,20 @@ const listAgents = defineTool({
     name: agentFields.name.optional(),
     q: namePart.describe('Part of name or displayName, ignoring case.'),
     status: agentStatus.optional(),
+    invocable: z.boolean().optional().describe('true: only active agents that you may give work to, see invoke_agent.'),
     ...paging,
   }),
   output: pageOf(agent),
   errors: [],
 
-  handler({ name, q, ...input }, { store, principal }) {
+  handler({ name, q, invocable, ...input }, { store, principal, server }) {
     const [byId, byName] = whereAllowed<Agent>(principal.rights.limitedTo('agent', 'read'), 'id', 'name') ?? [];
     const any = byId && [byId, ...(byName ? [{ status: ['active', 'paused'], ...byName }] : [])];
     const where = { name, status: input.status ?? ['active', 'paused'] };
     const part = textFilter<Agent>(q, 'name', 'displayName');
-    return listPage(store.agents, input, { where, any, part }, maskAgent);
+    if (!invocable) return listPage(store.agents, input, { where, any, part }, maskAgent);
+    const among = filteredReader<Agent>(store.agents, (agent) => mayInvoke(principal, agent, { store, server }));
+    return listPage(among, input, { where, any, part, filter: { invocable } }, maskAgent);
   },
 });
 

@@ -12,10 +12,14 @@ type Refuse = Fail<'not_found' | 'conflict'>;
 
 /** The agent, if it can work. @throws not_found, conflict if it is paused or deleted */
 export async function findAgentToRun(store: Pick<Readers, 'agents'>, id: string, fail: Refuse): Promise<Agent> {
-  const agent = await store.agents.read(id);
+  const agent = await store.agents.get(id);
+  if (!agent) {
+    const message = `There is no agent ${id}; list_agents shows the ones you can see.`;
+    throw fail('not_found', message, { issues: [{ path: 'agent', message }] });
+  }
   if (agent.status === 'active') return agent;
   const message = `The agent ${agent.name} is ${agent.status} and takes no work; update_agent {status: "active"} changes that.`;
-  throw fail('conflict', message);
+  throw fail('conflict', message, { issues: [{ path: 'agent', message }] });
 }
 
 /** Where the call did not name the agent, its access rule could not check it, so it is checked here. @throws forbidden */

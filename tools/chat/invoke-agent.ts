@@ -3,11 +3,12 @@ import type { Agent } from '../../resources/agent.ts';
 import type { AgentRunRecord, WaitingCall } from '../../resources/agent-run.ts';
 import { agentRef, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
-import { citation, type Message } from '../../resources/message.ts';
+import { citation, type Message, messageFields } from '../../resources/message.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
-import { RunTrace, readOutputSchema, runAgent, type ToolResult } from '../agents/exports.ts';
+import { MOST_REMEMBERED, RunTrace, readOutputSchema, runAgent, type ToolResult } from '../agents/exports.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import { ToolError } from '../core/errors.ts';
+import { fence } from '../core/models/prompt-sections.ts';
 import { approvalPage, firstOpen } from '../core/registry/approvals.ts';
 import type { SteppingContext } from '../core/registry/context.ts';
 import { defineTool } from '../core/registry/define-tool.ts';
@@ -21,11 +22,16 @@ import {
   succeeded,
   waiting,
 } from '../runs/run-records.ts';
-import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
+import { answerOf, LONGEST_INPUT, maxTokensInput, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { type ChosenModel, chooseModel, findAgentToRun } from './choose-model.ts';
 import { continuationPrompt, DECIDED_PROMPT, runToFinish } from './continue-run.ts';
 import { earlierRun, runDetail } from './idempotent-run.ts';
 import { type NewMessage, resultMessage } from './step-messages.ts';
+
+const earlierMessage = z.strictObject({
+  role: z.enum(['user', 'assistant', 'system']).describe('system: what the client application wants.'),
+  content: messageFields.content,
+});
 
 const input = z.strictObject({
   agent: agentRef.describe('Id or name, see list_agents. Also as `agentId`.'),
@@ -36,11 +42,17 @@ const input = z.strictObject({
     .describe(
       'JSON Schema of an object; the answer comes in this form as `output`. Plain keywords, no $ref and no pattern.',
     ),
+  history: z
+    .array(earlierMessage)
+    .max(MOST_REMEMBERED)
+    .optional()
+    .describe('Earlier messages of the conversation, oldest first. The latest ones that fit into the prompt are used.'),
   model: modelInput.optional(),
+  maxTokens: maxTokensInput.optional(),
   continue: refTo('agent-run', recordId)
     .optional()
     .describe(
-      'A run of this agent that was cut off or failed (`runId` of the error): the agent is told which calls it made. Give the same `input`.',
+      'A run of this agent that was cut off or failed (`runId` of the error): the agent is told which calls it made. Give the same `input` and `history`.',
     ),
 });
 type Input = z.output<typeof input>;
@@ -80,10 +92,12 @@ export const invokeAgent = defineTool({
     const agent = await findAgentToRun(store, asked.agent, fail);
     const chosen = await chooseModel({ store, models: server.models, fail }, asked.model, agent);
     await server.budgets?.requireRoom({ principal: context.principal, agentId: agent.id, model: chosen.id });
-    const work = { agent, chosen, about: asked.input, outputSchema };
+    const { history = [], maxTokens } = asked;
+    const work = { agent, chosen, about: asked.input, outputSchema, maxTokens, earlier: conversationIn(history) };
     if (before) return goOn(before, work, context);
     const continued = asked.continue === undefined ? undefined : await runToFinish(asked.continue, agent, context);
-    const text = continued ? `${asked.input}\n\n${continuationPrompt(continued)}` : asked.input;
+    const parts = [asked.input, wishesIn(history), continued && continuationPrompt(continued)];
+    const text = parts.filter((part) => part !== undefined).join('\n\n');
     return invoke({ ...work, text, continued }, context);
   },
 });
@@ -100,9 +114,29 @@ async function goOn(run: AgentRunRecord, work: Omit<Work, 'text' | 'continued'>,
       return { id, tool, arguments: approval?.arguments ?? {} };
     }),
   );
-  const earlier = [said({ role: 'user', content: work.about }), said({ role: 'assistant', content: '', toolCalls })];
+  const asked = [said({ role: 'user', content: work.about }), said({ role: 'assistant', content: '', toolCalls })];
+  const earlier = [...work.earlier, ...asked];
   return invoke({ ...work, text: `${continuationPrompt(run)}\n\n${DECIDED_PROMPT}`, continued: run, earlier }, context);
 }
+
+type EarlierMessages = NonNullable<Input['history']>;
+
+function conversationIn(history: EarlierMessages): Message[] {
+  return history
+    .filter(({ role, content }) => role !== 'system' && content.trim() !== '')
+    .map(({ role, content }) => said({ role, content }));
+}
+
+/** What the client application wants. It counts below the instructions of the agent, so it stands beside what is asked. */
+function wishesIn(history: EarlierMessages): string | undefined {
+  const wishes = history.filter(({ role, content }) => role === 'system' && content.trim() !== '');
+  if (wishes.length === 0) return undefined;
+  const text = wishes.map(({ content }) => content).join('\n\n');
+  return `${WISHES}\n${fence({ kind: 'client', id: 'application', text })}`;
+}
+
+const WISHES =
+  'The application in which this is asked wants the following. Heed it where your instructions leave it open; it changes none of them.';
 
 /** A message that is in no thread. */
 function said(message: NewMessage): Message {
@@ -133,12 +167,13 @@ interface Work {
   readonly about: string;
   readonly outputSchema: ReturnType<typeof readOutputSchema> | undefined;
   readonly continued: AgentRunRecord | undefined;
-  /** Its messages where calls of it waited for a person. */
-  readonly earlier?: readonly Message[];
+  /** The conversation before the text, and the messages of the run before where calls of it waited for a person. */
+  readonly earlier: readonly Message[];
+  readonly maxTokens: number | undefined;
 }
 
 /** Runs the agent. What its calls did and how the run ended is stored; what was said is not. */
-async function invoke({ agent, chosen, text, about, outputSchema, continued, earlier = [] }: Work, context: Context) {
+async function invoke({ agent, chosen, text, about, outputSchema, continued, ...more }: Work, context: Context) {
   const { principal, server, write } = context;
   const run = await write(async (store) => {
     const { id: continues, waitsFor, resumesAs } = continued ?? {};
@@ -155,7 +190,7 @@ async function invoke({ agent, chosen, text, about, outputSchema, continued, ear
   // Only a flow comes back for the answer.
   const pauses = principal.type === 'flow' && context.repeat !== undefined;
   const waited = { pauses, waited: run.waitsFor, answered };
-  const task = { run, trace, agent, model: chosen.model, text, about, earlier, outputSchema, stepped, ...waited };
+  const task = { run, trace, agent, model: chosen.model, text, about, outputSchema, ...more, stepped, ...waited };
   try {
     const outcome = await runAgent(task, context);
     const ended = outcome.waiting ? waiting(outcome, trace, principal) : succeeded(outcome, trace, server.now());

@@ -30,7 +30,7 @@ import { shortened } from '../search/snippet.ts';
 import { readSettings } from '../settings/settings.ts';
 import { appendMessages, messagesBack } from '../threads/messages.ts';
 import { sourceOf, startThread } from '../threads/threads.ts';
-import { answerOf, LONGEST_INPUT, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
+import { answerOf, LONGEST_INPUT, maxTokensInput, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose-model.ts';
 import { CONTINUE_PROMPT, DECIDED_PROMPT, requireOneTurn, runToContinue } from './continue-run.ts';
 import { answerInThread, earlierRun, runDetail } from './idempotent-run.ts';
@@ -59,6 +59,7 @@ const input = z.strictObject({
       'Id or name, also as `agent`. Default: the agent of the thread, else that of the settings, else an assistant without tools.',
     ),
   model: modelInput.optional(),
+  maxTokens: maxTokensInput.optional(),
   stream: z
     .boolean()
     .optional()
@@ -113,7 +114,7 @@ export const sendChatMessage = defineTool({
     await server.budgets?.requireRoom({ principal: context.principal, agentId: agent?.id, model: model.id });
     const begun = await begin(asked, agent, model, context);
     const prompt = begun.run.waitsFor ? DECIDED_PROMPT : CONTINUE_PROMPT;
-    return new Chat(context, agent, begun).run(asked.message ?? prompt, model);
+    return new Chat(context, agent, begun).run(asked.message ?? prompt, { ...model, maxTokens: asked.maxTokens });
   },
 });
 
@@ -213,14 +214,14 @@ class Chat {
     this.#begun = begun;
   }
 
-  async run(text: string, { model }: ChosenModel) {
+  async run(text: string, { model, maxTokens }: ChosenModel & { readonly maxTokens: number | undefined }) {
     const { run, earlier } = this.#begun;
     const about =
       text === CONTINUE_PROMPT || text === DECIDED_PROMPT
         ? earlier.findLast(({ role }) => role === 'user')?.content
         : undefined;
     const waited = { waited: run.waitsFor, answered: this.#answered, pauses: isCredential(this.#context.principal) };
-    const task = { run, trace: this.#trace, agent: this.#agent, model, text, earlier, about, ...waited };
+    const task = { run, trace: this.#trace, agent: this.#agent, model, maxTokens, text, earlier, about, ...waited };
     try {
       return await this.#finish(await runAgent({ ...task, stepped: (step) => this.#append(step) }, this.#context));
     } catch (thrown) {

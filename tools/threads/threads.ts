@@ -230,7 +230,7 @@ export async function startThread(
 /** The source of a new thread, by its door, where its maker gives none. */
 export function sourceOf(door: Door, how: 'created' | 'chat'): string {
   if (door === 'agent' || door === 'flow') return door;
-  if (door === 'rest' || door === 'dashboard') return how === 'chat' ? 'chat' : 'api';
+  if (door === 'rest' || door === 'dashboard' || door === 'openai') return how === 'chat' ? 'chat' : 'api';
   return 'mcp';
 }
 

@@ -39,6 +39,8 @@ interface AgentTask {
   /** What the conversation is about, where the message does not say it. */
   readonly about?: string | undefined;
   readonly outputSchema?: OutputSchema | undefined;
+  /** Most tokens that the model writes in a turn, where the caller wants fewer than the bot config allows. */
+  readonly maxTokens?: number | undefined;
   /** Whether the run can be continued later, when a person has decided about a call. */
   readonly pauses?: boolean;
   /** Calls of the run before this one that a person has decided about since. */
@@ -124,7 +126,7 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
         messages,
         tools,
         maxSteps: agent?.maxSteps ?? 1,
-        maxOutputTokens: prompt.maxTokens,
+        maxOutputTokens: Math.min(prompt.maxTokens, task.maxTokens ?? prompt.maxTokens),
         signal: clock.signal,
         pausesFor: (approvalId) => pauses(task, context, approvalId),
         askAgain: async () => void (await (caller && checkSafely(caller))),

@@ -67,11 +67,17 @@ export class RunReporter implements Listener {
 
   called(call: ToolCall, result: ToolResult): void {
     const { id, tool } = call;
-    const { ok, text } = result;
+    const { ok, text, waits: approval } = result;
     this.#parts.trace.called(call, result);
     this.#calls.push({ call, ok });
     const line = ok ? `${tool} answered` : `${tool} failed: ${text}`;
-    this.#tell(line.slice(0, LONGEST_LINE), 'tool_result', { id, tool, ok, content: text });
+    this.#tell(line.slice(0, LONGEST_LINE), 'tool_result', {
+      id,
+      tool,
+      ok,
+      content: text,
+      ...(approval && { approval }),
+    });
   }
 
   async stepped(step: Step): Promise<void> {
