@@ -81,7 +81,7 @@ export const expectedRevision = z
 
 export const limit = z.int().min(1).max(100).default(20).describe('Page size.');
 export const cursor = z.string().min(1).max(2000).optional().describe('`nextCursor` of the previous page.');
-export const includeTotal = z.boolean().default(false).describe('Adds `total` of all matches.');
+export const includeTotal = z.boolean().default(false).describe('Adds `total`.');
 
 /** Input members that all list tools have. */
 export const paging = { limit, cursor, includeTotal };

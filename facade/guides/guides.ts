@@ -12,6 +12,7 @@ export interface Guide {
 const ORDER = [
   'connect-a-client',
   'connect-a-model',
+  'use-from-openai-clients',
   'answer-from-documents',
   'capsule-for-a-partner',
   'colleague-with-less',

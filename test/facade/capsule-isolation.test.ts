@@ -120,6 +120,18 @@ describe('the token of a capsule', () => {
     await stdio.end();
   });
 
+  it('reaches in the form of OpenAI what its tools reach, and is told the same of another capsule', async () => {
+    const { id, token } = await make({ allowedTools: ['list_agents'] });
+    const models = await rest(server, 'GET', '/api/v1/openai/models', { key: token });
+    assert.equal(models.status, 200);
+    assert.deepEqual(models.body.data, [], 'it may invoke none');
+    const body = { model: 'ada', messages: [{ role: 'user', content: 'Hi' }] };
+    const chat = await rest(server, 'POST', '/api/v1/openai/chat/completions', { key: token, body });
+    assert.equal(chat.status, 403);
+    await admin('update_capsule', { id, status: 'disabled' });
+    assert.equal((await rest(server, 'GET', '/api/v1/openai/models', { key: token })).status, 403);
+  });
+
   it('opens its own endpoint by no other door’s name', async () => {
     const { id, token } = await make();
     await post(endpoint(id), legacy('tools/call', { name: 'list_agents' }), {

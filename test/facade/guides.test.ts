@@ -28,6 +28,7 @@ const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
     'npx @modelcontextprotocol/inspector --cli "$BASE_URL/api/v1/mcp" --transport http --header "Authorization: Bearer $API_KEY" --method tools/call --tool-name list_agents',
     'claude mcp add --transport http agent-admin $BASE_URL/api/v1/mcp   # then /mcp in Claude Code, Authenticate',
   ],
+  'use-from-openai-clients': ['npm install openai'],
   'connect-a-model': ['ollama pull llama3.2'],
   'backup-restore-upgrade': ['git pull && npm ci --omit=dev && npm start'],
   'audit-proof': [

@@ -1,6 +1,6 @@
-import { writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Guide } from '../../facade/guides/guides.ts';
 import { withFolder } from './child.ts';
 import { freePort } from './free-port.ts';
@@ -38,6 +38,10 @@ async function guideWorld(name: string, markdown: string, folder: string): Promi
     await writeFile(module, hostsModule({ 'https://api.openai.com': openAi, 'https://api.anthropic.com': anthropic }));
     const env = { NODE_OPTIONS: `--import=${pathToFileURL(module)}` };
     return withMore(base, { env, addresses: { 'http://localhost:11434': ollama } });
+  }
+  if (name === 'use-from-openai-clients') {
+    const installed = fileURLToPath(new URL('../../node_modules/openai', import.meta.url));
+    await symlink(installed, join(folder, 'node_modules/openai'));
   }
   if (name === 'run-on-postgresql') {
     const postgres = await startPostgres();

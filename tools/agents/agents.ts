@@ -57,7 +57,7 @@ const listAgents = defineTool({
     name: agentFields.name.optional(),
     q: namePart.describe('Part of name or displayName, ignoring case.'),
     status: agentStatus.optional(),
-    invocable: z.boolean().optional().describe('true: only active agents that you may give work to, see invoke_agent.'),
+    invocable: z.boolean().optional().describe('true: only those that invoke_agent takes from you.'),
     ...paging,
   }),
   output: pageOf(agent),

@@ -33,9 +33,5 @@ export const RUNS_AGENT = {
 export const modelInput = withFormHints(z.string().min(1).max(200), A_MODEL).describe(
   'Model id, see list_models. Default: that of the agent.',
 );
-export const maxTokensInput = z
-  .int()
-  .min(1)
-  .max(1_000_000)
-  .describe('Most tokens that the model writes in a turn. The bot config may allow fewer.');
+export const maxTokensInput = z.int().min(1).describe('Of a turn of the model.');
 export const LONGEST_INPUT = 100_000;

@@ -15,12 +15,14 @@ export async function findAgentToRun(store: Pick<Readers, 'agents'>, id: string,
   const agent = await store.agents.get(id);
   if (!agent) {
     const message = `There is no agent ${id}; list_agents shows the ones you can see.`;
-    throw fail('not_found', message, { issues: [{ path: 'agent', message }] });
+    throw fail('not_found', message, { issues: NOT_ACTIVE });
   }
   if (agent.status === 'active') return agent;
   const message = `The agent ${agent.name} is ${agent.status} and takes no work; update_agent {status: "active"} changes that.`;
-  throw fail('conflict', message, { issues: [{ path: 'agent', message }] });
+  throw fail('conflict', message, { issues: NOT_ACTIVE });
 }
+
+const NOT_ACTIVE = [{ path: 'agent', message: 'Give an active agent, see list_agents.' }];
 
 /** Where the call did not name the agent, its access rule could not check it, so it is checked here. @throws forbidden */
 export function requireInvoke({ rights }: Principal, agent: Agent | undefined, fail: Fail<never>): void {

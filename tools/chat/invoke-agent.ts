@@ -29,7 +29,7 @@ import { earlierRun, runDetail } from './idempotent-run.ts';
 import { type NewMessage, resultMessage } from './step-messages.ts';
 
 const earlierMessage = z.strictObject({
-  role: z.enum(['user', 'assistant', 'system']).describe('system: what the client application wants.'),
+  role: z.enum(['user', 'assistant', 'system']),
   content: messageFields.content,
 });
 
@@ -39,20 +39,14 @@ const input = z.strictObject({
   outputSchema: z
     .record(z.string(), z.unknown())
     .optional()
-    .describe(
-      'JSON Schema of an object; the answer comes in this form as `output`. Plain keywords, no $ref and no pattern.',
-    ),
-  history: z
-    .array(earlierMessage)
-    .max(MOST_REMEMBERED)
-    .optional()
-    .describe('Earlier messages of the conversation, oldest first. The latest ones that fit into the prompt are used.'),
+    .describe('JSON Schema of an object, the form of `output`. Plain keywords, no $ref and no pattern.'),
+  history: z.array(earlierMessage).max(MOST_REMEMBERED).optional().describe('What was said before, oldest first.'),
   model: modelInput.optional(),
   maxTokens: maxTokensInput.optional(),
   continue: refTo('agent-run', recordId)
     .optional()
     .describe(
-      'A run of this agent that was cut off or failed (`runId` of the error): the agent is told which calls it made. Give the same `input` and `history`.',
+      'A run of it that was cut off or failed (`runId` of the error): it is told which calls it made. Give the same `input` and `history`.',
     ),
 });
 type Input = z.output<typeof input>;

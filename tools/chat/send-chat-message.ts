@@ -60,10 +60,7 @@ const input = z.strictObject({
     ),
   model: modelInput.optional(),
   maxTokens: maxTokensInput.optional(),
-  stream: z
-    .boolean()
-    .optional()
-    .describe('Over REST: answer with server-sent events, as `Accept: text/event-stream` does.'),
+  stream: z.boolean().optional().describe('Over REST: answer with server-sent events.'),
 });
 type Input = z.output<typeof input>;
 
