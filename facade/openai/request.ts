@@ -1,3 +1,4 @@
+import { MOST_TOKENS } from '../../tools/chat/answer.ts';
 import { invalidMember, ToolError } from '../../tools/core/errors.ts';
 import { isObject, parseJson } from '../../tools/core/json.ts';
 import { decodeText, heavyTurn, jsonBody, readBody } from '../http/body.ts';
@@ -56,7 +57,7 @@ function requestIn(body: Body): CompletionRequest {
     includeUsage: isObject(options) && options.include_usage === true,
     hasForm: form !== undefined,
   };
-  const bounds = maxTokens === undefined ? {} : { maxTokens };
+  const bounds = maxTokens === undefined ? {} : { maxTokens: bounded(maxTokens) };
   if (threadId !== undefined) {
     if (form)
       throw invalidMember('response_format', 'response_format: a thread keeps texts; leave metadata.thread_id out.');
@@ -75,6 +76,11 @@ function requestIn(body: Body): CompletionRequest {
     ...bounds,
   };
   return { ...common, tool: 'invoke_agent', input };
+}
+
+/** No model writes more, so a client may ask for it. */
+function bounded(tokens: unknown): unknown {
+  return typeof tokens === 'number' ? Math.min(tokens, MOST_TOKENS) : tokens;
 }
 
 /** What an agent cannot do. What may be ignored (sampling, penalties, tools that the model may leave alone) is. */

@@ -33,5 +33,6 @@ export const RUNS_AGENT = {
 export const modelInput = withFormHints(z.string().min(1).max(200), A_MODEL).describe(
   'Model id, see list_models. Default: that of the agent.',
 );
-export const maxTokensInput = z.int().min(1).describe('Of a turn of the model.');
+export const MOST_TOKENS = 1_000_000;
+export const maxTokensInput = z.int().min(1).max(MOST_TOKENS).describe('Of a turn of the model.');
 export const LONGEST_INPUT = 100_000;
