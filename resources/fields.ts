@@ -80,7 +80,7 @@ export const expectedRevision = z
   .describe('Refuses with `conflict` if it is not current.');
 
 export const limit = z.int().min(1).max(100).default(20).describe('Page size.');
-export const cursor = z.string().min(1).max(2000).optional().describe('`nextCursor` of the previous page.');
+export const cursor = z.string().min(1).max(2000).optional().describe('From `nextCursor`.');
 export const includeTotal = z.boolean().default(false).describe('Adds `total`.');
 
 /** Input members that all list tools have. */
