@@ -26,6 +26,7 @@ function listAt(path: string): string | undefined {
 export const groups: Readonly<Record<string, readonly PageEntry[]>> = {
   Top: [
     page('/', 'Home', 'home', () => import('./pages/home.tsx')),
+    page('/connect', 'Connect', 'link', () => import('./pages/connect.tsx')),
     page('/chat', 'Chat', 'chat', () => import('./pages/chat.tsx')),
     page('/approvals', 'Approvals', 'shield', () => import('./pages/approvals.tsx'), 'list_approvals'),
   ],

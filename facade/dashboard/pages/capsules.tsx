@@ -1,14 +1,16 @@
-import { useEffect } from 'preact/hooks';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
-import { act, boot, counted, invalidate, useAnswer, useMay, usePagedList } from '../app.ts';
-import { Connect, shortName } from '../components/connect/connect.tsx';
+import { act, boot, counted, useMay, usePagedList } from '../app.ts';
+import { Connect } from '../components/connect/connect.tsx';
+import { Connector, usageOf } from '../components/connect/connector.tsx';
+import { FirstUse } from '../components/connect/first-use.tsx';
+import { shortName } from '../components/connect/hosts.ts';
 import { AskFirst, foldedTools } from '../components/folded-tools.tsx';
 import { NarrowAccessButton } from '../components/narrow-access.tsx';
 import { EarlierSecrets, RotateButton } from '../components/rotate.tsx';
 import { ToolsPicker } from '../components/tools-picker.tsx';
 import { UndoButton } from '../components/undo.tsx';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
-import { ActionButton, Badge, type Column, Empty, Icon, Link, Mono, PagedTable, showSecret, Time } from '../ui.ts';
+import { ActionButton, Badge, type Column, Empty, Link, Mono, PagedTable, showSecret, Time } from '../ui.ts';
 import { budgetsTab } from './budgets/budget.tsx';
 import { Constraints } from './capsules/constraints.tsx';
 import { CapsulePreview } from './capsules/preview.tsx';
@@ -45,7 +47,7 @@ export const Page = kindPage('capsule', {
   actions: CapsuleActions,
   tabs: (row) => [
     { id: 'tools', label: 'Tools', content: () => <CapsulePreview value={{}} id={String(row.id)} /> },
-    { id: 'connect', label: 'Connect', content: () => <ConnectTo row={row} token={`cpt_${row.tokenPrefix}_…`} /> },
+    { id: 'connect', label: 'Connect', content: () => <ConnectorOf row={row} /> },
     { id: 'use', label: 'Use', content: () => <CapsuleUse row={row} /> },
     budgetsTab('capsule', row),
   ],
@@ -55,8 +57,13 @@ export const Page = kindPage('capsule', {
       `The token of ${made.name}`,
       String(made.token),
       <>
-        <ConnectTo row={made} token={String(made.token)} />
-        <FirstUse id={String(made.id)} />
+        <Connect name={shortName(String(made.name))} url={endpointOf(made)} token={String(made.token)} />
+        <FirstUse
+          tool="get_capsule"
+          input={{ id: made.id }}
+          isUsed={({ lastUsedAt }: Row) => lastUsedAt !== undefined}
+          waits="Waiting for the first client…"
+        />
       </>,
     ),
 });
@@ -65,8 +72,10 @@ function endpointOf({ id }: Row): string {
   return `${location.origin}${boot.base}/api/capsules/${encodeURIComponent(String(id))}/mcp`;
 }
 
-function ConnectTo({ row, token }: { readonly row: Row; readonly token: string }) {
-  return <Connect name={shortName(String(row.name))} url={endpointOf(row)} token={token} />;
+function ConnectorOf({ row }: { readonly row: Row }) {
+  const { id, name, ownerId } = row;
+  const shown = { id: String(id), name: String(name), url: endpointOf(row), use: usageOf(row) };
+  return <Connector capsule={{ ...shown, isOwn: ownerId === boot.user.id }} />;
 }
 
 function CapsuleActions({ row }: { readonly row: Row }) {
@@ -96,28 +105,6 @@ function CapsuleActions({ row }: { readonly row: Row }) {
 function EarlierTokens({ row }: { readonly row: Row }) {
   const end = { tool: 'update_capsule', input: { id: row.id, endEarlierTokens: true } };
   return <EarlierSecrets earlier={row.earlierTokens} word="token" end={end} />;
-}
-
-const LOOK_EVERY_MS = 2000;
-
-/** Shows when a client first used a new capsule, as proof that the connection works. */
-function FirstUse({ id }: { readonly id: string }) {
-  const { data } = useAnswer<Row>('get_capsule', { id });
-  const isUsed = data?.lastUsedAt !== undefined;
-  useEffect(() => {
-    if (isUsed) return undefined;
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible')
-        invalidate((tool, input) => tool === 'get_capsule' && 'id' in input && input.id === id);
-    }, LOOK_EVERY_MS);
-    return () => clearInterval(timer);
-  }, [isUsed, id]);
-  return (
-    <p class={isUsed ? 'note good first-use' : 'note first-use'} role="status">
-      {isUsed ? <Icon name="check" /> : <span class="spinner" />}
-      {isUsed ? 'It works: a client has connected.' : 'Waiting for the first client…'}
-    </p>
-  );
 }
 
 function CapsuleUse({ row }: { readonly row: Row }) {

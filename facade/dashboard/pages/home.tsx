@@ -148,7 +148,7 @@ const ITEMS: readonly Item[] = [
   {
     title: 'Connect a client',
     hint: 'Claude, ChatGPT, VS Code or your own code.',
-    to: '/keys/new',
+    to: '/connect',
     tool: 'list_audit_entries',
     input: { door: 'mcp', outcome: 'ok' },
   },

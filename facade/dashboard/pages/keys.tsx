@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks';
 import { act, boot, counted, unifiedEndpoint, useAnswer, useMay } from '../app.ts';
-import { Connect, shortName } from '../components/connect/connect.tsx';
+import { ChoiceRow, LEVELS } from '../components/access-levels.tsx';
+import { Connect } from '../components/connect/connect.tsx';
+import { shortName } from '../components/connect/hosts.ts';
 import { AskFirst } from '../components/folded-tools.tsx';
 import { TextField } from '../components/form/field.tsx';
 import { issueAt, type PartProps } from '../components/form/state.ts';
@@ -127,19 +129,6 @@ function Verdict({ id, tool }: { readonly id: string; readonly tool: string }) {
   );
 }
 
-const LEVELS = [
-  { scope: 'read', label: 'Read', hint: 'Sees what you see; changes nothing.' },
-  {
-    scope: 'write',
-    label: 'Read and write',
-    hint: 'Also makes, changes and deletes records, and runs agents and flows.',
-  },
-  {
-    scope: 'admin',
-    label: 'Everything',
-    hint: 'Also people, keys, capsules, integrations, settings and the audit log.',
-  },
-] as const;
 const OWN_SCOPES = { label: 'Scopes of my own', hint: 'Such as agents:read and flows:write, separated by spaces.' };
 
 function ScopesControl(props: PartProps) {
@@ -152,18 +141,14 @@ function ScopesControl(props: PartProps) {
       {[...LEVELS, OWN_SCOPES].map(({ label, hint, ...option }) => {
         const scope = 'scope' in option ? option.scope : undefined;
         return (
-          <label key={label} class="choice-row">
-            <input
-              type="radio"
-              name="level"
-              checked={level === scope}
-              onChange={() => props.onChange([scope ?? 'agents:read'])}
-            />
-            <span>
-              <span class="label">{label}</span>
-              <span class="hint">{hint}</span>
-            </span>
-          </label>
+          <ChoiceRow
+            key={label}
+            group="level"
+            label={label}
+            hint={hint}
+            checked={level === scope}
+            onPick={() => props.onChange([scope ?? 'agents:read'])}
+          />
         );
       })}
       {(level === undefined || issue !== undefined) && (

@@ -7,6 +7,7 @@ import { testDashboard } from '../../support/dashboard.ts';
 import { startDemoServer } from '../../support/demo.ts';
 import { capsulesJourneys, keysJourneys, peopleJourneys } from './journeys-access.ts';
 import { budgetsJourneys } from './journeys-budgets.ts';
+import { connectJourneys } from './journeys-connect.ts';
 import { flowsJourneys } from './journeys-flows.ts';
 import { importJourneys } from './journeys-import.ts';
 import { versionsJourneys, workspaceJourneys } from './journeys-records.ts';
@@ -22,6 +23,7 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
   after(() => rm(backups, { recursive: true, force: true }));
 
   keysJourneys(dashboard);
+  connectJourneys(dashboard);
   budgetsJourneys(dashboard);
   capsulesJourneys(dashboard);
   versionsJourneys(dashboard);
