@@ -32,6 +32,8 @@ export type Reply =
       readonly calls?: readonly { readonly name: string; readonly arguments: unknown }[];
       /** Milliseconds before each piece. */
       readonly pace?: number;
+      /** In the wire format of OpenAI. */
+      readonly usage?: Readonly<Record<string, unknown>>;
       readonly finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter';
       /** Ends the connection after the text, without an end of the answer. */
       readonly cut?: 'connection' | 'stream';
@@ -153,7 +155,7 @@ async function perform(
     await send({ tool_calls: [{ index, function: { arguments: text.slice(half) } }] });
   }
   await send({}, { finish_reason: reply.finish ?? (calls.length > 0 ? 'tool_calls' : 'stop') });
-  const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+  const usage = reply.usage ?? { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
   response.write(`data: ${JSON.stringify({ id: 'cmpl', model, choices: [], usage })}\n\n`);
   response.end('data: [DONE]\n\n');
 }

@@ -1,77 +1,53 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { after, describe, it } from 'node:test';
 import { createModels } from '../../tools/core/models/models.ts';
-import { onLoopback } from '../support/loopback.ts';
+import { type AnthropicEvents, begin, delta, end, startAnthropicServer } from '../support/anthropic-server.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 
-type Events = readonly ({ readonly type: string } & Readonly<Record<string, unknown>>)[];
-
-const begin = (block: object): Events => [
-  {
-    type: 'message_start',
-    message: {
-      id: 'm',
-      type: 'message',
-      role: 'assistant',
-      model: 'x',
-      content: [],
-      usage: { input_tokens: 7, output_tokens: 1 },
-    },
-  },
-  { type: 'content_block_start', index: 0, content_block: block },
-];
-const delta = (delta: object): Events => [{ type: 'content_block_delta', index: 0, delta }];
-const end = (reason: string): Events => [
-  { type: 'content_block_stop', index: 0 },
-  { type: 'message_delta', delta: { stop_reason: reason }, usage: { output_tokens: 4 } },
-  { type: 'message_stop' },
-];
-
-const call: Events = [
+const call: AnthropicEvents = [
   ...begin({ type: 'tool_use', id: 'toolu_1', name: 'list_skills', input: {} }),
   ...delta({ type: 'input_json_delta', partial_json: '{"limit"' }),
   ...delta({ type: 'input_json_delta', partial_json: ': 1}' }),
   ...end('tool_use'),
 ];
-const unfinished: Events = [
+const unfinished: AnthropicEvents = [
   ...begin({ type: 'text', text: '' }),
   ...delta({ type: 'text_delta', text: 'There are none.' }),
 ];
-const words: Events = [...unfinished, ...end('end_turn')];
+const said: AnthropicEvents = [...unfinished, ...end('end_turn')];
 
-/** What the model says next, in the wire format of Anthropic's messages. */
-let script: Events[] = [];
-// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies freely
-const bodies: any[] = [];
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
 
-const vendor = createServer(async (request, response) => {
-  let body = '';
-  for await (const chunk of request) body += chunk;
-  bodies.push(JSON.parse(body));
-  response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-  for (const event of script.shift() ?? []) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-  response.end();
-});
-const baseUrl = `${(await onLoopback(vendor)).url}/v1`;
+const vendor = await startAnthropicServer();
+const { bodies, baseUrl } = vendor;
 const registry = await openTestRegistry(
   undefined,
   undefined,
   createModels({ providers: [{ kind: 'anthropic', apiKey: 'sk-ant', baseUrl }] }),
 );
 await registry.call(admin, 'create_agent', { name: 'a', displayName: 'A', tools: ['list_skills'] });
-after(async () => {
-  await registry.close();
-  vendor.close();
-});
+after(() => Promise.all([registry.close(), vendor.close()]));
 
-const say = (message: string) =>
-  registry.call(admin, 'send_chat_message', { message, agentId: 'a', model: 'anthropic/claude' });
+const say = (message: string, threadId?: string) =>
+  registry.call(admin, 'send_chat_message', { message, agentId: 'a', model: 'anthropic/claude', threadId });
+
+type Body = { messages: { content: { cache_control?: object }[] }[] };
+
+/** Places of marked blocks, by message and block. */
+function marksIn({ messages }: Body): string[] {
+  return messages.flatMap(({ content }, at) =>
+    content.flatMap((block, place) => (block.cache_control ? [`${at}.${place}`] : [])),
+  );
+}
+
+async function must(called: ReturnType<typeof say>): Promise<unknown> {
+  const answer = await called;
+  return 'output' in answer ? answer.output : assert.fail(JSON.stringify(answer.error));
+}
 
 describe('an agent on a model of Anthropic', () => {
   it('calls tools and gets their results, in that vendor’s form', async () => {
-    script = [call, words];
+    vendor.plays(call, said);
     const answer = await say('Any?');
     assert.ok('output' in answer, JSON.stringify(answer));
     assert.deepEqual(answer.output.toolCalls, [
@@ -90,8 +66,21 @@ describe('an agent on a model of Anthropic', () => {
     );
   });
 
+  it('marks what is the same in the next turn for the cache, four times at most', async () => {
+    vendor.plays(call, said, said);
+    const { threadId } = (await must(say('Any?'))) as { threadId: string };
+    await must(say('And now?', threadId));
+    const [first, second, third] = bodies.slice(-3);
+    for (const body of [first, second, third]) {
+      assert.deepEqual(body.tools.at(-1).cache_control, { type: 'ephemeral' });
+      assert.deepEqual(body.system.at(-1).cache_control, { type: 'ephemeral' });
+    }
+    assert.deepEqual([first, second, third].map(marksIn), [[], ['2.0'], ['3.0']]);
+    assert.equal(third.messages[4].role, 'user');
+  });
+
   it('has failed where the stream ends before the answer does', async () => {
-    script = [unfinished];
+    vendor.plays(unfinished);
     const answer = await say('Any?');
     assert.ok('error' in answer && answer.error.code === 'unavailable');
     assert.match(answer.error.error, /ended before its answer was complete/);

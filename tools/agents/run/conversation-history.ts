@@ -4,11 +4,11 @@ import { fence } from '../../core/models/prompt-sections.ts';
 import { tokensOf } from '../../core/models/tokens.ts';
 import { offeredName } from './agent-tools.ts';
 
-/** How many tokens of a prompt earlier turns may take, and how many messages are looked at. */
+/** How many tokens of a prompt earlier turns may take, and how many messages they may be. */
 export const HISTORY = 24_000;
 export const MOST_REMEMBERED = 200;
 
-/** How many tokens the results of tools may take during a run. Older results are dropped first. */
+/** How many tokens the results of tools may take during a run. */
 export const RESULTS = 48_000;
 
 const LEFT_OUT = 'This result was left out to save space; call the tool again if you need it.';
@@ -16,12 +16,8 @@ const LEFT_OUT = 'This result was left out to save space; call the tool again if
 /** The latest whole turns that fit, and always the last one. Each call comes with its result, because providers refuse a call without one. */
 export function historyOf(messages: readonly Message[]): ModelMessage[] {
   const turns = turnsOf(messages).map((turn) => turn.flatMap((message, at) => converted(message, turn.slice(at + 1))));
-  let left = HISTORY;
-  const start = turns.findLastIndex((turn, at) => {
-    left -= tokensOf(JSON.stringify(turn));
-    return left < 0 && at < turns.length - 1;
-  });
-  return turns.slice(start + 1).flat();
+  const sizes = turns.map((turn) => tokensOf(JSON.stringify(turn)));
+  return turns.slice(firstKept(sizes, HISTORY)).flat();
 }
 
 /** Each turn begins with a message to the model. */
@@ -67,17 +63,29 @@ export function resultMessage({ id, tool }: { readonly id: string; readonly tool
   return { type: 'tool-result', toolCallId: id, toolName: offeredName(tool), output: { type: 'text', value } };
 }
 
-/** The conversation. Where all results together are too long, the texts of the older ones are left out. */
+/**
+ * The conversation. Where all results together are too long, the texts of the older half are left out together, so that the beginning stays
+ * the same for many turns, and providers find it in their caches.
+ */
 export function withinBudget(messages: readonly ModelMessage[]): ModelMessage[] {
-  let left = RESULTS;
-  const kept = messages.toReversed().map((message): ModelMessage => {
-    if (message.role !== 'tool') return message;
-    left -= tokensOf(JSON.stringify(message.content));
-    if (left >= 0) return message;
+  const sizes = messages.map((message) => (message.role === 'tool' ? tokensOf(JSON.stringify(message.content)) : 0));
+  const first = firstKept(sizes, RESULTS);
+  return messages.map((message, at): ModelMessage => {
+    if (message.role !== 'tool' || at >= first) return message;
     const content = message.content.map((part) =>
       part.type === 'tool-result' ? resultMessage({ id: part.toolCallId, tool: part.toolName }, LEFT_OUT) : part,
     );
     return { role: 'tool', content };
   });
-  return kept.reverse();
+}
+
+/** The place from which items are kept: whenever those so far are too large, only the last half of what may be there stays, and the last item. */
+function firstKept(sizes: readonly number[], most: number): number {
+  let [first, kept] = [0, 0];
+  for (const [at, size] of sizes.entries()) {
+    kept += size;
+    if (kept <= most) continue;
+    for (; first < at && kept > most / 2; first += 1) kept -= sizes[first] ?? 0;
+  }
+  return first;
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../../store/backoff.ts';
 import { loadPackage } from '../load-package.ts';
 import { outgoingTrace } from '../telemetry/span.ts';
+import { withCacheMarks } from './cache-marks.ts';
 import type { LibraryEmbeddingModel } from './embedding-model.ts';
 import type { LanguageModel } from './language-model.ts';
 
@@ -95,7 +96,7 @@ const NOT_FOR_TALK = /audio|realtime|transcribe|tts|image|instruct|search/;
 function anthropic({ apiKey = '' }: ProviderSettings, baseURL: string): ProviderParts {
   const library = () => loadPackage('@ai-sdk/anthropic', () => import('@ai-sdk/anthropic'));
   const load = async (name: string) =>
-    (await library()).createAnthropic({ baseURL, apiKey, fetch: providerFetch }).languageModel(name);
+    withCacheMarks((await library()).createAnthropic({ baseURL, apiKey, fetch: providerFetch }).languageModel(name));
   return {
     title: 'Anthropic',
     model: (name) => lazy('anthropic', name, load),
