@@ -43,6 +43,7 @@ const agentTurn = z.object({
   usage: tokenUsage,
   ms: milliseconds.describe('How long the model took.'),
   calls: z.int().min(0).describe('Calls that the model made in this turn.'),
+  cutOff: z.boolean().optional().describe('It broke off, so the model was asked again. Its usage is an estimate.'),
 });
 export type AgentTurn = z.infer<typeof agentTurn>;
 

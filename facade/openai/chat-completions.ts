@@ -20,10 +20,11 @@ export async function completeChat(registry: Registry, context: RequestContext):
   const stream = asked?.stream ? new CompletionStream(response, { ...asked, created, notes }) : undefined;
   const answer = await callTool(registry, context, request, (progress) => {
     notes.note(progress);
-    stream?.onProgress(progress);
+    if (stream?.cannotTakeBack(progress)) giveUp(context, stream, notes);
+    else stream?.onProgress(progress);
   });
   stream?.stop();
-  if (response.destroyed) return;
+  if (response.writableEnded || response.destroyed) return;
   if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
   const completed = asked && completedBy(answer, asked, notes);
   if (asked && completed) {
@@ -33,6 +34,13 @@ export async function completeChat(registry: Registry, context: RequestContext):
   if (stream?.isOpen) return stream.fail(openAiError(answer.error));
   if (asked && isAboutModel(registry, context, asked, answer)) return noModel(response, asked.model, reasonOf(answer));
   sendFailure(response, { ...answer, ...challengeOf(context.request) });
+}
+
+/** Ends the stream with an error, and the run with it, unless its answer is kept for who asks again. */
+function giveUp(context: RequestContext, stream: CompletionStream, { runId }: RunNotes): void {
+  const message = `The answer of the model broke off in the run ${runId}; send the message again.`;
+  stream.fail({ message, type: 'server_error', param: null, code: 'cut_off', run_id: runId });
+  if (context.request.headers['idempotency-key'] === undefined) context.abort();
 }
 
 type ReadRequest = CompletionRequest | { readonly problem: unknown };

@@ -32,6 +32,11 @@ export class CompletionStream {
     return this.#isOpen;
   }
 
+  /** Clients of this form keep what they got, so an answer that begins again cannot be streamed to them. */
+  cannotTakeBack({ event }: Progress): boolean {
+    return event?.name === 'restarted' && this.#text !== '';
+  }
+
   readonly onProgress = ({ event }: Progress): void => {
     const { text } = (event?.data ?? {}) as { readonly text?: string }; // the events of RunReporter
     if (event?.name === 'tool_call') {
@@ -87,13 +92,17 @@ export class CompletionStream {
 
   #beat(): void {
     this.#open();
-    if (!this.#response.destroyed) this.#response.write(': waiting\n\n');
+    if (this.#isWritable) this.#response.write(': waiting\n\n');
   }
 
   #send(chunk: object): void {
     const { created, model, notes } = this.#options;
     const common = { id: notes.runId, object: 'chat.completion.chunk', created, model };
-    if (!this.#response.destroyed) this.#response.write(`data: ${JSON.stringify({ ...common, ...chunk })}\n\n`);
+    if (this.#isWritable) this.#response.write(`data: ${JSON.stringify({ ...common, ...chunk })}\n\n`);
+  }
+
+  get #isWritable(): boolean {
+    return !this.#response.destroyed && !this.#response.writableEnded;
   }
 
   #end(last: string): void {

@@ -40,6 +40,8 @@ export type Reply =
       /** Ends neither the answer nor the connection after the text. */
       readonly goesOn?: true;
     }
+  /** The bytes of an answer, and how the connection ends after them. */
+  | { readonly bytes: string; readonly end: 'connection' | 'stream' }
   | { readonly status: number; readonly headers?: Record<string, string>; readonly error?: string }
   | 'hang'
   | 'hang up';
@@ -127,6 +129,11 @@ async function perform(
 ): Promise<void> {
   if (reply === 'hang') return;
   if (reply === 'hang up') return void response.destroy();
+  if ('bytes' in reply) {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders();
+    await new Promise<void>((sent) => response.write(reply.bytes, () => sent()));
+    return void (reply.end === 'stream' ? response.end() : response.destroy());
+  }
   if ('status' in reply) {
     response.writeHead(reply.status, { 'Content-Type': 'application/json', ...reply.headers });
     return void response.end(JSON.stringify({ error: { message: reply.error ?? 'refused', type: 'test' } }));

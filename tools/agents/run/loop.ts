@@ -1,5 +1,7 @@
-import type { AssistantModelMessage, ModelMessage, StreamTextResult, ToolSet } from 'ai';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AssistantModelMessage, ModelMessage, StreamTextResult, TextStreamPart, ToolSet } from 'ai';
 import type { StopReason, TokenUsage, WaitingCall } from '../../../resources/agent-run.ts';
+import { backoffMs } from '../../../store/backoff.ts';
 import { loadPackage } from '../../core/load-package.ts';
 import type { LanguageModel } from '../../core/models/language-model.ts';
 import { ProviderFailure } from '../../core/models/provider-failure.ts';
@@ -23,6 +25,8 @@ export interface Step {
 export interface Listener {
   /** The model wrote a piece of text. */
   said(text: string): void;
+  /** The turn broke off and begins again: what was said in it is void. */
+  restarted(text: string): void;
   turned(turn: Turn): void;
   calling(call: ToolCall): void;
   called(call: ToolCall, result: ToolResult): void;
@@ -75,12 +79,8 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
   for (let step = 1; ; step++) {
     await options.askAgain();
     signal.throwIfAborted();
-    const turn = await options.metered(
-      () => estimateOf(options, messages),
-      () => takeTurn(options, messages),
-    );
-    listener.turned(turn);
-    usage = sumOfTokens(usage, turn.usage);
+    const { turn, used } = await wholeTurn(options, messages);
+    usage = sumOfTokens(usage, used);
     const common = { usage, lastUsage: turn.usage, steps: step, messages };
     if (turn.calls.length === 0) {
       messages.push({ role: 'assistant', content: turn.text || '(nothing)' }); // some providers refuse an empty message
@@ -144,7 +144,33 @@ function waits(calls: readonly ToolCall[], results: readonly ToolResult[]): stri
   return `(Waits for the yes of a person, and goes on by itself after that.\n${lines.join('\n')})`;
 }
 
+/** How often a turn is asked for that breaks off. */
+export const ATTEMPTS = 3;
+const BACKOFF = { firstMs: 250, longestMs: 2000 };
+
+/** Asks again for a turn that broke off. Its calls were not run, as calls run only once the turn is whole. */
+async function wholeTurn(options: LoopOptions, messages: readonly ModelMessage[]) {
+  const { listener, signal } = options;
+  let used = NO_TOKENS;
+  for (let attempt = 1; ; attempt++) {
+    const turn = await options.metered(
+      () => estimateOf(options, messages),
+      () => takeTurn(options, messages),
+    );
+    listener.turned(turn);
+    used = sumOfTokens(used, turn.usage);
+    if (!turn.cut) return { turn, used };
+    if (attempt === ATTEMPTS) throw turn.cut;
+    listener.restarted(turn.text);
+    await sleep(backoffMs(attempt - 1, BACKOFF), undefined, { signal }).catch(() => signal.throwIfAborted());
+    await options.askAgain();
+    signal.throwIfAborted();
+  }
+}
+
 export interface Turn {
+  /** Why it is not whole. What it used is then an estimate. */
+  readonly cut?: ProviderFailure;
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly message: AssistantModelMessage;
@@ -170,9 +196,11 @@ async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[])
   });
   const begun = performance.now();
   let text = '';
+  let written = 0;
   try {
     for await (const part of stream.fullStream) {
       if (part.type === 'error') throw part.error;
+      written += writtenIn(part);
       if (part.type !== 'text-delta' || text.length >= LONGEST_TEXT) continue;
       text += part.text;
       listener.said(part.text);
@@ -182,8 +210,20 @@ async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[])
     return { ...turn, ms: performance.now() - begun };
   } catch (error) {
     signal.throwIfAborted();
-    throw await ProviderFailure.of(model, error);
+    const failure = await ProviderFailure.of(model, error);
+    if (!failure.isCut) throw failure;
+    const { inputTokens } = estimateOf(options, messages);
+    const usage = { inputTokens, outputTokens: Math.ceil(written / CHARACTERS_PER_TOKEN) };
+    const message = { role: 'assistant', content: text } as const;
+    return { cut: failure, text, calls: [], message, usage, ms: performance.now() - begun, stopReason: 'end' };
   }
+}
+
+const CHARACTERS_PER_TOKEN = 4;
+
+function writtenIn(part: TextStreamPart<ToolSet>): number {
+  if (part.type === 'text-delta' || part.type === 'reasoning-delta') return part.text.length;
+  return part.type === 'tool-input-delta' ? part.delta.length : 0;
 }
 
 /** The tools have no `execute`: the loop runs the calls, in their order. */

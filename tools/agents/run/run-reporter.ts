@@ -56,6 +56,13 @@ export class RunReporter implements Listener {
     }, TOGETHER_MS);
   }
 
+  restarted(text: string): void {
+    const characters = text.length - this.#pending.length;
+    this.#pending = '';
+    this.#unfinished = this.#unfinished.slice(0, this.#unfinished.length - text.length);
+    this.#tell('The answer broke off and begins again', 'restarted', { characters });
+  }
+
   turned(turn: Turn): void {
     this.#parts.trace.turned(this.#parts.run.model, turn);
   }
@@ -127,8 +134,8 @@ export class RunTrace {
     };
   }
 
-  turned(model: string, { usage, ms, calls }: Pick<Turn, 'usage' | 'ms' | 'calls'>): void {
-    this.#turns.push({ model, usage, ms: Math.round(ms), calls: calls.length });
+  turned(model: string, { usage, ms, calls, cut }: Pick<Turn, 'usage' | 'ms' | 'calls' | 'cut'>): void {
+    this.#turns.push({ model, usage, ms: Math.round(ms), calls: calls.length, ...(cut && { cutOff: true }) });
   }
 
   called({ tool }: ToolCall, { ok, evidence }: ToolResult): void {

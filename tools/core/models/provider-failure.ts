@@ -5,11 +5,22 @@ const LONGEST = 500;
 
 /** A model did not answer, or not to the end. The message is safe to show. The cause is for the log and contains nothing of the prompt. */
 export class ProviderFailure extends Error {
+  /** The answer had begun and broke off. */
+  readonly isCut: boolean;
+
+  constructor(message: string, { cause, isCut = false }: { readonly cause?: unknown; readonly isCut?: boolean } = {}) {
+    super(message, { cause });
+    this.isCut = isCut;
+  }
+
   static async of({ provider, modelId }: LanguageModel, error: unknown): Promise<ProviderFailure> {
     const name = `${provider.split('.')[0]}/${modelId}`;
     const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     const cause = new Error(`the model ${name} failed: ${said.slice(0, LONGEST)}`);
-    return new ProviderFailure(`The model ${name} ${await problemOf(error)}`, { cause });
+    const { APICallError } = await loadPackage('ai', () => import('ai'));
+    // Requests that get no answer, or a refusal, have been repeated where that makes sense.
+    const isCut = !APICallError.isInstance(error) || (error.statusCode ?? 500) < 400;
+    return new ProviderFailure(`The model ${name} ${await problemOf(error)}`, { cause, isCut });
   }
 }
 

@@ -143,12 +143,28 @@ function traced(headers: RequestInit['headers']): Headers {
   return all;
 }
 
-/** Milliseconds to wait before the next attempt. Undefined if the answer is final. */
+/** Milliseconds to wait before the next attempt. Undefined if the answer is final. Vendors say so with `x-should-retry`, and finer than in seconds. */
 function waitFor({ status, headers }: Response, attempt: number): number | undefined {
-  if (status !== 408 && status !== 429 && status < 500) return undefined;
-  const asked = headers.get('retry-after');
-  if (asked === null) return backoffMs(attempt - 1, BACKOFF);
-  const seconds = Number(asked);
-  const wait = Number.isNaN(seconds) ? Date.parse(asked) - Date.now() : seconds * 1000;
+  const said = headers.get('x-should-retry');
+  const isBusy = status === 408 || status === 429 || status >= 500;
+  if (said === 'false' || (!isBusy && !(said === 'true' && status >= 400))) return undefined;
+  const wait = wishedMs(headers);
+  if (wait === undefined) return backoffMs(attempt - 1, BACKOFF);
   return wait <= LONGEST_WAIT_MS ? Math.max(0, wait) : undefined;
+}
+
+/** Seconds, or a date; undefined where it is neither. */
+function wishedMs(headers: Headers): number | undefined {
+  const milliseconds = numberIn(headers.get('retry-after-ms'));
+  if (milliseconds !== undefined) return milliseconds;
+  const asked = headers.get('retry-after');
+  const seconds = numberIn(asked);
+  if (seconds !== undefined) return seconds * 1000;
+  const date = Date.parse(asked ?? '');
+  return Number.isNaN(date) ? undefined : date - Date.now();
+}
+
+function numberIn(text: string | null): number | undefined {
+  const value = text === null || text.trim() === '' ? Number.NaN : Number(text);
+  return Number.isFinite(value) ? value : undefined;
 }
