@@ -66,7 +66,8 @@ describe('an answer that breaks off', () => {
         );
         if (at < speaks.indexOf('"stop"')) assert.equal(asked, 2, `cut at ${at}`);
         assert.deepEqual(usage, run?.usage);
-        if (asked === 2) assert.ok(usage.inputTokens > 10 && usage.outputTokens >= 5, JSON.stringify(usage));
+        if (asked === 2)
+          assert.ok((usage?.inputTokens ?? 0) > 10 && (usage?.outputTokens ?? 0) >= 5, JSON.stringify(usage));
       }
     });
   }
