@@ -36,7 +36,7 @@ import { failuresIn } from './launch/logger.ts';
 import { oneAtATime } from './launch/open-store.ts';
 import { readSecrets } from './launch/secrets.ts';
 import { createUpstreams, startUpstreams } from './launch/upstreams.ts';
-import { startWebhooks } from './launch/webhooks.ts';
+import { createOutgoing, startWebhooks } from './launch/webhooks.ts';
 import { createMcpEndpoint, type McpOptions } from './mcp/mcp.ts';
 import { startTelemetry } from './telemetry/telemetry.ts';
 
@@ -141,6 +141,7 @@ async function openDoors(
   const upstreams = createUpstreams(config, live, base);
   const backups = createBackups(config, base);
   const webhooks = await startWebhooks(base, live, { ...people, storage, upstreams, backups });
+  const outgoing = createOutgoing(base, { ...people, upstreams });
   const flows = new FlowEngine({ store, onFailure, jobs: webhooks.jobs });
   opening.step('starting integrations');
   await startUpstreams(base, upstreams);
@@ -148,7 +149,8 @@ async function openDoors(
   const budgets = await startBudgets(base);
   const meaning = new Meaning({ store, models, budgets, now: base.now, onFailure });
   measureEmbeddings(base.telemetry.measures.meter, meaning);
-  const groups = { upstreams, models, meaning, signIn: people.signIn, flows, backups, webhooks, budgets, storage };
+  const signIn = people.signIn;
+  const groups = { upstreams, models, meaning, signIn, flows, backups, webhooks, outgoing, budgets, storage };
   const facts = factsOf(base, live, groups, [...people.dependencies, ...watch.dependencies]);
   const registry = createRegistry({ ...base, server: facts, repeatsSecret: secrets.repeats, onFailure: onCallFailure });
   const dashboard = createDashboard(version, baseUrl);
@@ -163,7 +165,7 @@ async function openDoors(
   opening.signal.throwIfAborted();
   http.mount({ ...createApp(doors), onUncaught: base.onUncaught });
   readiness.begin();
-  const used = [settling, webhooks, upstreams, people.mailer, ...closingOf(doors)];
+  const used = [settling, webhooks, outgoing, upstreams, people.mailer, ...closingOf(doors)];
   return {
     address: http.address,
     baseUrl,

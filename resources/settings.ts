@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentRef, bookkeeping, recordId } from './fields.ts';
+import { agentRef, bookkeeping, email, recordId } from './fields.ts';
 import { currency, month, timezone } from './locale.ts';
 import { modelPrice } from './model-price.ts';
 
@@ -71,6 +71,17 @@ export const settingsFields = {
     })
     .describe('Days after which these are deleted, once a day; null keeps them forever.'),
   approvalHours: z.int().min(1).max(720).describe('Hours for which a call waits for the yes of a person. Default: 24.'),
+  mailRecipients: z
+    .strictObject({
+      addresses: z.array(email.toLowerCase()).max(500).describe('In small letters.'),
+      domains: z.array(domain).max(100).describe('In small letters, without their subdomains.'),
+    })
+    .describe('To whom send_mail may send besides the admin users who may sign in. Default: nobody else.'),
+  mailAskFirst: z
+    .boolean()
+    .describe(
+      'Whether calls of send_mail by agents, capsules, apps, keys and flows wait for the yes of a person. Default: true. Only who has full access may set false.',
+    ),
   featureSwitches: z
     .record(switchName, z.boolean())
     .refine((switches) => Object.keys(switches).length <= 200, 'Has too many switches; give at most 200.')
@@ -94,6 +105,8 @@ export const settingsRecord = z.object({
   ...settingsFields,
   prices: settingsFields.prices.optional(),
   approvalHours: settingsFields.approvalHours.optional(),
+  mailRecipients: settingsFields.mailRecipients.optional(),
+  mailAskFirst: settingsFields.mailAskFirst.optional(),
   featureSwitches: settingsFields.featureSwitches.optional(),
   defaultAgentId: settingsFields.defaultAgentId.optional(),
   ...bookkeeping,

@@ -5,6 +5,7 @@ import { approvalRecord } from '../resources/approval.ts';
 import { artifactRecord } from '../resources/artifact.ts';
 import { botConfigRecord } from '../resources/bot-config.ts';
 import { budgetRecord } from '../resources/budget.ts';
+import { connectionRecord } from '../resources/connection.ts';
 import { databaseRecord, storedDatabase } from '../resources/database.ts';
 import { document, documentFileRecord } from '../resources/document.ts';
 import { flow } from '../resources/flow.ts';
@@ -266,6 +267,12 @@ export const collections = {
     unique: [{ fields: ['hash'] }],
     indexes: [['hash'], ['stateHash'], ['integrationId', 'userId'], ['integrationId'], ['userId']],
     expires: 'expiresAt',
+  }),
+  connections: define({
+    schema: connectionRecord,
+    idPrefix: 'con',
+    unique: [{ fields: ['name'] }],
+    indexes: [['name']],
   }),
   idempotency: define({
     schema: idempotencyRecord,

@@ -17,6 +17,9 @@ import { capsuleTools } from './capsules/capsules.ts';
 import { previewCapsule } from './capsules/preview.ts';
 import { invokeAgent } from './chat/invoke-agent.ts';
 import { sendChatMessage } from './chat/send-chat-message.ts';
+import { connectionTools } from './connections/connections.ts';
+import { sendingTools } from './connections/send.ts';
+import { sendMail } from './connections/send-mail.ts';
 import { type CatalogEntry, indexCatalog } from './core/registry/catalog-index.ts';
 import type { Tool } from './core/registry/define-tool.ts';
 import { getCurrentPrincipal } from './current-principal.ts';
@@ -109,6 +112,7 @@ export const catalog = indexCatalog([
   ...group('Artifacts', ...artifactTools),
   ...group('Databases', ...databaseTools, ...recordTools),
   ...group('Integrations', ...integrationTools, ...integrationAccountTools),
+  ...group('Connections', ...connectionTools, ...sendingTools, sendMail),
   ...group('Webhooks', ...webhookTools, ...webhookDeliveryTools),
   ...group('Approvals', ...approvalTools),
   ...group('Audit', listAuditEntries, verifyAudit),

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Store } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { Clocks } from '../../tools/clocks.ts';
+import type { Outgoing } from '../../tools/connections/outgoing.ts';
 import type { Models } from '../../tools/core/models/models.ts';
 import type { CatalogEntry } from '../../tools/core/registry/catalog-index.ts';
 import { LiveCatalog } from '../../tools/core/registry/catalog-index.ts';
@@ -34,6 +35,7 @@ export interface Groups {
   readonly flows: FlowEngine;
   readonly backups: ServerBackups | undefined;
   readonly webhooks: WebhookEngine;
+  readonly outgoing: Outgoing;
   readonly budgets: BudgetMeter;
   readonly storage: StorageMeter;
 }

@@ -1,5 +1,6 @@
 import type { IntegrationRecord } from '../../resources/integration.ts';
 import type { Change, Position, Reader, Store, Transaction, Writer } from '../../store/port.ts';
+import { reencryptedConnection } from '../../tools/connections/connection-secrets.ts';
 import { approvalPlace } from '../../tools/core/registry/approvals.ts';
 import type { SecretBox } from '../../tools/core/sealing/secrets.ts';
 import { flowSecretContext } from '../../tools/flows/webhook-secret.ts';
@@ -28,6 +29,10 @@ export async function reencryptSecrets(store: Store, box: SecretBox): Promise<nu
     await renewAll(store, store.webhooks, {
       within: (tx) => tx.webhooks,
       change: (record) => reencryptedSecrets(record, box),
+    }),
+    await renewAll(store, store.connections, {
+      within: (tx) => tx.connections,
+      change: (record) => reencryptedConnection(record, box),
     }),
     await renewAll(store, store.approvals, {
       within: (tx) => tx.approvals,

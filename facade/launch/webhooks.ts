@@ -1,4 +1,5 @@
 import { Clocks } from '../../tools/clocks.ts';
+import { Outgoing } from '../../tools/connections/outgoing.ts';
 import type { LiveCatalog } from '../../tools/core/registry/catalog-index.ts';
 import { kinds } from '../../tools/kinds.ts';
 import {
@@ -16,6 +17,22 @@ interface Sources extends Pick<Groups, 'storage' | 'upstreams' | 'backups'> {
   readonly mailer: Mailer;
 }
 
+/** What sends to others when it is called. */
+export function createOutgoing(
+  { config, store, product, now, onFailure }: ServerBase,
+  { upstreams, mailer }: Pick<Sources, 'upstreams' | 'mailer'>,
+): Outgoing {
+  return new Outgoing({
+    store,
+    box: upstreams.secrets,
+    privateAddresses: config.privateUpstreams,
+    version: product.version,
+    sendMail: mailer.kind === 'smtp' ? (mail) => mailer.deliver(mail) : undefined,
+    now,
+    onFailure,
+  });
+}
+
 export async function startWebhooks(
   { config, store, product, baseUrl, now, onFailure }: ServerBase,
   catalog: LiveCatalog,
@@ -27,7 +44,7 @@ export async function startWebhooks(
     kinds,
     box: upstreams.secrets,
     privateAddresses: config.privateUpstreams,
-    sendMail: (mail) => mailer.deliver(mail),
+    sendMail: async (mail) => void (await mailer.deliver(mail)),
     version: product.version,
     baseUrl,
     alerts: [

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { MailAttachment } from '../../tools/connections/outgoing.ts';
 import { loadPackage } from '../../tools/core/load-package.ts';
 import { Scrubber } from '../../tools/core/outbound/untrusted-text.ts';
 import type { Dependency } from '../../tools/core/registry/context.ts';
@@ -6,9 +7,11 @@ import { ProbedDependency } from '../../tools/core/registry/dependency-health.ts
 import { passwordsIn } from '../config/config-secrets.ts';
 
 interface Mail {
-  readonly to: string;
+  readonly to: string | readonly string[];
   readonly subject: string;
   readonly text: string;
+  readonly html?: string;
+  readonly attachments?: readonly MailAttachment[];
 }
 
 /** The mail with a sign-in link. It also says what to do for somebody who did not ask for it. */
@@ -27,8 +30,8 @@ export interface Mailer extends Dependency {
   readonly kind: 'smtp' | 'console';
   /** Takes the mail and returns at once. A failure is logged and shown by `health`. */
   send(mail: Mail): void;
-  /** Resolves when the mail server has taken the mail. Rejects if it does not. */
-  deliver(mail: Mail): Promise<void>;
+  /** Resolves to the id of the mail when the mail server has taken it. Rejects if it does not. */
+  deliver(mail: Mail): Promise<string>;
   /** Waits a while for mails that are being sent. */
   close(): Promise<void>;
 }
@@ -65,7 +68,7 @@ function createSmtpMailer({ smtpUrl, mailFrom, logger }: MailerOptions & { reado
     probe: async () => (await transport).verify().catch(withoutPassword),
     onFailure: (err) => logger.error({ err }, 'the mail server does not work'),
   });
-  const sending = new Set<Promise<void>>();
+  const sending = new Set<Promise<unknown>>();
   // Mail servers quote what they refuse.
   const scrubber = new Scrubber(passwordsIn(smtpUrl));
   const withoutPassword = (error: Error): never => {
@@ -73,13 +76,16 @@ function createSmtpMailer({ smtpUrl, mailFrom, logger }: MailerOptions & { reado
   };
   void server.check();
 
-  const deliver = async (mail: Mail) =>
-    void (await server.use(async () => (await transport).sendMail(mail).catch(withoutPassword)));
+  const deliver = async ({ to, attachments = [], ...mail }: Mail) => {
+    const sent = { ...mail, to: [to].flat(), attachments: [...attachments] };
+    const { messageId } = await server.use(async () => (await transport).sendMail(sent).catch(withoutPassword));
+    return messageId;
+  };
 
   return {
     kind: 'smtp',
     send(mail) {
-      const delivery = deliver(mail)
+      const delivery: Promise<unknown> = deliver(mail)
         .catch((err: unknown) => logger.error({ err, subject: mail.subject }, 'a mail was not sent'))
         .finally(() => sending.delete(delivery));
       sending.add(delivery);
@@ -106,7 +112,10 @@ function createPrinter(): Mailer {
   return {
     kind: 'console',
     send: print,
-    deliver: async (mail) => print(mail),
+    deliver: async (mail) => {
+      print(mail);
+      return '';
+    },
     health: async () => [{ name: 'mail', kind: 'console', status: 'ok', latencyMs: 0 }],
     close: async () => {},
   };

@@ -1,6 +1,7 @@
 import type { Issue } from '../../resources/error.ts';
 import { type IntegrationAuth, type IntegrationRecord, SECRET_MASK } from '../../resources/integration.ts';
 import { ToolError } from '../core/errors.ts';
+import { keepOrSeal } from '../core/sealing/kept-secret.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
 import { clientSecretContext } from './accounts/authorize-account.ts';
 import { isOAuth } from './auth-mode.ts';
@@ -42,18 +43,11 @@ type Seal = (member: 'env' | 'headers', given: Secrets, current?: Secrets) => Re
 function sealFor(id: string, box: SecretBox): Seal {
   return (member, given, current = {}) => {
     const sealed = Object.entries(given).map(([name, value]) => {
-      const kept = value === SECRET_MASK ? (current[name] ?? noSecret(member, name)) : undefined;
-      return [name, kept ?? box.seal(value, secretContext(id, member, name))];
+      const place = secretContext(id, member, name);
+      return [name, keepOrSeal(value, { box, place, path: `${member}.${name}`, current: current[name] })];
     });
     return Object.fromEntries(sealed);
   };
-}
-
-function noSecret(member: string, name: string): never {
-  const message = `There is no stored value for ${SECRET_MASK} to keep; give the value itself.`;
-  throw new ToolError('invalid_input', `${member}.${name}: ${message}`, {
-    issues: [{ path: `${member}.${name}`, message }],
-  });
 }
 
 type OAuth = NonNullable<IntegrationRecord['oauth']>;
@@ -109,17 +103,11 @@ function sealedOAuth(
 ): OAuth {
   const { clientSecret, ...others } = given;
   if (clientSecret === undefined) return others;
-  if (clientSecret !== SECRET_MASK) return { ...others, clientSecret: box.seal(clientSecret, clientSecretContext(id)) };
-  if (current?.clientSecret === undefined)
-    throw refusal(`There is no stored value for ${SECRET_MASK} to keep; give the value itself.`);
-  const issuer = others.issuer ?? current.issuer;
-  if (moves || current.clientId !== others.clientId || current.issuer !== issuer) {
-    throw refusal('Was given for another server, client or issuer; give it again.');
-  }
-  return { ...others, clientSecret: current.clientSecret, ...(issuer !== undefined && { issuer }) };
-}
-
-function refusal(message: string): ToolError {
-  const path = 'oauth.clientSecret';
-  return new ToolError('invalid_input', `${path}: ${message}`, { issues: [{ path, message }] });
+  const issuer = clientSecret === SECRET_MASK ? (others.issuer ?? current?.issuer) : others.issuer;
+  const isOther = moves || current?.clientId !== others.clientId || current?.issuer !== issuer;
+  const sealed = keepOrSeal(clientSecret, {
+    ...{ box, place: clientSecretContext(id), path: 'oauth.clientSecret' },
+    ...{ current: current?.clientSecret, moves: isOther },
+  });
+  return { ...others, clientSecret: sealed, ...(issuer !== undefined && { issuer }) };
 }

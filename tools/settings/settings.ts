@@ -10,6 +10,7 @@ import {
   settingsPatch,
 } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
+import { requireWithinRights } from '../core/access/delegation.ts';
 import { invalidMember, requireNoIssues } from '../core/errors.ts';
 import { defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { definedMembers } from '../core/registry/validate.ts';
@@ -51,11 +52,18 @@ const updateSettings = defineTool({
     signInDomains: settingsFields.signInDomains.optional(),
     retentionDays: settingsPatch.retentionDays.optional(),
     approvalHours: settingsFields.approvalHours.optional(),
+    mailRecipients: settingsFields.mailRecipients.optional(),
+    mailAskFirst: settingsFields.mailAskFirst.optional(),
     featureSwitches: settingsFields.featureSwitches.optional(),
     expectedRevision,
   }),
   output: settings,
   errors: ['conflict'],
+  asks: async (input, store, inPerson) => !inPerson && mailsUnasked(input, store),
+
+  async authorize(input, { store, principal }) {
+    if (await mailsUnasked(input, store)) requireWithinRights(principal, { fullAccess: true });
+  },
 
   async handler({ expectedRevision, analytics, retentionDays, ...fields }, { store }) {
     const current = await readSettings(store);
@@ -72,6 +80,12 @@ const updateSettings = defineTool({
 });
 
 export const settingsTools = [getSettings, updateSettings];
+
+/** Whether mails that wait for a person would wait no more. */
+async function mailsUnasked(input: object, store: Pick<Readers, 'settings'>): Promise<boolean> {
+  const isOff = 'mailAskFirst' in input && input.mailAskFirst === false;
+  return isOff && (await readSettings(store)).mailAskFirst !== false;
+}
 
 /** @throws where the store was not prepared, which the server does at start. */
 export async function readSettings(store: Pick<Readers, 'settings'>): Promise<SettingsRecord> {

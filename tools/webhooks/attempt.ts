@@ -32,19 +32,32 @@ export function bodyOf({ event: { type, at, ...data } }: Pick<WebhookDeliveryRec
   return JSON.stringify({ type, timestamp: at, data });
 }
 
-/** Sends the event once, signed as Standard Webhooks says. Redirects are not followed, and no byte of a body is read. */
-export async function post(
+interface Posting {
+  readonly fetch: Fetch;
+  readonly signal: AbortSignal;
+  readonly answerMs: number;
+}
+
+export function post(
   delivery: Pick<WebhookDeliveryRecord, 'id' | 'event'>,
-  { url, secrets, version, at }: Signed,
-  { fetch, signal, answerMs }: { readonly fetch: Fetch; readonly signal: AbortSignal; readonly answerMs: number },
+  signed: Signed,
+  posting: Posting,
 ): Promise<Attempt> {
-  const body = bodyOf(delivery);
+  return postSigned({ id: delivery.id, body: bodyOf(delivery) }, signed, posting);
+}
+
+/** Sends the message once, signed as Standard Webhooks says. Redirects are not followed, and no byte of a body is read. */
+export async function postSigned(
+  { id, body }: { readonly id: string; readonly body: string },
+  { url, secrets, version, at }: Signed,
+  { fetch, signal, answerMs }: Posting,
+): Promise<Attempt> {
   const headers = {
     'Content-Type': 'application/json',
     'User-Agent': `agent-admin/${version}`,
-    'webhook-id': delivery.id,
+    'webhook-id': id,
     'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-    'webhook-signature': secrets.map((secret) => new Signer(secret).sign(delivery.id, at, body)).join(' '),
+    'webhook-signature': secrets.map((secret) => new Signer(secret).sign(id, at, body)).join(' '),
   };
   const late = AbortSignal.timeout(answerMs);
   try {
@@ -68,7 +81,8 @@ function attemptOf(status: number, retryAfter: string | null, now: Date): Attemp
   return { ok: false, status, error, isAway: AWAY.has(status), afterMs: retryAfterMs(retryAfter, now) };
 }
 
-function retryAfterMs(retryAfter: string | null, now: Date): number | undefined {
+/** How long the answer asks to wait, an hour at most. */
+export function retryAfterMs(retryAfter: string | null, now: Date): number | undefined {
   if (retryAfter === null) return undefined;
   const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - now.getTime();
   return ms > 0 ? Math.min(ms, LONGEST_WISH_MS) : undefined;

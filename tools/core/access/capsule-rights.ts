@@ -12,7 +12,7 @@ const CURSOR = 'cursor';
 /** The inputs by which tools that are another way to a record name that record. */
 const WAY = ['entityType', 'entityId', 'versionId', 'cursor'];
 /** Operations that neither show nor change the record that they are about. */
-const ACTS: readonly string[] = ['invoke', 'trigger', 'call'];
+const ACTS: readonly string[] = ['invoke', 'trigger', 'call', 'use', 'send'];
 
 /** The records that remain when arguments of a tool are fixed. The limit also holds for other tools. */
 interface Hold {

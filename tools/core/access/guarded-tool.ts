@@ -48,8 +48,8 @@ export interface GuardedTool {
   readonly input: z.ZodObject;
   /** Only its own door can call it, and it is never listed. */
   readonly doorOnly?: true;
-  /** Calls by anybody wait for a person: all of them, or those that loosen what waits for one. */
-  readonly asks?: true | ((input: object, store: Readers) => Promise<boolean>);
+  /** Calls wait for a person, whatever the caller's `askFirst`: all, or those of which this is so. It may refuse what cannot be made. `inPerson`: somebody who is signed in makes the call. */
+  readonly asks?: true | ((input: object, store: Readers, inPerson: boolean) => Promise<boolean>);
   /** Leads to a person who is asked, so its own calls never wait for one. */
   readonly neverAsks?: true;
   /** Leads to all tools that the caller may call, and is listed apart from them. */

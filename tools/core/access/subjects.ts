@@ -7,7 +7,7 @@ type StoredRecord = { readonly id: string; readonly [member: string]: unknown };
 /**
  * Looks up the record that a value names, with all names that grants may use: for an agent its id and, while it is not deleted, its name;
  * for a database record its id and its database's; for a run its id and the names of its flow or agent; for an integration whose tools are
- * called its id and all of its tools; for a message its thread; for a delivery of a webhook its id and the webhook's; for every other
+ * called its id and all of its tools; for a connection its id and name; for a message its thread; for a delivery of a webhook its id and the webhook's; for every other
  * record the value.
  */
 export function subjectsIn(store: Readers, kinds: readonly RecordKind[]): Subjects {
@@ -18,6 +18,7 @@ export function subjectsIn(store: Readers, kinds: readonly RecordKind[]): Subjec
     if (resource === 'agent') return agentSubject(store, value);
     if (resource === 'thread') return threadSubject(store, value);
     if (resource === 'webhook') return webhookSubject(store, value);
+    if (resource === 'connection') return connectionSubject(store, value);
     const kind = kinds.find((each) => each.resource === resource);
     return { names: [value], record: kind && (await store[kind.collection].get(value)) };
   };
@@ -50,6 +51,11 @@ async function flowSubject(store: Readers, id: string): Promise<Subject> {
 async function webhookSubject(store: Readers, id: string): Promise<Subject> {
   const delivery = id.startsWith('whd_') ? await store.webhookDeliveries.get(id) : undefined;
   return delivery ? { names: [id, delivery.webhookId] } : { names: [id] };
+}
+
+async function connectionSubject({ connections }: Readers, value: string): Promise<Subject> {
+  const record = (await connections.get(value)) ?? (await connections.first({ where: { name: value } }));
+  return record ? { names: [record.id, record.name], record } : { names: [value] };
 }
 
 /** All tools of an integration, as grants name them. */

@@ -4,7 +4,7 @@ import { isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { outgoingTrace } from '../telemetry/span.ts';
 import { AddressRefused, hostOf, isPublic, publicLookup } from './ip-addresses.ts';
-import { answerWith, type Fault, limitBody, limitEvents, limitFile, type Replacement } from './limits.ts';
+import { answerWith, cutBody, type Fault, limitBody, limitEvents, limitFile, type Replacement } from './limits.ts';
 
 interface FetchOptions {
   readonly privateAddresses: boolean;
@@ -12,6 +12,8 @@ interface FetchOptions {
   readonly mostBytes: number;
   /** Bodies are files, not messages, so that only their size is limited. */
   readonly files?: true;
+  /** Of a body, what fits is passed on, and then the connection ends. It may be of any type, and the reader knows that more came by one byte more. */
+  readonly cuts?: true;
 }
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -24,7 +26,7 @@ interface GuardedFetch {
 }
 
 /** A `fetch` for untrusted servers: only to the address that was checked, no redirects, and never more of an answer than is allowed. */
-export function createFetch({ privateAddresses, mostBytes, files }: FetchOptions): GuardedFetch {
+export function createFetch({ privateAddresses, mostBytes, files, cuts }: FetchOptions): GuardedFetch {
   // Agents of its own, because the shared ones may reuse a socket to an address that was not checked.
   const agents = { 'http:': new PlainAgent({ keepAlive: true }), 'https:': new SecureAgent({ keepAlive: true }) };
 
@@ -55,6 +57,7 @@ export function createFetch({ privateAddresses, mostBytes, files }: FetchOptions
     endCancelled(body, pending);
     challenge = response.statusCode === 401 ? (response.headers['www-authenticate'] ?? '') : undefined;
     if (files) return fileAnswer(response, mostBytes);
+    if (cuts) return streamed(response, cutBody(response, mostBytes));
     return answerOf(response, mostBytes, (fault) => faultAnswer(init.body, fault));
   }
 
@@ -110,6 +113,11 @@ const heard = new WeakSet<Socket>();
 const ignore = () => {};
 
 function answerOf(response: IncomingMessage, mostBytes: number, instead: Replacement): Response {
+  const events = response.headers['content-type']?.toLowerCase().startsWith('text/event-stream') ?? false;
+  return streamed(response, (events ? limitEvents : limitBody)(response, mostBytes, instead));
+}
+
+function streamed(response: IncomingMessage, chunks: AsyncGenerator<Buffer>): Response {
   const status = response.statusCode ?? 0;
   const headers = new Headers();
   for (const [name, value] of Object.entries(response.headers)) {
@@ -119,8 +127,7 @@ function answerOf(response: IncomingMessage, mostBytes: number, instead: Replace
     response.resume();
     return new Response(null, { status, headers });
   }
-  const events = headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') ?? false;
-  const body = Readable.from((events ? limitEvents : limitBody)(response, mostBytes, instead));
+  const body = Readable.from(chunks);
   body.on('close', () => response.destroy());
   // The two libraries have different types for the same web stream.
   return new Response(Readable.toWeb(body) as ReadableStream, { status, headers });

@@ -56,6 +56,16 @@ export async function* limitFile(source: Source, mostBytes: number): AsyncGenera
   }
 }
 
+/** Passes on as much of a body as fits, and one byte more if there is more. */
+export async function* cutBody(source: Source, mostBytes: number): AsyncGenerator<Buffer> {
+  let left = mostBytes + 1;
+  for await (const chunk of source) {
+    yield chunk.subarray(0, left);
+    left -= chunk.length;
+    if (left <= 0) return;
+  }
+}
+
 export class FileTooLarge extends Error {}
 
 /** Passes on server-sent events, each when it has arrived in full and is not too large, and not too many at once. */

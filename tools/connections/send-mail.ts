@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { email, plainLine, recordId } from '../../resources/fields.ts';
+import type { SettingsRecord } from '../../resources/settings.ts';
+import type { Readers } from '../../store/port.ts';
+import type { Principal } from '../core/access/principal.ts';
+import { GUEST_SCOPES } from '../core/access/scopes.ts';
+import { invalidMember, ToolError } from '../core/errors.ts';
+import { defineTool } from '../core/registry/define-tool.ts';
+import { Busy, SideProcess } from '../core/side-process/side-process.ts';
+import { readSettings } from '../settings/settings.ts';
+import { attachmentOf, attachmentType, MOST_ATTACHED } from './attachments.ts';
+import { outgoingOf } from './connections.ts';
+import type { MailContent } from './mail-content.ts';
+import type { MailAttachment } from './outgoing.ts';
+import { SENDS } from './send.ts';
+
+const MOST_RECIPIENTS = 20;
+
+export const sendMail = defineTool({
+  name: 'send_mail',
+  title: 'Send mail',
+  description:
+    'Send a mail, written in Markdown, with artifacts, documents or reports attached. Goes to admin users, and to what the settings allow in mailRecipients. Returns `messageId`.',
+  keywords: 'e-mail somebody, write an email, mail a report, send the numbers by mail, notify by mail, newsletter',
+  access: { scope: GUEST_SCOPES.writes, grant: 'mail:send' },
+  guest: true,
+  annotations: SENDS,
+  inSteps: true,
+  asks: async (input, store, inPerson) => {
+    const { to } = input as { readonly to: readonly string[] }; // of this tool
+    const settings = await readSettings(store);
+    await requireRecipients(to, settings, store); // a mail that cannot be sent asks nobody
+    return settings.mailAskFirst !== false && !inPerson;
+  },
+  input: z.strictObject({
+    to: z.array(email).min(1).max(MOST_RECIPIENTS).describe('Addresses.'),
+    subject: plainLine(z.string().trim().min(1).max(200)),
+    markdown: z.string().trim().min(1).max(100_000).describe('The text, in Markdown. HTML in it is shown as text.'),
+    attachments: z
+      .array(z.strictObject({ type: attachmentType, id: recordId }))
+      .max(10)
+      .optional()
+      .describe(`What you may read, ${MOST_ATTACHED / 1_000_000} MB in all.`),
+  }),
+  output: z.object({ messageId: z.string() }),
+  errors: ['not_found', 'conflict', 'too_large'],
+
+  async handler({ to, subject, markdown, attachments = [] }, context) {
+    const { store, server, principal } = context;
+    const { sendMail } = outgoingOf(server);
+    if (!sendMail) {
+      throw new ToolError('unavailable', 'This server has no mail server: set SMTP_URL and MAIL_FROM.', {
+        notMade: true,
+      });
+    }
+    const settings = await readSettings(store);
+    await requireRecipients(to, settings, store);
+    const content = await rendered(markdown, principal);
+    const attached: MailAttachment[] = [];
+    let left = MOST_ATTACHED;
+    for (const wanted of attachments) {
+      const one = await attachmentOf(wanted, context);
+      left -= one.content.length;
+      if (left < 0)
+        throw context.fail('too_large', `The attachments have more than ${MOST_ATTACHED} bytes; send fewer, or links.`);
+      attached.push(one);
+    }
+    try {
+      return { messageId: await sendMail({ to, subject, ...content, attachments: attached }) };
+    } catch (cause) {
+      throw failure(cause);
+    }
+  },
+});
+
+/** Replies and connections that a mail server gives before it has taken a mail. */
+const NOT_SENT = ['ECONNECTION', 'EAUTH', 'EENVELOPE', 'EDNS', 'ECONNREFUSED', 'ENOTFOUND'];
+
+function failure(cause: unknown): ToolError {
+  const { message, code = '' } = cause as NodeJS.ErrnoException; // of nodemailer, without the password
+  const words = message.replace(/\s+/g, ' ').slice(0, 300);
+  if (NOT_SENT.includes(code))
+    return new ToolError('unavailable', `The mail was not sent: ${words}`, { notMade: true });
+  return new ToolError('unavailable', `It is unknown whether the mail was sent; look before you try again. ${words}`);
+}
+
+/** Refuses addresses that are neither of people who may sign in here nor allowed by the settings. @throws ToolError (invalid_input) */
+async function requireRecipients(
+  to: readonly string[],
+  { mailRecipients: { addresses, domains } = { addresses: [], domains: [] } }: Pick<SettingsRecord, 'mailRecipients'>,
+  { adminUsers }: Pick<Readers, 'adminUsers'>,
+): Promise<void> {
+  for (const [index, given] of to.entries()) {
+    const address = given.toLowerCase();
+    const domain = address.slice(address.lastIndexOf('@') + 1);
+    if (addresses.includes(address) || domains.includes(domain)) continue;
+    if (await adminUsers.first({ where: { email: address, isActive: true } })) continue;
+    throw invalidMember(
+      `to[${index}]`,
+      `Mails do not go to ${given}; have an admin allow the address or its domain in mailRecipients of the settings.`,
+    );
+  }
+}
+
+const RENDER_MS = 2000;
+const module = new URL('./mail-content.ts', import.meta.url);
+/** Markdown can take minutes to read, so it is read where that holds up nobody else. */
+const apart = new SideProcess({ mostMegabytes: 256, mostWaiting: 20 });
+
+async function rendered(markdown: string, { id: caller }: Principal): Promise<MailContent> {
+  const job = { module, name: 'renderMail', args: [markdown], timeoutMs: RENDER_MS, caller };
+  const outcome = await apart.run(job).catch((thrown) => {
+    if (!(thrown instanceof Busy)) throw thrown;
+    throw new ToolError('unavailable', 'Too many mails of yours are waiting; send this one again later.', {
+      notMade: true,
+    });
+  });
+  if ('value' in outcome) return outcome.value as MailContent; // what the function returns
+  throw invalidMember('markdown', 'Is too complex to read; write it in simpler Markdown.');
+}
