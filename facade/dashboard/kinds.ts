@@ -40,6 +40,7 @@ export const kinds = {
   report: kind('report', 'reports', '/reports', 'title', 'rep_'),
   capsule: kind('capsule', 'capsules', '/capsules', 'name', 'cap_'),
   integration: kind('integration', 'integrations', '/integrations', 'name', 'int_'),
+  connection: listed('connection', 'connections', '/connections', 'name', 'con_'),
   webhook: kind('webhook', 'webhooks', '/webhooks', 'name', 'whk_'),
   'admin-user': kind('admin_user', 'admin_users', '/people', 'email', 'usr_'),
   key: listed('api_key', 'api_keys', '/keys', 'name', 'key_'),

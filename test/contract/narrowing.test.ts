@@ -241,6 +241,15 @@ const kinds: Readonly<Record<string, Kind>> = {
     grant: (id) => `integration:read:${id}`,
     lists: [['list_integrations'], ['list_integrations', { enabled: false }]],
   },
+  connections: {
+    make: two('create_connection', (name) => ({
+      name: name.toLowerCase().replace(/[^a-z0-9]+/g, '-'),
+      kind: 'http',
+      baseUrl: 'http://127.0.0.1:9/',
+    })),
+    grant: (id) => `connection:read:${id}`,
+    lists: [['list_connections']],
+  },
   webhooks: {
     make: two('create_webhook', (name) => ({ name, target: { email: 'a@example.com' }, alerts: ['flow.failed'] })),
     grant: (id) => `webhook:read:${id}`,

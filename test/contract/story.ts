@@ -244,6 +244,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await act('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await integrationStory(act, asReader);
   await approvalStory(act, asReader);
+  await connectionStory(act, asReader);
   await webhookStory(act, asReader);
   await chatStory(act, asReader);
   await threadStory(act, key.id, asReader);
@@ -349,6 +350,27 @@ async function integrationStory(act: Act, asReader: Ask): Promise<void> {
   await act('list_integration_accounts', { userId: 'usr_other' }, asReader);
   await act('delete_integration', { id });
   await act('delete_integration', { id });
+}
+
+/** Nobody answers at the connection. */
+async function connectionStory(act: Act, asReader: Ask): Promise<void> {
+  const made = { name: 'weather', kind: 'http', baseUrl: 'http://127.0.0.1:9/api', paths: ['/days/*'] };
+  const { id } = await act('create_connection', { ...made, auth: { type: 'bearer', token: 'very-secret' } });
+  await act('create_connection', made);
+  await act('create_connection', { ...made, name: 'Not Good' });
+  await act('create_connection', { ...made, name: 'slack', kind: 'slack' });
+  await act('create_connection', made, asReader);
+  await act('update_connection', { id, auth: { type: 'bearer', token: '•••' }, methods: ['GET'], expectedRevision: 1 });
+  await act('update_connection', { id, baseUrl: 'http://127.0.0.1:10/', expectedRevision: 2 });
+  await act('list_connections');
+  await act('send_http_request', { connection: 'weather', path: '/days/../keys' });
+  await act('send_http_request', { connection: 'weather', path: '/nights/1' });
+  await act('send_http_request', { connection: 'none', path: '/days/1' });
+  await act('send_message', { connection: 'weather', text: 'Rain.' });
+  await act('send_mail', { to: ['stranger@example.com'], subject: 'Rain', markdown: '# Rain' });
+  await act('send_mail', { to: ['a@example.com'], subject: 'Two\r\nBcc: b@example.com', markdown: 'x' }, asReader);
+  await act('delete_connection', { id });
+  await act('delete_connection', { id });
 }
 
 /** No call waits for a person. */
