@@ -73,15 +73,11 @@ export const settingsFields = {
   approvalHours: z.int().min(1).max(720).describe('Hours for which a call waits for the yes of a person. Default: 24.'),
   mailRecipients: z
     .strictObject({
-      addresses: z.array(email.toLowerCase()).max(500).describe('In small letters.'),
-      domains: z.array(domain).max(100).describe('In small letters, without their subdomains.'),
+      addresses: z.array(email.toLowerCase()).max(500),
+      domains: z.array(domain).max(100),
     })
-    .describe('To whom send_mail may send besides the admin users who may sign in. Default: nobody else.'),
-  mailAskFirst: z
-    .boolean()
-    .describe(
-      'Whether calls of send_mail by agents, capsules, apps, keys and flows wait for the yes of a person. Default: true. Only who has full access may set false.',
-    ),
+    .describe('Where send_mail goes besides admin users.'),
+  mailAskFirst: z.boolean().describe('All but people ask one before send_mail.'),
   featureSwitches: z
     .record(switchName, z.boolean())
     .refine((switches) => Object.keys(switches).length <= 200, 'Has too many switches; give at most 200.')

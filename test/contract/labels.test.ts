@@ -29,7 +29,7 @@ const accepts = ({ schema }: Text, value: string) => schema.safeParse(value).suc
 const CONTROLS = ['a\u0007b', 'a\nb', 'a\u001b[31mb', 'a\u202eb', 'a\u2028b'];
 
 const PROSE =
-  /\.(description|bio|signature|content|instructions|prompt|input|message|messages\[\]\.content|promptSections\{\}|data)$/;
+  /\.(description|bio|signature|content|instructions|prompt|input|message|body|query\{\}|query\{\}\[\]|text|markdown|messages\[\]\.content|promptSections\{\}|data)$/;
 /** Inputs that name something existing, or are looked up or compared as they are, and are never kept as a label. */
 const REFERENCES =
   /([iI]ds?(\[\])?|agent|model|modelPreference|defaultModel|tools?(\[\])?|Tools\[\]|idToken|scopes\[\]|grants\[\]|askFirst\[\]|call_tool\.name|\.continue|renameColumns\[\]\.from|trigger\.(type|expression|timezone)|timezone|listingHash|supersedes|email|steps\[\]\.when|analytics\.(activityEvents\[\]|features\{\}\[\]|funnel\[\]))$/;
@@ -44,7 +44,9 @@ describe('texts that callers write', () => {
       const accepted = CONTROLS.filter((value) => accepts(text, value));
       assert.deepEqual(accepted, [], text.place);
     }
-    const names = lines.filter(({ place }) => /\.(name|title|displayName|workspaceName)$/.test(place));
+    const names = lines.filter(
+      ({ place }) => /\.(name|title|displayName|workspaceName)$/.test(place) && place !== 'create_connection.name',
+    );
     assert.ok(names.length > 20);
     for (const text of names)
       assert.ok(accepts(text, text.place.includes('olumns') ? 'name' : 'Zoë 👩‍🚀 & Co. (नमस्ते)'), text.place);
@@ -68,8 +70,9 @@ describe('texts that callers write', () => {
         (value) => accepts(text, value),
       );
       assert.deepEqual(accepted, [], text.place);
-      for (const url of ['https://example.com/a?b=c#d', 'http://example.com:8080'])
-        assert.ok(accepts(text, url), text.place);
+      // Paths are added to some.
+      const pages = /_connection\.(baseUrl|auth\.tokenUrl)$/.test(text.place) ? [] : ['https://example.com/a?b=c#d'];
+      for (const url of [...pages, 'http://example.com:8080']) assert.ok(accepts(text, url), text.place);
     }
     for (const text of rows.filter(({ place }) => /\.(page|referrer)$/.test(place))) {
       assert.deepEqual(

@@ -25,6 +25,8 @@ const OPEN: Readonly<Record<string, string>> = {
   update_record: 'values by column',
   create_integration: 'environment and headers by name',
   update_integration: 'environment and headers by name',
+  send_http_request: 'headers and parameters by name, and any body',
+  send_message: 'blocks of Slack',
   import_records: 'rows of six types',
   call_tool: 'arguments of any tool',
 };

@@ -9,6 +9,7 @@ import type { NewRecord } from '../../store/port.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
 import { documentOf, operationsOf } from '../facade/openapi-document.ts';
 import { callTool, makeKey, rest, type ToolAnswer } from '../support/calls.ts';
+import { startMailServer } from '../support/mail-server.ts';
 import { pluck } from '../support/pluck.ts';
 import { pythonLacks, runPython } from '../support/python.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
@@ -16,6 +17,7 @@ import { signIn } from '../support/sign-in.ts';
 import { dataFolder, onPostgres, removeFolder } from '../support/store.ts';
 import { until } from '../support/until.ts';
 import { type FakeUpstream, startUpstream, toolCalled } from '../support/upstream.ts';
+import { type Receiver, startReceiver } from '../support/webhook-world.ts';
 import { writing } from '../support/writing.ts';
 import { faultsOf } from './plain-words.ts';
 import { type Ask, type Input, story } from './story.ts';
@@ -34,6 +36,7 @@ interface Told {
 
 let server: TestServer;
 let upstream: FakeUpstream;
+let receiver: Receiver;
 let backups = '';
 const tools = new Map<string, Listed>();
 const told: Told[] = [];
@@ -42,7 +45,15 @@ const refused: (ErrorBody & { readonly tool: string })[] = [];
 before(async () => {
   upstream = await startUpstream(toolCalled('look', { inputSchema: { type: 'object' } }));
   backups = await dataFolder();
-  server = await startTestServer({ PRIVATE_UPSTREAMS: 'on', BACKUP_FOLDER: backups, BACKUP_SCHEDULE: 'never' });
+  const mail = await startMailServer();
+  receiver = await startReceiver();
+  const mails = { SMTP_URL: mail.url, MAIL_FROM: 'admin@example.com' };
+  server = await startTestServer({
+    ...mails,
+    PRIVATE_UPSTREAMS: 'on',
+    BACKUP_FOLDER: backups,
+    BACKUP_SCHEDULE: 'never',
+  });
   const reader = await makeKey(server, { scopes: ['read'] });
   const as = (key: string) => async (tool: string, input: Input) => {
     const answer: ToolAnswer = await callTool(server, key, tool, input);
@@ -51,7 +62,7 @@ before(async () => {
     return answer;
   };
   await story(as(server.adminKey), as(reader));
-  await sequel(as(server.adminKey));
+  await sequel(as(server.adminKey), as(await signIn(server)));
   await decided(as);
   await ofOwner(as(await signIn(server)));
   for (const mode of ['', '?mode=search']) {
@@ -83,7 +94,7 @@ const RUN = {
 };
 
 /** What differs between the doors: sessions, connected apps, a run that waits, an upstream that is reached, and values at the edge of a format. */
-async function sequel(ask: Ask): Promise<void> {
+async function sequel(ask: Ask, ofPerson: Ask): Promise<void> {
   const tell = async (tool: string, input: Input = {}) => {
     const answer = await ask(tool, input);
     // biome-ignore lint/suspicious/noExplicitAny: the sequel looks into outputs freely
@@ -124,6 +135,16 @@ async function sequel(ask: Ask): Promise<void> {
   const { data: noted } = await tell('list_webhook_deliveries', { id: hook.id });
   await tell('retry_webhook_delivery', { id: noted[0].id });
   await tell('delete_webhook', { id: hook.id });
+  const link = { kind: 'http', baseUrl: upstream.url, auth: { type: 'header', header: 'x-key', secret: 'a secret' } };
+  await ofPerson('create_connection', { name: 'far', ...link, askFirst: false });
+  await ofPerson('create_connection', { name: 'chat', kind: 'slack', webhookUrl: receiver.url, askFirst: false });
+  await ofPerson('update_settings', {
+    mailAskFirst: false,
+    mailRecipients: { addresses: ['a@example.com'], domains: [] },
+  });
+  await tell('send_http_request', { connection: 'far', path: '/none' });
+  await tell('send_message', { connection: 'chat', text: 'Hello' });
+  await tell('send_mail', { to: ['a@example.com'], subject: 'Hello', markdown: '# Hello' });
   const perPerson = { name: 'Own', transport: 'http', url: upstream.url, auth: 'oauth-per-person', enabled: false };
   const { id: integrationId } = await tell('create_integration', perPerson);
   await tell('connect_integration', { id: integrationId });

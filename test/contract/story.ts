@@ -355,12 +355,17 @@ async function integrationStory(act: Act, asReader: Ask): Promise<void> {
 /** Nobody answers at the connection. */
 async function connectionStory(act: Act, asReader: Ask): Promise<void> {
   const made = { name: 'weather', kind: 'http', baseUrl: 'http://127.0.0.1:9/api', paths: ['/days/*'] };
-  const { id } = await act('create_connection', { ...made, auth: { type: 'bearer', token: 'very-secret' } });
+  const { id } = await act('create_connection', { ...made, auth: { type: 'bearer', secret: 'very-secret' } });
   await act('create_connection', made);
   await act('create_connection', { ...made, name: 'Not Good' });
   await act('create_connection', { ...made, name: 'slack', kind: 'slack' });
   await act('create_connection', made, asReader);
-  await act('update_connection', { id, auth: { type: 'bearer', token: '•••' }, methods: ['GET'], expectedRevision: 1 });
+  await act('update_connection', {
+    id,
+    auth: { type: 'bearer', secret: '•••' },
+    methods: ['GET'],
+    expectedRevision: 1,
+  });
   await act('update_connection', { id, baseUrl: 'http://127.0.0.1:10/', expectedRevision: 2 });
   await act('list_connections');
   await act('send_http_request', { connection: 'weather', path: '/days/../keys' });

@@ -50,11 +50,13 @@ interface Options {
   now?(): Date;
 }
 
+const FOR_EVER = '2999-01-01T00:00:00.000Z';
+
 /** Somebody who is signed in and calls in person. */
 export function inPerson(
   principal: Principal = principalOf({ type: 'session', id: 'usr_owner', scopes: ['*'] }),
 ): Principal {
-  return { ...principal, type: 'session', ...{ sessionId: newId('ses'), expiresAt: '2999-01-01T00:00:00.000Z' } };
+  return { ...principal, type: 'session', ...{ sessionId: newId('ses'), expiresAt: FOR_EVER, freshUntil: FOR_EVER } };
 }
 
 /** A registry that sends to others, and the mails that it gave to a mail server. */

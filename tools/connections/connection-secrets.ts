@@ -4,131 +4,95 @@ import type { Change } from '../../store/port.ts';
 import { keepOrSeal } from '../core/sealing/kept-secret.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
 
-type Member = 'token' | 'password' | 'value' | 'clientSecret';
-
-/** The member of each form of auth that is a secret. */
-const SECRET_OF: { readonly [Type in ConnectionAuth['type']]?: Member } = {
-  bearer: 'token',
-  basic: 'password',
-  header: 'value',
-  'oauth-client-credentials': 'clientSecret',
-};
-
-/** The members that hold a secret, or that it is sent to. */
+/** The members that hold a secret, or say where it is sent. */
 export interface Target {
   readonly baseUrl?: string | undefined;
   readonly webhookUrl?: string | undefined;
-  readonly signingSecret?: string | undefined;
   readonly auth?: ConnectionAuth | undefined;
 }
 
 type SealedTarget = Partial<Pick<ConnectionRecord, keyof Target>>;
 
 /** What is stored of these members. A kept secret stays with the origin and the client that it was given for. @throws ToolError (invalid_input) */
-export function sealedTarget(id: string, given: Target, box: SecretBox, current?: ConnectionRecord): SealedTarget {
-  const moves =
-    current !== undefined && given.baseUrl !== undefined && originOf(given.baseUrl) !== originOf(current.baseUrl);
-  const { auth = moves ? maskedAuth(current.auth) : undefined } = given;
-  const { signingSecret = moves && current.signingSecret ? SECRET_MASK : undefined, webhookUrl } = given;
-  const keep = (path: 'webhookUrl' | 'signingSecret', text: string) =>
-    keepOrSeal(text, {
-      box,
-      place: placeOf(id, path),
-      path,
-      current: current?.[path],
-      moves: moves && path !== 'webhookUrl',
-    });
+export function sealedTarget(
+  id: string,
+  { baseUrl, webhookUrl, auth: given }: Target,
+  box: SecretBox,
+  current?: ConnectionRecord,
+): SealedTarget {
+  const isMoved = current !== undefined && baseUrl !== undefined && originOf(baseUrl) !== originOf(current.baseUrl);
+  const auth = given ?? (isMoved ? maskedAuth(current.auth) : undefined);
+  const former = auth && current?.auth.type === auth.type ? current.auth : undefined;
+  const keep = (path: string, text: string, kept: { readonly current: string | undefined; readonly moves?: boolean }) =>
+    keepOrSeal(text, { box, place: placeOf(id, path), path, ...kept });
+  const moves = isMoved || (former && auth && isOther(former, auth));
+  const secret = auth?.secret && keep('auth.secret', auth.secret, { current: former?.secret, moves: moves === true });
   return {
-    ...(given.baseUrl !== undefined && { baseUrl: given.baseUrl }),
-    ...(webhookUrl !== undefined && { webhookUrl: keep('webhookUrl', webhookUrl) }),
+    ...(baseUrl !== undefined && { baseUrl }),
+    ...(webhookUrl !== undefined && { webhookUrl: keep('webhookUrl', webhookUrl, { current: current?.webhookUrl }) }),
     ...(webhookUrl !== undefined && webhookUrl !== SECRET_MASK && { baseUrl: originOf(webhookUrl) }),
-    ...(signingSecret !== undefined && { signingSecret: keep('signingSecret', signingSecret) }),
-    ...(auth && { auth: sealedAuth(id, auth, { box, current: current?.auth, moves }) }),
+    ...(auth && { auth: { ...auth, ...(secret && { secret }) } }),
   };
 }
 
-interface SealingAuth {
-  readonly box: SecretBox;
-  readonly current: ConnectionAuth | undefined;
-  readonly moves: boolean;
-}
-
-function sealedAuth(id: string, given: ConnectionAuth, { box, current, moves }: SealingAuth): ConnectionAuth {
-  return withSecret(given, (text, member) =>
-    keepOrSeal(text, {
-      ...{ box, place: placeOf(id, member), path: `auth.${member}` },
-      ...{
-        current: current?.type === given.type ? secretIn(current) : undefined,
-        moves: moves || isOther(current, given),
-      },
-    }),
-  );
-}
-
 /** Whether a client secret would go to another provider, or be that of another client. */
-function isOther(current: ConnectionAuth | undefined, given: ConnectionAuth): boolean {
-  if (current?.type !== 'oauth-client-credentials' || given.type !== 'oauth-client-credentials') return false;
-  return current.clientId !== given.clientId || originOf(current.tokenUrl) !== originOf(given.tokenUrl);
+function isOther(former: ConnectionAuth, auth: ConnectionAuth): boolean {
+  const { tokenUrl: before, user } = former;
+  const { tokenUrl: after } = auth;
+  if (before === undefined || after === undefined) return false;
+  return user !== auth.user || originOf(before) !== originOf(after);
 }
 
-function secretIn(auth: ConnectionAuth): string | undefined {
-  const member = SECRET_OF[auth.type];
-  return member && (auth as Partial<Record<Member, string>>)[member]; // each form has its own of them
+function maskedAuth({ secret, ...auth }: ConnectionAuth) {
+  return { ...auth, ...(secret !== undefined && { secret: MASK }) };
 }
 
-function withSecret<Auth extends ConnectionAuth>(auth: Auth, change: (text: string, member: Member) => string): Auth {
-  const member = SECRET_OF[auth.type];
-  const text = secretIn(auth);
-  return member === undefined || text === undefined ? auth : { ...auth, [member]: change(text, member) };
-}
-
-function maskedAuth(auth: ConnectionAuth): ConnectionAuth {
-  return withSecret(auth, () => SECRET_MASK);
-}
+const MASK: typeof SECRET_MASK = SECRET_MASK;
 
 export function originOf(url: string): string {
   return new URL(url).origin;
 }
 
-export function showConnection({ auth, webhookUrl, signingSecret, ...shown }: ConnectionRecord): Connection {
-  return {
-    ...shown,
-    auth: maskedAuth(auth) as Connection['auth'], // its secret is the mask now
-    ...(webhookUrl !== undefined && { webhookUrl: SECRET_MASK }),
-    ...(signingSecret !== undefined && { signingSecret: SECRET_MASK }),
-  };
+export function showConnection({ auth, webhookUrl: _, createdBy: __, ...shown }: ConnectionRecord): Connection {
+  return { ...shown, auth: maskedAuth(auth) };
 }
 
 /** A connection with its secrets in the clear, for one request. */
-export type OpenConnection = ConnectionRecord & { readonly secrets: readonly string[] };
+export interface OpenConnection {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly webhookUrl: string;
+  readonly auth: ConnectionAuth & { readonly secret: string };
+  /** What no answer may show. */
+  readonly secrets: readonly string[];
+}
 
-export function openConnection(record: ConnectionRecord, box: SecretBox): OpenConnection {
-  const { id, auth, webhookUrl, signingSecret } = record;
-  const opened = withSecret(auth, (text, member) => box.open(text, placeOf(id, member)));
-  const url = webhookUrl && box.open(webhookUrl, placeOf(id, 'webhookUrl'));
-  const signing = signingSecret && box.open(signingSecret, placeOf(id, 'signingSecret'));
-  const parts = url ? new URL(url).pathname.split('/').filter((part) => part.length >= 8) : [];
-  const own = secretIn(opened);
-  const pair = opened.type === 'basic' ? [`${opened.user}:${opened.password}`] : [];
-  return {
-    ...record,
-    auth: opened,
-    ...(url && { webhookUrl: url }),
-    ...(signing && { signingSecret: signing }),
-    secrets: [own, url, signing, ...parts, ...pair].flatMap((text) => text || []),
-  };
+export function openConnection(
+  { id, name, baseUrl, auth, ...sealed }: ConnectionRecord,
+  box: SecretBox,
+): OpenConnection {
+  const open = (text: string | undefined, path: string) =>
+    text === undefined ? '' : box.open(text, placeOf(id, path));
+  const secret = open(auth.secret, 'auth.secret');
+  const webhookUrl = open(sealed.webhookUrl, 'webhookUrl');
+  // Each part of the address of a webhook could be what opens it.
+  const parts = webhookUrl.split(/[/?&=#]+/).slice(2);
+  const pair = auth.type === 'basic' ? `${auth.user}:${secret}` : '';
+  const secrets = [secret, webhookUrl, pair, ...parts].filter((text) => text !== '');
+  return { name, baseUrl, webhookUrl, auth: { ...auth, secret }, secrets };
 }
 
 /** What an earlier key sealed, sealed with the first one. Undefined if there is nothing to change. */
-export function reencryptedConnection(record: ConnectionRecord, box: SecretBox): Change<ConnectionRecord> | undefined {
-  const { id, auth, webhookUrl, signingSecret } = record;
-  const renewed = withSecret(auth, (text, member) => box.renew(text, placeOf(id, member)) ?? text);
+export function reencryptedConnection(
+  { id, auth, webhookUrl }: ConnectionRecord,
+  box: SecretBox,
+): Change<ConnectionRecord> | undefined {
+  const secret = auth.secret && box.renew(auth.secret, placeOf(id, 'auth.secret'));
   const url = webhookUrl && box.renew(webhookUrl, placeOf(id, 'webhookUrl'));
-  const signing = signingSecret && box.renew(signingSecret, placeOf(id, 'signingSecret'));
-  if (secretIn(renewed) === secretIn(auth) && !url && !signing) return undefined;
-  return { auth: renewed, ...(url && { webhookUrl: url }), ...(signing && { signingSecret: signing }) };
+  if (!secret && !url) return undefined;
+  return { ...(secret && { auth: { ...auth, secret } }), ...(url && { webhookUrl: url }) };
 }
 
-function placeOf(id: string, member: string): string {
-  return `${id} connection ${member}`;
+function placeOf(id: string, path: string): string {
+  return `${id} connection ${path}`;
 }

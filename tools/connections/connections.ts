@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   ALL_PATHS,
+  type ConnectionAuth,
   type ConnectionKind,
   type ConnectionRecord,
   connection,
@@ -22,14 +23,13 @@ import { listPage } from '../core/registry/paging.ts';
 import { originOf, sealedTarget, showConnection, type Target } from './connection-secrets.ts';
 import type { Outgoing } from './outgoing.ts';
 
-const connectionId = refTo('connection', recordId).describe('Connection id (`con_…`), see list_connections.');
+const connectionId = refTo('connection', recordId).describe('Connection id, see list_connections.');
 const MOST_CONNECTIONS = 200;
 
 const listConnections = defineTool({
   name: 'list_connections',
   title: 'List connections',
-  description:
-    'List the ways out of this server, newest first: HTTP APIs, Slack and webhooks that send_http_request and send_message use. Secrets are masked. Returns a page.',
+  description: 'List the connections that send_http_request and send_message use, newest first. Returns a page.',
   keywords:
     'outgoing connections, where can bots send to, external APIs, Slack webhooks we post to, credentials for APIs, egress',
   access: { scope: 'admin', grant: 'connection:read', narrows: true },
@@ -47,8 +47,7 @@ const listConnections = defineTool({
 const createConnection = defineTool({
   name: 'create_connection',
   title: 'Create connection',
-  description:
-    'Let agents and flows send to one place outside, with a secret that they never see: an HTTP API, Slack, or a signed webhook. Calls wait for a person unless `askFirst` is false. Returns the connection.',
+  description: 'Let agents and flows send to one place outside, by a secret that they never see. Returns it.',
   keywords:
     'connect an API, add credentials for a REST API, post to Slack, incoming webhook URL, call an external service, egress, outgoing HTTP',
   access: { scope: 'admin', grant: 'connection:write' },
@@ -60,15 +59,14 @@ const createConnection = defineTool({
     kind: fields.kind,
     baseUrl: fields.baseUrl.optional(),
     webhookUrl: fields.webhookUrl.optional(),
-    signingSecret: fields.signingSecret.optional(),
-    auth: fields.auth.default({ type: 'none' }),
+    auth: fields.auth.optional(),
     methods: fields.methods.default(['GET', 'POST']),
     paths: fields.paths.default([ALL_PATHS]),
     rate: fields.rate.optional(),
     askFirst: fields.askFirst.default(true),
     enabled: fields.enabled.default(true),
   }),
-  output: connection,
+  output: connection.omit({ lastUsedAt: true, lastFailure: true }),
   errors: ['conflict'],
 
   authorize: (input, { principal }) => requireMayLoosen(asksNobody(input), principal),
@@ -76,14 +74,15 @@ const createConnection = defineTool({
   async handler(input, { store, principal, server, fail }) {
     const outgoing = outgoingOf(server);
     requireManager(principal, fail);
-    requireMembers(input.kind, input);
+    const { auth = { type: 'none' as const } } = input;
     requireTarget(input);
+    requireMembers(input.kind, { ...input, auth });
     await requireAllowed(input, outgoing);
     if ((await store.connections.count({})) >= MOST_CONNECTIONS) {
       throw fail('conflict', `There are ${MOST_CONNECTIONS} connections, which is the limit; delete one first.`);
     }
     const id = newId('con');
-    const { baseUrl = '', webhookUrl: _, signingSecret: __, auth, ...open } = input;
+    const { baseUrl = '', webhookUrl: _, auth: __, ...open } = input;
     const sealed = sealedTarget(id, { ...input, auth }, outgoing.box);
     const made = { auth, ...open, baseUrl, ...sealed, id, createdBy: principal.id };
     return showConnection(await store.connections.insert(made));
@@ -93,7 +92,7 @@ const createConnection = defineTool({
 const updateConnection = defineTool({
   name: 'update_connection',
   title: 'Update connection',
-  description: `Change fields of a connection; null clears an optional one, ${SECRET_MASK} keeps a secret, which another origin needs again. Returns the connection.`,
+  description: `Change a connection; null clears a field, ${SECRET_MASK} keeps a secret, but for another origin. Returns it.`,
   keywords:
     'rotate the token of an API, change the Slack channel URL, allow another path or method, switch a connection off, stop asking before sending',
   access: { scope: 'admin', grant: 'connection:write:{id}' },
@@ -104,7 +103,6 @@ const updateConnection = defineTool({
     displayName: fields.displayName.nullable().optional(),
     baseUrl: fields.baseUrl.optional(),
     webhookUrl: fields.webhookUrl.optional(),
-    signingSecret: fields.signingSecret.optional(),
     auth: fields.auth.optional(),
     methods: fields.methods.optional(),
     paths: fields.paths.optional(),
@@ -113,7 +111,7 @@ const updateConnection = defineTool({
     enabled: fields.enabled.optional(),
     expectedRevision,
   }),
-  output: connection,
+  output: connection.omit({ lastUsedAt: true, lastFailure: true }),
   errors: ['not_found', 'conflict'],
 
   authorize: async (input, { store, principal }) => requireMayLoosen(await loosens(input, store), principal),
@@ -124,7 +122,7 @@ const updateConnection = defineTool({
     const current = await store.connections.read(id);
     requireMembers(current.kind, change);
     await requireAllowed(change, outgoing);
-    const { baseUrl: _, webhookUrl: __, signingSecret: ___, auth: ____, ...open } = change;
+    const { baseUrl: _, webhookUrl: __, auth: ___, ...open } = change;
     const sealed = sealedTarget(id, change, outgoing.box, current);
     const moved = sealed.baseUrl !== undefined && originOf(sealed.baseUrl) !== originOf(current.baseUrl);
     const fresh = moved ? { lastFailure: null } : {};
@@ -140,7 +138,7 @@ const updateConnection = defineTool({
 const deleteConnection = defineTool({
   name: 'delete_connection',
   title: 'Delete connection',
-  description: 'Delete a connection for good, with its secrets. Nothing is sent by it any more.',
+  description: 'Delete a connection for good, with its secrets.',
   keywords: 'remove an API connection, disconnect Slack messages, forget the credentials of an API',
   access: { scope: 'admin', grant: 'connection:write:{id}' },
   annotations: DELETES,
@@ -183,46 +181,67 @@ function requireMayLoosen(isLooser: boolean, principal: Principal): void {
   if (isLooser) requireWithinRights(principal, { fullAccess: true });
 }
 
-type Members = {
-  readonly [Name in 'baseUrl' | 'webhookUrl' | 'signingSecret' | 'auth' | 'methods' | 'paths']?: unknown;
-};
+type Members = Target & { readonly methods?: unknown; readonly paths?: unknown };
 
-/** The members that a kind of connection does not have. */
-const WITHOUT: Readonly<Record<ConnectionKind, readonly (keyof Members)[]>> = {
-  http: ['webhookUrl', 'signingSecret'],
-  slack: ['baseUrl', 'signingSecret'],
-  webhook: ['webhookUrl'],
+/** The members that a kind of connection does not have, and those that it must have. */
+const WITHOUT = { http: ['webhookUrl'], slack: ['baseUrl'], webhook: ['webhookUrl'] } as const;
+const NEEDED = { http: ['baseUrl'], slack: ['webhookUrl'], webhook: ['baseUrl'] } as const;
+const AUTHS: Readonly<Record<ConnectionKind, readonly ConnectionAuth['type'][]>> = {
+  http: ['none', 'bearer', 'basic', 'header', 'oauth-client-credentials'],
+  slack: ['none'],
+  webhook: ['signature'],
 };
+const AUTH_MEMBERS: Readonly<Record<ConnectionAuth['type'], readonly (keyof ConnectionAuth)[]>> = {
+  none: [],
+  bearer: ['secret'],
+  basic: ['user', 'secret'],
+  header: ['header', 'secret'],
+  'oauth-client-credentials': ['user', 'secret', 'tokenUrl'],
+  signature: ['secret'],
+};
+/** As Standard Webhooks has them: 24 to 64 bytes in base64. */
+const SIGNING_SECRET = /^(?:whsec_)?[A-Za-z0-9+/]{32,88}={0,2}$/;
 
-function requireMembers(kind: ConnectionKind, input: Members): void {
-  const issues = WITHOUT[kind].flatMap((path): Issue[] =>
-    input[path] === undefined ? [] : [{ path, message: `A connection of the kind ${kind} has none; leave it out.` }],
+/** Checks that the members fit the kind and each other. @throws ToolError (invalid_input) that names those that do not */
+function requireMembers(kind: ConnectionKind, { auth, ...input }: Members): void {
+  const issues: Issue[] = WITHOUT[kind].flatMap((path) =>
+    input[path] === undefined ? [] : [{ path, message: `Connections of the kind ${kind} have none; leave it out.` }],
   );
+  if (auth) {
+    const has = (member: keyof ConnectionAuth) => auth[member] !== undefined;
+    const members = AUTH_MEMBERS[auth.type];
+    const others = (['user', 'header', 'secret', 'tokenUrl', 'scopes'] as const).filter(
+      (one) => !members.includes(one),
+    );
+    const extra = others.filter((one) => has(one) && !(one === 'scopes' && auth.type.startsWith('oauth')));
+    if (!AUTHS[kind].includes(auth.type))
+      issues.push({ path: 'auth.type', message: `For the kind ${kind} write ${AUTHS[kind].join(', ')}.` });
+    for (const one of members)
+      if (!has(one)) issues.push({ path: `auth.${one}`, message: `Is required for ${auth.type}; give it.` });
+    for (const one of extra) issues.push({ path: `auth.${one}`, message: `Is not for ${auth.type}; leave it out.` });
+    const { secret = '' } = auth;
+    if (auth.type === 'signature' && secret !== SECRET_MASK && !SIGNING_SECRET.test(secret))
+      issues.push({ path: 'auth.secret', message: 'Write whsec_ and 24 to 64 bytes in base64.' });
+    if (auth.type === 'basic' && auth.user?.includes(':'))
+      issues.push({ path: 'auth.user', message: 'May hold no colon; write another.' });
+  }
   requireNoIssues(issues);
-  const { auth } = input as Partial<Pick<ConnectionRecord, 'auth'>>; // as the schema of the tool read it
-  if (kind === 'http' || auth === undefined || auth.type === 'none') return;
-  requireNoIssues([{ path: 'auth', message: `A connection of the kind ${kind} has none; leave it out.` }]);
 }
 
-const NEEDED: Readonly<Record<ConnectionKind, readonly (keyof Members)[]>> = {
-  http: ['baseUrl'],
-  slack: ['webhookUrl'],
-  webhook: ['baseUrl', 'signingSecret'],
-};
-
-function requireTarget({ kind, ...input }: Members & { readonly kind: ConnectionKind }): void {
+function requireTarget({ kind, ...input }: Target & { readonly kind: ConnectionKind }): void {
   requireNoIssues(
     NEEDED[kind].flatMap((path) =>
-      input[path] === undefined ? [{ path, message: `The kind ${kind} requires it.` }] : [],
+      input[path] === undefined ? [{ path, message: `Is required for ${kind}; give it.` }] : [],
     ),
   );
 }
 
-type Addresses = Pick<Target, 'baseUrl' | 'webhookUrl' | 'auth'>;
-
-async function requireAllowed({ baseUrl, webhookUrl, auth }: Addresses, outgoing: Outgoing): Promise<void> {
-  const tokenUrl = auth?.type === 'oauth-client-credentials' ? auth.tokenUrl : undefined;
-  const given = { baseUrl, webhookUrl: webhookUrl === SECRET_MASK ? undefined : webhookUrl, 'auth.tokenUrl': tokenUrl };
+async function requireAllowed({ baseUrl, webhookUrl, auth }: Target, outgoing: Outgoing): Promise<void> {
+  const given = {
+    baseUrl,
+    webhookUrl: webhookUrl === SECRET_MASK ? undefined : webhookUrl,
+    'auth.tokenUrl': auth?.tokenUrl,
+  };
   for (const [path, url] of Object.entries(given)) {
     const message = url === undefined ? undefined : await outgoing.refusal(url);
     if (message !== undefined) requireNoIssues([{ path, message }]);

@@ -86,16 +86,17 @@ function oneText(token: MarkedToken): string {
     case 'codespan':
     case 'escape':
       return token.text;
+    case 'html':
+      return token.block ? `${token.text.trim()}\n\n` : token.text;
     default:
       return token.raw;
   }
 }
 
 function listText({ ordered, start, items }: Tokens.List): string {
-  const lines = items.map(({ tokens, task, checked }, index) => {
+  const lines = items.map(({ tokens }, index) => {
     const mark = ordered ? `${Number(start || 1) + index}. ` : '- ';
-    const box = task ? (checked ? '[x] ' : '[ ] ') : '';
-    return `${mark}${box}${indented(textOf(tokens).trim(), ' '.repeat(mark.length)).slice(mark.length)}`;
+    return `${mark}${indented(textOf(tokens).trim(), ' '.repeat(mark.length)).slice(mark.length)}`;
   });
   return `${lines.join('\n')}\n`;
 }

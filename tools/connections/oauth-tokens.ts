@@ -4,7 +4,7 @@ import { ToolError } from '../core/errors.ts';
 import type { Fetch } from '../core/outbound/fetch.ts';
 import type { OpenConnection } from './connection-secrets.ts';
 
-type ClientCredentials = Extract<OpenConnection['auth'], { readonly type: 'oauth-client-credentials' }>;
+type ClientCredentials = OpenConnection['auth'];
 
 interface Token {
   readonly text: string;
@@ -52,7 +52,7 @@ export class ClientCredentialTokens {
 
   async #ask(
     name: string,
-    { tokenUrl, clientId, clientSecret, scopes }: ClientCredentials,
+    { tokenUrl = '', user = '', secret, scopes }: ClientCredentials,
     signal: AbortSignal,
   ): Promise<Token> {
     const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1);
@@ -64,7 +64,7 @@ export class ClientCredentialTokens {
       method: 'POST',
       headers: {
         accept: 'application/json',
-        authorization: `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')}`,
+        authorization: `Basic ${Buffer.from(`${encode(user)}:${encode(secret)}`).toString('base64')}`,
         'content-type': 'application/x-www-form-urlencoded',
       },
       body: body.toString(),
@@ -74,7 +74,7 @@ export class ClientCredentialTokens {
     const read = response.status === 200 ? answer.safeParse(parsed(text)) : undefined;
     if (!read?.success) {
       const what = response.status === 200 ? 'no token' : String(response.status);
-      const message = `The token endpoint of the connection ${name} answered ${what}; check its tokenUrl, clientId, clientSecret and scopes.`;
+      const message = `The token endpoint of the connection ${name} answered ${what}; check its auth.`;
       throw new ToolError('unavailable', message, { notMade: true });
     }
     const { access_token, expires_in = DEFAULT_S } = read.data;

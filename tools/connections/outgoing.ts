@@ -116,7 +116,7 @@ export class Outgoing {
     return this.#noted(
       record,
       async (connection, ending) => {
-        const { name, webhookUrl = '', secrets } = connection;
+        const { name, webhookUrl, secrets } = connection;
         const planned = { url: new URL(webhookUrl), method: 'POST', headers, body: JSON.stringify(message) } as const;
         const answer = await this.#exchange(connection, planned, { headers: {}, secrets }, ending);
         if (answer.status < 200 || answer.status >= 300) throw refused(name, answer.status, { words: quote(answer) });
@@ -130,11 +130,11 @@ export class Outgoing {
     const { version, now, answerMs = ANSWER_MS } = this.#options;
     return this.#noted(
       record,
-      async ({ name, baseUrl, signingSecret = '' }, ending) => {
+      async ({ name, baseUrl, auth }, ending) => {
         const at = now();
         const id = newId('whd');
         const body = JSON.stringify({ type: 'message', timestamp: at.toISOString(), data });
-        const signed = { url: baseUrl, secrets: [signingSecret], version, at };
+        const signed = { url: baseUrl, secrets: [auth.secret], version, at };
         const attempt = await postSigned({ id, body }, signed, {
           fetch: this.#guarded.fetch,
           signal: ending,
@@ -195,15 +195,16 @@ export class Outgoing {
   ): Promise<Identity> {
     switch (auth.type) {
       case 'none':
+      case 'signature':
         return { headers: {}, secrets };
       case 'bearer':
-        return { headers: { authorization: `Bearer ${auth.token}` }, secrets };
+        return { headers: { authorization: `Bearer ${auth.secret}` }, secrets };
       case 'basic': {
-        const pair = Buffer.from(`${auth.user}:${auth.password}`, 'latin1').toString('base64');
+        const pair = Buffer.from(`${auth.user}:${auth.secret}`, 'latin1').toString('base64');
         return { headers: { authorization: `Basic ${pair}` }, secrets: [...secrets, pair] };
       }
       case 'header':
-        return { headers: { [auth.name]: auth.value }, secrets };
+        return { headers: { [auth.header ?? '']: auth.secret }, secrets };
       default: {
         const token = await this.#tokens.get(name, auth, signal, refusedToken);
         return { headers: { authorization: `Bearer ${token}` }, secrets: [...secrets, token], token };

@@ -7,7 +7,9 @@ export interface RequestInput {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[]>> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly body?: unknown;
+  readonly body?: object | undefined;
+  /** A body that is not JSON, or no object. */
+  readonly text?: string | undefined;
 }
 
 export interface PlannedRequest {
@@ -23,14 +25,16 @@ type Limits = Pick<ConnectionRecord, 'name' | 'baseUrl' | 'methods' | 'paths' | 
 /** The request within what the connection allows. @throws ToolError (invalid_input) that says what it does not */
 export function planRequest(connection: Limits, input: RequestInput): PlannedRequest {
   const { name, methods } = connection;
-  const { method, body } = input;
+  const { method, text } = input;
   if (!methods.includes(method)) {
     throw invalidMember('method', `The connection ${name} allows ${methods.join(', ')} alone; use one of these.`);
   }
-  const isBodiless = method === 'GET' || method === 'HEAD';
-  if (isBodiless && body !== undefined) throw invalidMember('body', `A ${method} request has none; leave it out.`);
-  const isText = typeof body === 'string';
-  const type = isText ? 'text/plain; charset=utf-8' : 'application/json';
+  if (input.body && text !== undefined) throw invalidMember('text', 'Give either body or text.');
+  const body = input.body ? JSON.stringify(input.body) : text;
+  if (body !== undefined && (method === 'GET' || method === 'HEAD')) {
+    throw invalidMember(input.body ? 'body' : 'text', `A ${method} request has none; leave it out.`);
+  }
+  const type = input.body ? 'application/json' : 'text/plain; charset=utf-8';
   return {
     url: urlOf(connection, input),
     method,
@@ -39,7 +43,7 @@ export function planRequest(connection: Limits, input: RequestInput): PlannedReq
       ...(body !== undefined && { 'content-type': type }),
       ...headersOf(connection, input.headers),
     },
-    body: body === undefined || isText ? body : JSON.stringify(body),
+    body,
   };
 }
 
@@ -110,7 +114,7 @@ const RESERVED =
   /^(?:authorization|cookie|host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|content-length|content-encoding|accept-encoding|via|forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-rewrite-.*|x-http-.*|x-method-.*|proxy-.*|traceparent|tracestate)$/;
 
 function headersOf({ auth }: Limits, given: RequestInput['headers'] = {}): Record<string, string> {
-  const own = auth.type === 'header' ? auth.name.toLowerCase() : '';
+  const own = auth.header?.toLowerCase() ?? '';
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
     const lower = name.toLowerCase();

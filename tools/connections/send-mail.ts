@@ -20,7 +20,7 @@ export const sendMail = defineTool({
   name: 'send_mail',
   title: 'Send mail',
   description:
-    'Send a mail, written in Markdown, with artifacts, documents or reports attached. Goes to admin users, and to what the settings allow in mailRecipients. Returns `messageId`.',
+    'Send a mail in Markdown, with artifacts, documents or reports attached, to admin users and mailRecipients of the settings.',
   keywords: 'e-mail somebody, write an email, mail a report, send the numbers by mail, notify by mail, newsletter',
   access: { scope: GUEST_SCOPES.writes, grant: 'mail:send' },
   guest: true,
@@ -33,14 +33,14 @@ export const sendMail = defineTool({
     return settings.mailAskFirst !== false && !inPerson;
   },
   input: z.strictObject({
-    to: z.array(email).min(1).max(MOST_RECIPIENTS).describe('Addresses.'),
+    to: z.array(email).min(1).max(MOST_RECIPIENTS),
     subject: plainLine(z.string().trim().min(1).max(200)),
-    markdown: z.string().trim().min(1).max(100_000).describe('The text, in Markdown. HTML in it is shown as text.'),
+    markdown: z.string().trim().min(1).max(100_000),
     attachments: z
       .array(z.strictObject({ type: attachmentType, id: recordId }))
       .max(10)
       .optional()
-      .describe(`What you may read, ${MOST_ATTACHED / 1_000_000} MB in all.`),
+      .describe(`${MOST_ATTACHED / 1_000_000} MB in all.`),
   }),
   output: z.object({ messageId: z.string() }),
   errors: ['not_found', 'conflict', 'too_large'],
@@ -97,7 +97,7 @@ async function requireRecipients(
     if (await adminUsers.first({ where: { email: address, isActive: true } })) continue;
     throw invalidMember(
       `to[${index}]`,
-      `Mails do not go to ${given}; have an admin allow the address or its domain in mailRecipients of the settings.`,
+      `Mails do not go to ${given}; name another, or have an admin allow it in mailRecipients of the settings.`,
     );
   }
 }

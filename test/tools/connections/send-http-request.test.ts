@@ -18,7 +18,7 @@ const echo: FarServer['answer'] = ({ url, headers, body }, response) => {
 
 before(async () => {
   far.answer = echo;
-  await connect('api', { auth: { type: 'bearer', token: SECRET }, methods: ['GET', 'POST', 'DELETE', 'HEAD'] });
+  await connect('api', { auth: { type: 'bearer', secret: SECRET }, methods: ['GET', 'POST', 'DELETE', 'HEAD'] });
 });
 
 describe('a request by a connection', () => {
@@ -50,12 +50,12 @@ describe('a request by a connection', () => {
     far.answer = (_, response) => void response.writeHead(429).end(SECRET);
     const error = await world.refused('send_http_request', { connection: 'api', path: '/x' });
     const { data } = await world.must('list_connections', {});
-    await world.must('update_connection', { id: data[0].id, auth: { type: 'bearer', token: '•••' } });
+    await world.must('update_connection', { id: data[0].id, auth: { type: 'bearer', secret: '•••' } });
     const entries = await world.store.audit.find({ limit: 100 });
     const shown = [text, binary, error, data, entries];
     for (const all of shown) assert.doesNotMatch(JSON.stringify(all), /very-secret|own-secret/);
     assert.equal(Buffer.from(binary.body, 'base64').includes(SECRET), false);
-    assert.deepEqual(data[0].auth, { type: 'bearer', token: '•••' });
+    assert.deepEqual(data[0].auth, { type: 'bearer', secret: '•••' });
     far.answer = echo;
     await send({});
     assert.equal(last().headers.authorization, `Bearer ${SECRET}`);
@@ -247,7 +247,7 @@ describe('headers of the caller', () => {
   }
 
   it('never hold what would be another header, nor that of the connection', async () => {
-    await connect('keyed', { auth: { type: 'header', name: 'X-Api-Key', value: SECRET } });
+    await connect('keyed', { auth: { type: 'header', header: 'X-Api-Key', secret: SECRET } });
     for (const headers of [
       { a: 'b\r\nHost: evil' },
       { 'a\r\nHost': 'b' },
@@ -277,8 +277,8 @@ describe('an address', () => {
     const tokenUrl = {
       type: 'oauth-client-credentials',
       tokenUrl: 'http://10.0.0.1/t',
-      clientId: 'a',
-      clientSecret: 'b',
+      user: 'a',
+      secret: 'b',
     };
     assert.match(
       (await outside.refused('create_connection', { ...given, baseUrl: 'http://8.8.8.8/', auth: tokenUrl })).error,
@@ -311,8 +311,8 @@ describe('client credentials', () => {
     const auth = {
       type: 'oauth-client-credentials',
       tokenUrl: `${provider.url}/token`,
-      clientId: 'cl ient',
-      clientSecret: SECRET,
+      user: 'cl ient',
+      secret: SECRET,
       scopes: ['a', 'b'],
     };
     await connect('oauth', { auth });

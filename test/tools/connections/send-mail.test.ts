@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { renderMail } from '../../../tools/connections/mail-content.ts';
+import { ApprovalWorld } from '../../support/approval-world.ts';
+import { inPerson, OutgoingWorld } from '../../support/outgoing-world.ts';
+import { principalOf } from '../../support/registry.ts';
+
+const world = await OutgoingWorld.open();
+const people = new ApprovalWorld(world.store, world.registry);
+const mail = (members: object = {}) => ({ to: ['ann@example.com'], subject: 'Hi', markdown: 'Hello', ...members });
+const last = () => world.mails.at(-1) ?? assert.fail('no mail went out');
+
+describe('a mail', () => {
+  it('goes to people who may sign in and to what the settings allow, and to nobody else', async () => {
+    const { id } = await people.person('anna');
+    const { email: anna = '' } = (await world.store.adminUsers.get(id)) ?? {};
+    assert.match((await world.refused('send_mail', mail())).error, /do not go to ann@example.com.*mailRecipients/);
+    assert.equal(await world.codeOf('send_mail', mail({ to: [anna.toUpperCase()] })), 'ok');
+    await world.must('update_settings', {
+      mailRecipients: { addresses: ['Ann@example.com'], domains: ['board.example'] },
+    });
+    assert.equal(await world.codeOf('send_mail', mail({ to: ['ANN@example.com', 'x@board.example'] })), 'ok');
+    for (const to of [
+      'x@sub.board.example',
+      'x@board.example.evil',
+      'bob@example.com',
+      'x@evil.example@board.example',
+      'a,b@board.example',
+    ])
+      assert.notEqual(await world.codeOf('send_mail', mail({ to: [to] })), 'ok', to);
+    await world.must('deactivate_admin_user', { id });
+    assert.equal(await world.codeOf('send_mail', mail({ to: [anna] })), 'invalid_input');
+  });
+
+  it('holds no line that would be another header', async () => {
+    for (const members of [
+      { subject: 'Hi\r\nBcc: x@evil.example' },
+      { subject: 'Hi\nX: y' },
+      { to: ['ann@example.com\r\nBcc: x@evil.example'] },
+      { to: ['"a\r\nBcc: x" <ann@example.com>'] },
+    ])
+      assert.equal(await world.codeOf('send_mail', mail(members)), 'invalid_input', JSON.stringify(members));
+  });
+
+  it('is text and HTML, in which nothing of it is markup', async () => {
+    const markdown = `# Week *48*\n\n<script>alert(1)</script>\n\n- [x] done\n- a [link](https://example.com/?a=1&b="2")\n- [bad](javascript:alert(1)) ![p](http://evil.example/pixel.png)\n\n| a | b |\n| --- | --- |\n| 1 | **2** |\n\n\`\`\`html"><img src=x>\n<b>\n\`\`\`\n\n<img src=x onerror=alert(1)>\n`;
+    await world.must('send_mail', mail({ markdown }));
+    const { text, html } = last();
+    assert.doesNotMatch(html, /<script|<img|javascript:|onerror="|<b>/);
+    assert.match(html, /<h1>Week <em>48<\/em><\/h1>/);
+    assert.match(html, /<a href="https:\/\/example.com\/[^"]*">link<\/a>/);
+    assert.match(text, /^Week 48\n/);
+    assert.match(text, /- \[x\] done\n- a link \(https:\/\/example.com/);
+    assert.match(text, /a \| b\n1 \| 2/);
+  });
+
+  it('that takes too long to read holds up nobody', async () => {
+    const { code } = await world.refused('send_mail', mail({ markdown: '_a_'.repeat(33_000) }));
+    assert.equal(code, 'invalid_input');
+    assert.ok(renderMail('ok').html.includes('<p>ok</p>'));
+  });
+
+  it('has attached what its sender may read', async () => {
+    const artifact = await world.must('create_artifact', {
+      name: '../../etc/passwd',
+      mimeType: 'image/png',
+      data: Buffer.from('png').toString('base64'),
+    });
+    const document = await world.must('create_document', { title: 'Plan', content: '# Plan' });
+    const attachments = [
+      { type: 'artifact', id: artifact.id },
+      { type: 'document', id: document.id },
+    ];
+    await world.must('send_mail', mail({ attachments }));
+    const [picture, plan] = last().attachments;
+    assert.deepEqual([picture?.contentType, String(picture?.content)], ['image/png', 'png']);
+    assert.doesNotMatch(String(picture?.filename), /[/\n]/);
+    assert.deepEqual([plan?.filename, String(plan?.content)], ['Plan.md', '# Plan']);
+    const sender = inPerson(
+      principalOf({ type: 'session', id: 'usr_s', grants: ['mail:send', `document:read:${document.id}`] }),
+    );
+    assert.equal(await world.codeOf('send_mail', mail({ attachments }), sender), 'forbidden');
+    assert.equal(await world.codeOf('send_mail', mail({ attachments: attachments.slice(1) }), sender), 'ok');
+    assert.equal(
+      await world.codeOf('send_mail', mail({ attachments: [{ type: 'artifact', id: 'art_none' }] })),
+      'not_found',
+    );
+    const data = Buffer.alloc(1024 * 1024, 1).toString('base64');
+    const large = await world.must('create_artifact', { name: 'large', mimeType: 'image/png', data });
+    const five = Array.from({ length: 5 }, () => ({ type: 'artifact', id: large.id }));
+    assert.equal(await world.codeOf('send_mail', mail({ attachments: five })), 'too_large');
+  });
+
+  it('waits for a person unless one sends it, or who has full access turned that off', async () => {
+    const [anna, bert] = [await people.person('anna'), await people.person('bert')];
+    const asking = await people.key(anna, { scopes: ['write'] });
+    const id = await people.asked(asking, 'send_mail', mail({ subject: 'Asked' }));
+    const count = world.mails.length;
+    await people.approve(bert, id);
+    await people.calls().look();
+    assert.deepEqual([world.mails.length, last().subject], [count + 1, 'Asked']);
+    assert.equal(await world.codeOf('send_mail', mail({ to: ['nobody@example.org'] }), asking), 'invalid_input');
+    const limited = inPerson(principalOf({ type: 'session', id: 'usr_l', grants: ['settings:write'] }));
+    const admin = principalOf({ type: 'api-key', id: 'key_a', scopes: ['admin'] });
+    assert.equal(await world.codeOf('update_settings', { mailAskFirst: false }, limited), 'forbidden');
+    assert.equal(await world.codeOf('update_settings', { mailAskFirst: false }, admin), 'approval_required');
+    await world.must('update_settings', { mailAskFirst: false });
+    assert.equal(await world.codeOf('send_mail', mail(), asking), 'ok');
+  });
+
+  it('says what to set where there is no mail server, and what the mail server said', async () => {
+    const without = world.beside({ withMail: false });
+    assert.match((await without.refused('send_mail', mail())).error, /SMTP_URL and MAIL_FROM/);
+    world.mailProblem = Object.assign(new Error('550 no such\r\nmailbox'), { code: 'EENVELOPE' });
+    assert.match((await world.refused('send_mail', mail())).error, /was not sent: 550 no such mailbox/);
+    world.mailProblem = Object.assign(new Error('socket closed'), { code: 'ESOCKET' });
+    assert.match((await world.refused('send_mail', mail())).error, /unknown whether/);
+    world.mailProblem = undefined;
+  });
+});
