@@ -26,6 +26,12 @@ import type { Outgoing } from './outgoing.ts';
 const connectionId = refTo('connection', recordId).describe('Connection id, see list_connections.');
 const MOST_CONNECTIONS = 200;
 
+/** What the answers of changes leave out is what was given, and how it is used. */
+const changed = connection.omit({
+  ...{ displayName: true, methods: true, paths: true, rate: true },
+  ...{ lastUsedAt: true, lastFailure: true },
+});
+
 const listConnections = defineTool({
   name: 'list_connections',
   title: 'List connections',
@@ -66,7 +72,7 @@ const createConnection = defineTool({
     askFirst: fields.askFirst.default(true),
     enabled: fields.enabled.default(true),
   }),
-  output: connection.omit({ lastUsedAt: true, lastFailure: true }),
+  output: changed,
   errors: ['conflict'],
 
   authorize: (input, { principal }) => requireMayLoosen(asksNobody(input), principal),
@@ -92,7 +98,7 @@ const createConnection = defineTool({
 const updateConnection = defineTool({
   name: 'update_connection',
   title: 'Update connection',
-  description: `Change a connection; null clears a field, ${SECRET_MASK} keeps a secret, but for another origin. Returns it.`,
+  description: `Change a connection; null ends a rate, ${SECRET_MASK} keeps a secret, but for another origin. Returns it.`,
   keywords:
     'rotate the token of an API, change the Slack channel URL, allow another path or method, switch a connection off, stop asking before sending',
   access: { scope: 'admin', grant: 'connection:write:{id}' },
@@ -100,7 +106,7 @@ const updateConnection = defineTool({
   asks: async (input, store, inPerson) => !inPerson && loosens(input, store),
   input: z.strictObject({
     id: connectionId,
-    displayName: fields.displayName.nullable().optional(),
+    displayName: fields.displayName.optional(),
     baseUrl: fields.baseUrl.optional(),
     webhookUrl: fields.webhookUrl.optional(),
     auth: fields.auth.optional(),
@@ -111,7 +117,7 @@ const updateConnection = defineTool({
     enabled: fields.enabled.optional(),
     expectedRevision,
   }),
-  output: connection.omit({ lastUsedAt: true, lastFailure: true }),
+  output: changed,
   errors: ['not_found', 'conflict'],
 
   authorize: async (input, { store, principal }) => requireMayLoosen(await loosens(input, store), principal),

@@ -100,7 +100,9 @@ describe('a connection', () => {
     far.answer = (_, response) => void response.end('ok');
     await world.must('send_http_request', { connection: 'guarded', path: '/x' });
     const changed = await world.must('update_connection', { id, displayName: 'A', expectedRevision: revision });
-    assert.equal(changed.displayName, 'A');
+    const { data } = await world.must('list_connections', {});
+    assert.deepEqual([changed.revision, data[0].displayName], [2, 'A']);
+    assert.ok(data[0].lastUsedAt);
     assert.equal(
       await world.codeOf('update_connection', { id, displayName: 'B', expectedRevision: revision }),
       'conflict',
