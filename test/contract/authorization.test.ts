@@ -42,7 +42,7 @@ const fullAccessTools = new Set([
 ]);
 /** Those of them that whoever has their own grant can call for what is their own. */
 const fullAccessForOthers = new Set(['update_admin_user']);
-/** They manage accounts and passkeys of the person who calls, or decide what others wait for, so no capsule has them. */
+/** They manage accounts and passkeys of the person who calls, or ways out of the server, or decide what others wait for, so no capsule has them. */
 const forPeople = new Set([
   'connect_integration',
   'disconnect_integration',
@@ -51,6 +51,7 @@ const forPeople = new Set([
   'rename_passkey',
   'delete_passkey',
   'decide_approval',
+  ...['create_connection', 'update_connection', 'delete_connection'],
 ]);
 const fullAccess: Right = { scope: 'admin', grant: '*' };
 

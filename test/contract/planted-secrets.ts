@@ -236,7 +236,9 @@ async function overRest(server: PlantedServer, tool: string, input: Record<strin
 /** Secrets where they do not belong, in the forms in which callers get it wrong. */
 export async function misplace(server: PlantedServer, canaries: Canaries, most: number): Promise<number> {
   const { call } = callsOf(server);
-  const places = sensitivePlaces.filter((_, at) => at % Math.ceil(sensitivePlaces.length / most) === 0);
+  const places = sensitivePlaces.filter(
+    (_, at, { length }) => Math.ceil((at * most) / length) !== Math.ceil(((at + 1) * most) / length),
+  );
   for (const [at, place] of places.entries()) {
     const secret = canaries.plant(`given to ${place.tool} ${place.path.join('.')}`, `given-${at}-${hex()}`);
     for (const input of wrongInputs(place, secret)) {

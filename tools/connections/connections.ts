@@ -57,6 +57,7 @@ const createConnection = defineTool({
   keywords:
     'connect an API, add credentials for a REST API, post to Slack, incoming webhook URL, call an external service, egress, outgoing HTTP',
   access: { scope: 'admin', grant: 'connection:write' },
+  forPeople: true,
   annotations: { ...CREATES, openWorldHint: true },
   asks: async (input, _, inPerson) => asksNobody(input) && !inPerson,
   input: z.strictObject({
@@ -102,6 +103,7 @@ const updateConnection = defineTool({
   keywords:
     'rotate the token of an API, change the Slack channel URL, allow another path or method, switch a connection off, stop asking before sending',
   access: { scope: 'admin', grant: 'connection:write:{id}' },
+  forPeople: true,
   annotations: { ...UPDATES, openWorldHint: true },
   asks: async (input, store, inPerson) => !inPerson && loosens(input, store),
   input: z.strictObject({
@@ -147,6 +149,7 @@ const deleteConnection = defineTool({
   description: 'Delete a connection for good, with its secrets.',
   keywords: 'remove an API connection, disconnect Slack messages, forget the credentials of an API',
   access: { scope: 'admin', grant: 'connection:write:{id}' },
+  forPeople: true,
   annotations: DELETES,
   input: z.strictObject({ id: connectionId, expectedRevision }),
   output: z.object({}),
