@@ -7,11 +7,11 @@ import { accessKeys } from './thread.ts';
 const tokens = z.int().min(0);
 
 export const tokenUsage = z.object({
-  inputTokens: tokens.describe('All that the model read, cached or not.'),
-  outputTokens: tokens.describe('All that it wrote, reasoning included.'),
-  cachedInputTokens: tokens.optional().describe('Of the input, read from the cache of the provider; absent for none.'),
-  cacheWriteTokens: tokens.optional().describe('Of the input, written to that cache; absent for none.'),
-  reasoningTokens: tokens.optional().describe('Of the output, reasoning; absent for none.'),
+  inputTokens: tokens.describe('Cached or not.'),
+  outputTokens: tokens.describe('With reasoning.'),
+  cachedInputTokens: tokens.optional().describe('Of the input, read from a cache.'),
+  cacheWriteTokens: tokens.optional().describe('Of the input, written to it.'),
+  reasoningTokens: tokens.optional().describe('Of the output.'),
 });
 export type TokenUsage = z.infer<typeof tokenUsage>;
 

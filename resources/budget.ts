@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
 import { orAgentName, withFormHints } from './markers.ts';
 
-export const budgetSubjectType = z.enum(['key', 'capsule', 'app', 'agent']);
+export const budgetSubjectType = z.enum(['key', 'capsule', 'app', 'agent', 'person', 'workspace']);
 export type BudgetSubjectType = z.infer<typeof budgetSubjectType>;
 
 export const budgetMeasure = z
@@ -12,6 +12,9 @@ export type BudgetMeasure = z.infer<typeof budgetMeasure>;
 
 export const budgetPeriod = z.enum(['day', 'month']).describe('In the time zone of the workspace.');
 
+/** The id of the only one of its type. */
+export const WORKSPACE_ID = 'workspace';
+
 const subject = z.object({ type: budgetSubjectType, id: recordId });
 
 /** The members that callers give. */
@@ -19,13 +22,13 @@ export const budgetFields = {
   subject: z
     .strictObject({
       type: budgetSubjectType,
-      id: orAgentName(recordId, 'type').describe(
-        'Id of the API key, capsule, connected app or agent; an agent also by name.',
-      ),
+      id: orAgentName(recordId, 'type')
+        .optional()
+        .describe(
+          'Of the API key, capsule, connected app, agent (or its name) or person (an admin user); absent for `workspace`.',
+        ),
     })
-    .describe(
-      'Whose use it limits, also where agents, flows and apps act for it, and that of keys and capsules it makes.',
-    ),
+    .describe('Whose use it limits, with all that acts for it and what it makes or owns; workspace: all use.'),
   measure: budgetMeasure,
   period: budgetPeriod,
   limit: z

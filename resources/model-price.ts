@@ -14,11 +14,9 @@ export const priceFields = {
   currency,
   input: perMillion.describe('Units of `currency` for a million input tokens.'),
   output: perMillion.describe('Units of `currency` for a million output tokens.'),
-  cacheRead: perMillion
-    .optional()
-    .describe('For a million input tokens that the provider had in its cache. Default: as `input`.'),
-  cacheWrite: perMillion.optional().describe('For a million that it put there. Default: as `input`.'),
-  reasoning: perMillion.optional().describe('For a million output tokens of reasoning. Default: as `output`.'),
+  cacheRead: perMillion.optional().describe('For input tokens from a cache. Default: as `input`.'),
+  cacheWrite: perMillion.optional().describe('For those written to it. Default: as `input`.'),
+  reasoning: perMillion.optional().describe('For reasoning. Default: as `output`.'),
 };
 
 export const modelPrice = z.strictObject({

@@ -166,6 +166,7 @@ describe('what is one’s own', () => {
       'get_approval',
       'get_capsule',
       'list_approvals',
+      'list_budgets',
       'rename_passkey',
       'rotate_api_key',
       'update_connected_app',

@@ -9,6 +9,8 @@ import { type BudgetState, dueNotice, limitOf, refusal, roomIn, stateAt } from '
 export interface Part {
   readonly budgetId: string;
   readonly amount: number;
+  /** Counted, whether or not there is room. */
+  readonly isForced?: boolean;
 }
 
 /** Either all parts are counted or, where one of the budgets has no room, none. */
@@ -107,11 +109,11 @@ async function enterAll(tx: Transaction, entries: readonly Entry[], now: Date): 
 }
 
 function enterOne(open: ReadonlyMap<string, Open>, entry: Entry, now: Date): Refusal | undefined {
-  const parts = entry.parts.flatMap(({ budgetId, amount }) => {
+  const parts = entry.parts.flatMap(({ budgetId, amount, isForced = false }) => {
     const found = open.get(budgetId); // a budget may have been deleted or switched off
-    return found ? [{ found, amount }] : [];
+    return found ? [{ found, amount, isForced }] : [];
   });
-  const over = parts.find(({ found, amount }) => !fits(found, entry.kind, amount))?.found;
+  const over = parts.find(({ found, amount, isForced }) => !isForced && !fits(found, entry.kind, amount))?.found;
   if (over) {
     const { budget, state } = over;
     return { budgetId: budget.id, renewsAt: state.renewsAt, error: refusal(budget, state, now) };

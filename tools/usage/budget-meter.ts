@@ -3,7 +3,14 @@ import type { TokenUsage } from '../../resources/agent-run.ts';
 import type { BudgetMeasure, BudgetRecord } from '../../resources/budget.ts';
 import { type PeriodicTask, startLeaderTask } from '../../store/periodic-task.ts';
 import type { Store } from '../../store/port.ts';
-import { type Budgets, budgetSubjectsIn, type ModelUse, subjectKey } from '../core/access/budgets.ts';
+import {
+  type Budgets,
+  isNeverRefused,
+  limitsOn,
+  type ModelUse,
+  subjectKey,
+  WORKSPACE,
+} from '../core/access/budgets.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { ToolError } from '../core/errors.ts';
 import { NO_TOKENS } from '../core/models/token-usage.ts';
@@ -85,8 +92,8 @@ export class BudgetMeter implements Budgets {
 
   call(principal: Principal): Promise<void> | undefined {
     if (this.#bySubject.size === 0) return undefined;
-    const limiting = this.#limiting(budgetSubjectsIn(principal), ['calls']);
-    return limiting.length === 0 ? undefined : this.#count(limiting);
+    const limiting = this.#limiting(limitsOn(principal), ['calls']);
+    return limiting.length === 0 ? undefined : this.#count(limiting, isNeverRefused(principal));
   }
 
   async turn<Turn extends { readonly usage: TokenUsage }>(use: ModelUse, take: () => Promise<Turn>): Promise<Turn> {
@@ -144,16 +151,19 @@ export class BudgetMeter implements Budgets {
   #ofModels({ principal, agentId }: Pick<ModelUse, 'principal' | 'agentId'>): BudgetRecord[] {
     if (this.#bySubject.size === 0) return [];
     const own = agentId === undefined ? [] : [subjectKey({ type: 'agent', id: agentId })];
-    return this.#limiting([...own, ...budgetSubjectsIn(principal)], ['tokens', 'cost']);
+    return this.#limiting([...own, ...limitsOn(principal)], ['tokens', 'cost']);
   }
 
-  async #count(limiting: readonly BudgetRecord[]): Promise<void> {
+  async #count(limiting: readonly BudgetRecord[], isAboveWorkspace: boolean): Promise<void> {
     const now = this.#now();
-    for (const { id } of limiting) {
-      const spent = this.#spent.get(id);
+    const parts = limiting.map(({ id, subjectKey }): Part => {
+      return { budgetId: id, amount: 1, isForced: isAboveWorkspace && subjectKey === WORKSPACE };
+    });
+    for (const { budgetId, isForced } of parts) {
+      const spent = isForced ? undefined : this.#spent.get(budgetId);
       if (spent && now.toISOString() < spent.until) throw spent.error(now);
     }
-    await this.#enter({ kind: 'count', parts: limiting.map(({ id }) => ({ budgetId: id, amount: 1 })) });
+    await this.#enter({ kind: 'count', parts });
   }
 
   async #enter(entry: Entry): Promise<void> {

@@ -67,12 +67,13 @@ export function refusal(budget: BudgetRecord, state: BudgetState, now: Date): To
     return new ToolError('rate_limited', message, { retryAfterSeconds: SOON_SECONDS, notMade: true });
   }
   const left = Math.max(1, Math.ceil((Date.parse(state.renewsAt) - now.getTime()) / 1000));
-  const message = `${what} is used up. It renews at ${state.renewsAt}; until then an admin can raise it with update_budget.`;
+  const who = subject.type === 'workspace' ? 'a person who may do everything' : 'an admin';
+  const message = `${what} is used up. It renews at ${state.renewsAt}; until then ${who} can raise it with update_budget.`;
   return new ToolError('rate_limited', message, { retryAfterSeconds: left });
 }
 
 export function nameOf({ type, id }: BudgetRecord['subject']): string {
-  return `${NOUNS[type]} ${id}`;
+  return type === 'workspace' ? type : `${NOUNS[type]} ${id}`;
 }
 
-const NOUNS = { key: 'API key', capsule: 'capsule', app: 'connected app', agent: 'agent' } as const;
+const NOUNS = { key: 'API key', capsule: 'capsule', app: 'connected app', agent: 'agent', person: 'person' } as const;

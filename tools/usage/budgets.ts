@@ -1,10 +1,17 @@
 import { z } from 'zod';
-import { type Budget, type BudgetRecord, budget, budgetFields, budgetSubjectType } from '../../resources/budget.ts';
+import {
+  type Budget,
+  type BudgetRecord,
+  budget,
+  budgetFields,
+  budgetSubjectType,
+  WORKSPACE_ID,
+} from '../../resources/budget.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { orAgentName, refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
-import { budgetSubjectsIn, subjectKey } from '../core/access/budgets.ts';
-import { whereAllowed } from '../core/access/record-limit.ts';
+import { isAboveWorkspace, limitsOn, personSubject, subjectKey } from '../core/access/budgets.ts';
+import { listFilter } from '../core/access/ownership.ts';
 import { ToolError } from '../core/errors.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import {
@@ -30,15 +37,16 @@ const listBudgets = defineTool({
   name: 'list_budgets',
   title: 'List budgets',
   description:
-    'List the budgets of keys, capsules, apps and agents, newest first, each with what is used of it and when it renews.',
+    'List budgets, newest first, with what is used of each and when it renews. Without admin rights: your own.',
   keywords: 'spending limits, quotas, caps, which spending limits are set, how much budget is left',
   access: { scope: 'admin', grant: 'budget:read', narrows: true },
   annotations: READS,
+  own: true,
   input: z.strictObject({
     subject: z
       .strictObject({
         type: budgetSubjectType,
-        id: orAgentName(recordId, 'type').describe('Id; of an agent also its name.'),
+        id: orAgentName(recordId, 'type').optional().describe('Id; of an agent also its name.'),
       })
       .optional()
       .describe('Budgets of this one only.'),
@@ -47,9 +55,9 @@ const listBudgets = defineTool({
   output: pageOf(budget),
   errors: [],
 
-  async handler({ subject, ...page }, { store, principal, server }) {
-    const any = whereAllowed<BudgetRecord>(principal.rights.limitedTo('budget', 'read'), 'id');
-    const where = subject && { subjectKey: subjectKey(subject) };
+  async handler({ subject, ...page }, { store, principal, server, fail }) {
+    const any = listFilter<BudgetRecord>(principal, 'budget', { subjectKey: personSubject(principal.ownerId) });
+    const where = subject && { subjectKey: subjectKey(whole(subject, fail)) };
     const show = await shower(store, server.now());
     const { data, ...found } = await listPage(store.budgets, page, { where, any }, (record) => record);
     return { ...found, data: await Promise.all(data.map(show)) };
@@ -60,7 +68,7 @@ const createBudget = defineTool({
   name: 'create_budget',
   title: 'Create budget',
   description:
-    'Limit the calls, tokens or cost of a key, capsule, app or agent per day or month; what exceeds it is refused until the period ends. Counts from now on. Returns the budget.',
+    'Limit the calls, tokens or cost of a key, capsule, app, agent or person, or of the workspace, per day or month; what exceeds it is refused until the period ends. Counts from now on. Returns the budget.',
   keywords:
     'cap the costs, spending limit, quota, rate limit, maximum dollars per month, restrict consumption, nobody should spend more than, limit the costs of a bot, set a monthly limit, cap the costs',
   access: { scope: 'admin', grant: 'budget:write' },
@@ -73,7 +81,8 @@ const createBudget = defineTool({
   output: budget,
   errors: ['conflict'],
 
-  async handler({ subject, measure, period, limit, warnAt = WARN_AT, enabled }, { store, server, fail }) {
+  async handler({ subject: given, measure, period, limit, warnAt = WARN_AT, enabled }, { store, server, fail }) {
+    const subject = whole(given, fail);
     await requireSubject(store, subject, fail);
     requireWhole(measure, limit, fail);
     const { currency, timezone } = await readSettings(store);
@@ -175,10 +184,25 @@ async function shower(store: Readers, now: Date): Promise<(record: BudgetRecord)
 /** A caller limited by a budget may not lift it. @throws forbidden */
 async function requireFree(id: string, { store, principal }: Authorizing): Promise<void> {
   const { subject } = (await store.budgets.get(id)) ?? {};
-  if (!subject || !budgetSubjectsIn(principal).includes(subjectKey(subject))) return;
+  if (!subject || (isAboveWorkspace(principal) && subject.type === 'workspace')) return;
+  if (!limitsOn(principal).includes(subjectKey(subject))) return;
+  if (subject.type === 'workspace') throw new ToolError('forbidden', LIMITS_ALL);
   const message = `This budget of the ${subject.type} ${subject.id} limits you too; somebody it does not limit can change it.`;
   throw new ToolError('forbidden', message);
 }
+
+const LIMITS_ALL =
+  'This budget of the workspace limits you too; only a person who may do everything changes it, signed in themselves.';
+
+/** The subject with its id, which the workspace needs not be given. */
+function whole({ type, id }: GivenSubject, fail: Fail<never>): BudgetRecord['subject'] {
+  const given = type === 'workspace' ? (id ?? WORKSPACE_ID) : id;
+  if (given !== undefined && (type !== 'workspace' || given === WORKSPACE_ID)) return { type, id: given };
+  const message = type === 'workspace' ? 'The workspace has no id; leave it out.' : `Give the id; see ${LISTS[type]}.`;
+  throw fail('invalid_input', message, { issues: [{ path: 'subject.id', message }] });
+}
+
+type GivenSubject = Pick<BudgetRecord['subject'], 'type'> & { readonly id?: string | undefined };
 
 function requireWhole(measure: BudgetRecord['measure'], limit: number, fail: Fail<never>): void {
   if (measure === 'cost' || Number.isInteger(limit)) return;
@@ -191,10 +215,13 @@ const LISTS = {
   capsule: 'list_capsules',
   app: 'list_connected_apps',
   agent: 'list_agents',
+  person: 'list_admin_users',
 } as const;
 
 async function requireSubject(store: Readers, { type, id }: BudgetRecord['subject'], fail: Fail<never>): Promise<void> {
-  const readers = { key: store.apiKeys, capsule: store.capsules, app: store.connectedApps, agent: store.agents };
+  if (type === 'workspace') return;
+  const { apiKeys: key, capsules: capsule, connectedApps: app, agents: agent, adminUsers: person } = store;
+  const readers = { key, capsule, app, agent, person };
   if (await readers[type].get(id)) return;
   const message = `There is no ${type} ${id}; ${LISTS[type]} shows them.`;
   throw fail('invalid_input', message, { issues: [{ path: 'subject.id', message }] });

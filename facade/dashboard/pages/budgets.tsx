@@ -14,7 +14,7 @@ const choices = (...values: string[]) => values.map((value) => ({ value, label: 
 
 export const Page = kindPage('budget', {
   name: (row) => `${limitWords(budgetOf(row))} for ${budgetOf(row).subject.name ?? budgetOf(row).subject.id}`,
-  empty: 'A budget limits the calls, tokens or cost of a key, capsule, app or agent per day or month.',
+  empty: 'A budget limits the calls, tokens or cost of a person, agent, key, capsule, app or of all per day or month.',
   first: { title: 'Limit', cell: (row) => <Limit budget={budgetOf(row)} named /> },
   columns: [
     { title: 'Owner', cell: Owner, hidePriority: 2 },
@@ -61,7 +61,7 @@ function Owner(row: Row) {
 }
 
 function startOf(id: string) {
-  const type = SUBJECTS.find(({ value }) => value === kindOfId(id))?.value;
+  const type = SUBJECTS.find(({ kind }) => kind !== undefined && kind === kindOfId(id))?.value;
   return type === undefined ? { type: 'agent', id: '' } : { type, id };
 }
 
@@ -118,21 +118,30 @@ function inWords(budget: Budget, value: number): string {
   return budget.measure === 'cost' ? amount(budget, value) : counted(value, budget.measure.slice(0, -1));
 }
 
-/** Whose use is limited: a record of one of four kinds, picked by its name. */
+/** Whose use is limited: a record of one of some kinds, picked by its name, or that of all. */
 function SubjectControl(props: PartProps) {
   const { type = 'agent', id = '' } = (props.value ?? {}) as Members; // an object, as the schema has it
-  const { value: kind, label } = SUBJECTS.find(({ value }) => value === type) ?? SUBJECTS[0];
+  const { kind, label } = SUBJECTS.find(({ value }) => value === type) ?? {};
   const issue = issueAt(props) ?? issueAt({ ...props, path: `${props.path}.id` });
-  const give = (type: string, id = '') => props.onChange({ type, id });
+  const give = (type: string, id = '') => props.onChange(type === 'workspace' ? { type } : { type, id });
   return (
     <fieldset class="frame">
       <legend>Owner</legend>
-      <Segments label="Kind" value={kind} options={SUBJECTS} onChange={(value) => give(value)} />
-      <Field label={label} hint="What agents, flows and apps do for it counts too." needed={props.needed} issue={issue}>
-        {(tied) => (
-          <Picker key={kind} kind={kind} value={String(id)} onChange={(value) => give(kind, value)} tied={tied} />
-        )}
-      </Field>
+      <Segments label="Kind" value={String(type)} options={SUBJECTS} onChange={(value) => give(value)} />
+      {kind === undefined ? (
+        <p class="quiet">All that is used here counts. Who may do everything and is signed in is never kept out.</p>
+      ) : (
+        <Field
+          label={label ?? ''}
+          hint="What agents, flows and apps do for it counts too."
+          needed={props.needed}
+          issue={issue}
+        >
+          {(tied) => (
+            <Picker key={kind} kind={kind} value={String(id)} onChange={(id) => give(String(type), id)} tied={tied} />
+          )}
+        </Field>
+      )}
     </fieldset>
   );
 }

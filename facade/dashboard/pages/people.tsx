@@ -16,6 +16,7 @@ import {
   Time,
 } from '../ui.ts';
 import { Passkeys } from './account/passkeys.tsx';
+import { budgetsTab } from './budgets/budget.tsx';
 
 export const Page = kindPage('admin-user', {
   subtitle: 'name',
@@ -39,6 +40,7 @@ export const Page = kindPage('admin-user', {
   actions: PersonActions,
   tabs: (row) => [
     { id: 'holdings', label: 'Acting on their behalf', content: () => <Holdings row={row} /> },
+    budgetsTab('person', row),
     { id: 'passkeys', label: 'Passkeys', content: () => <Passkeys userId={String(row.id)} /> },
   ],
 });

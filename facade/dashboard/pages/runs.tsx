@@ -19,6 +19,7 @@ import {
   Time,
 } from '../ui.ts';
 import { RunList } from './runs/run-list.tsx';
+import { tokensTitle } from './usage/numbers.ts';
 
 export function Page() {
   const { query, parts } = useLocation();
@@ -213,10 +214,10 @@ function Call({ call: { tool, outcome, code, ms, records, runId } }: { readonly 
   );
 }
 
-function Tokens({ inputTokens, outputTokens }: Run['usage']) {
+function Tokens(usage: Run['usage']) {
   return (
-    <span title="Tokens read and written">
-      {number(inputTokens)} → {number(outputTokens)}
+    <span title={tokensTitle(usage)}>
+      {number(usage.inputTokens)} → {number(usage.outputTokens)}
     </span>
   );
 }

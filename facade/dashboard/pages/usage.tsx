@@ -14,7 +14,7 @@ import {
   Time,
 } from '../ui.ts';
 import { Tile } from './analytics/shown.tsx';
-import { cost, type Numbers, periodOf, time, type UsageAnswer, type UsageRow } from './usage/numbers.ts';
+import { cost, type Numbers, partsOf, periodOf, time, type UsageAnswer, type UsageRow } from './usage/numbers.ts';
 
 export function Page() {
   const budgets = <LinkButton needs="list_budgets" text="Budgets" icon="gauge" to="/budgets" />;
@@ -105,19 +105,22 @@ const CALLS = { model: ['Turns', 'Failed runs'], caller: ['Calls', 'Errors'] } a
 
 function Totals({ answer: { totals, currency, by } }: { readonly answer: UsageAnswer }) {
   const [calls, errors] = CALLS[by === 'model' ? 'model' : 'caller'];
+  const parts = partsOf(totals);
   const shown = [
     [calls, number(totals.calls)],
     [errors, number(totals.errors)],
     ['Median time', time(totals.p50Ms)],
     ['p95', time(totals.p95Ms)],
-    ['Input tokens', number(totals.inputTokens)],
-    ['Output tokens', number(totals.outputTokens)],
+    ['Input tokens', number(totals.inputTokens), parts.input],
+    ['Output tokens', number(totals.outputTokens), parts.output],
     ['Cost', cost(totals.cost, currency)],
   ] as const;
   return (
     <dl class="headlines many">
-      {shown.map(([title, value]) => (
-        <Tile key={title} title={title} value={value} />
+      {shown.map(([title, value, more]) => (
+        <Tile key={title} title={title} value={value}>
+          {more && <dd class="headline-growth">{more}</dd>}
+        </Tile>
       ))}
     </dl>
   );

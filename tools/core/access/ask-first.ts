@@ -51,7 +51,7 @@ function asksMore(entry: string): ToolError {
 /** Everybody and everything behind a caller: people, and what made it. Two callers that share one of them are not independent. */
 export async function behind(principal: Principal, store: Pick<Readers, 'apiKeys' | 'sessions'>): Promise<string[]> {
   const all = [principal, ...chainOf(principal)];
-  const subjects = budgetSubjectsIn(principal).filter((subject) => !subject.startsWith('agent '));
+  const subjects = budgetSubjectsIn(principal).filter((subject) => !/^(agent|person) /.test(subject));
   const found = new Set([...all.flatMap(({ ownerId, askedBy = [] }) => [ownerId, ...askedBy]), ...subjects]);
   for (const subject of subjects) {
     const [type, id = ''] = subject.split(' ');

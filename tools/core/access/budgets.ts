@@ -1,5 +1,5 @@
 import type { TokenUsage } from '../../../resources/agent-run.ts';
-import type { BudgetRecord, BudgetSubjectType } from '../../../resources/budget.ts';
+import { type BudgetRecord, type BudgetSubjectType, WORKSPACE_ID } from '../../../resources/budget.ts';
 import { chainOf, type Principal } from './principal.ts';
 
 export interface Budgets {
@@ -31,16 +31,42 @@ const SUBJECTS: Readonly<Partial<Record<Principal['type'], BudgetSubjectType>>> 
 
 /** The subjects of budgets in a principal: itself, all that it acts for, and whatever made one of these. */
 export function budgetSubjectsIn(principal: Principal): string[] {
-  const subjects = [principal, ...chainOf(principal)].flatMap(({ type, id, madeWith, budgetSubjects = [] }) => {
-    const subject = SUBJECTS[type];
-    const own = subject ? [subjectKey({ type: subject, id })] : [];
-    return [...own, ...budgetSubjects, ...(madeWith ? [keySubject(madeWith.id), ...madeWith.budgetSubjects] : [])];
-  });
+  const subjects = [principal, ...chainOf(principal)].flatMap(
+    ({ type, id, ownerId, madeWith, budgetSubjects = [] }) => {
+      const subject = SUBJECTS[type];
+      const own = subject ? [subjectKey({ type: subject, id })] : [];
+      const person = ownerId === '' ? [] : [personSubject(ownerId)];
+      const made = madeWith ? [keySubject(madeWith.id), ...madeWith.budgetSubjects] : [];
+      return [...own, ...person, ...budgetSubjects, ...made];
+    },
+  );
   return [...new Set(subjects)];
+}
+
+/** Those of all use, and of the use of this principal. */
+export function limitsOn(principal: Principal): string[] {
+  return [WORKSPACE, ...budgetSubjectsIn(principal)];
+}
+
+/** A person who is signed in and may do everything: the only one who may change a budget of the workspace. */
+export function isAboveWorkspace({ type, scopes, grants, actsFor, madeWith, limitedBy }: Principal): boolean {
+  const isSignedIn = type === 'session' && !actsFor && !madeWith && !limitedBy;
+  return isSignedIn && scopes.includes('*') && grants === undefined;
+}
+
+/** Whether budgets of the workspace count its calls and refuse none, so that somebody can sign in and change them. */
+export function isNeverRefused(principal: Principal): boolean {
+  return principal.type === 'anonymous' || isAboveWorkspace(principal);
 }
 
 export function subjectKey({ type, id }: BudgetRecord['subject']): string {
   return `${type} ${id}`;
+}
+
+export const WORKSPACE = subjectKey({ type: 'workspace', id: WORKSPACE_ID });
+
+export function personSubject(id: string): string {
+  return subjectKey({ type: 'person', id });
 }
 
 export function keySubject(id: string): string {

@@ -4,12 +4,17 @@ import { Badge, type Column, Empty, LinkButton, PagedTable, type Tone } from '..
 import { usePolling } from '../../use-polling.ts';
 import { cost } from '../usage/numbers.ts';
 
-export const SUBJECTS = [
-  { value: 'agent', label: 'Agent' },
-  { value: 'key', label: 'API key' },
-  { value: 'capsule', label: 'Capsule' },
-  { value: 'app', label: 'App' },
-] as const;
+/** `kind`: as in `kinds.ts`; absent for the workspace, of which there is one. */
+export const SUBJECTS: readonly (Choice & { readonly kind?: string })[] = [
+  { value: 'agent', label: 'Agent', kind: 'agent' },
+  { value: 'person', label: 'Person', kind: 'admin-user' },
+  { value: 'key', label: 'API key', kind: 'key' },
+  { value: 'capsule', label: 'Capsule', kind: 'capsule' },
+  { value: 'app', label: 'App', kind: 'app' },
+  { value: 'workspace', label: 'Workspace' },
+];
+
+type Choice = Readonly<{ value: Budget['subject']['type']; label: string }>;
 
 export function kindOf({ subject }: Budget): string {
   return SUBJECTS.find(({ value }) => value === subject.type)?.label ?? subject.type;

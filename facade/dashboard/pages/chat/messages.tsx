@@ -3,6 +3,7 @@ import type { Message } from '../../../../resources/message.ts';
 import { boot, go, number, useAnswer, useMay } from '../../app.ts';
 import { Prose } from '../../components/prose.tsx';
 import { Avatar, Badge, Icon, Json, Menu, type MenuItem, Mono, Time } from '../../ui.ts';
+import { tokensTitle } from '../usage/numbers.ts';
 import type { Running } from './run.ts';
 import { Sources } from './sources.tsx';
 
@@ -41,7 +42,7 @@ function Said({ message, onFork }: Readonly<{ message: Message } & OnFork>) {
     <>
       {failed && <Badge tone="alarm">Failed</Badge>}
       {usage && (
-        <span class="faint" title="Tokens read and written">
+        <span class="faint" title={tokensTitle(usage)}>
           {number(usage.inputTokens)} → {number(usage.outputTokens)}
         </span>
       )}

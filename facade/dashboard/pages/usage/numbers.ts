@@ -1,9 +1,9 @@
+import type { TokenUsage } from '../../../../resources/agent-run.ts';
 import { money, number } from '../../app.ts';
 
 /** The figures of a row, a period, or all. */
 export type Numbers = Readonly<
-  Record<'calls' | 'errors' | 'inputTokens' | 'outputTokens', number> &
-    Record<'p50Ms' | 'p95Ms' | 'cost', number | null>
+  Record<'calls' | 'errors', number> & TokenUsage & Record<'p50Ms' | 'p95Ms' | 'cost', number | null>
 >;
 
 export type UsageRow = Numbers & Readonly<{ key: string; name?: string }>;
@@ -47,4 +47,19 @@ const PARTS: Readonly<Record<UsageAnswer['interval'], Intl.DateTimeFormatOptions
 
 export function periodOf(from: string, { interval, range }: Pick<UsageAnswer, 'interval' | 'range'>): string {
   return new Date(from).toLocaleString('en-US', { ...PARTS[interval], timeZone: range.timezone });
+}
+
+/** Of tokens, what was cached or reasoning, in words: `8,120 cached, 640 written to the cache`. Empty where nothing was. */
+export function partsOf({ cachedInputTokens = 0, cacheWriteTokens = 0, reasoningTokens = 0 }: Partial<TokenUsage>) {
+  const words = (tokens: number, what: string) => (tokens > 0 ? [`${number(tokens)} ${what}`] : []);
+  return {
+    input: [...words(cachedInputTokens, 'cached'), ...words(cacheWriteTokens, 'written to the cache')].join(', '),
+    output: words(reasoningTokens, 'reasoning').join(),
+  };
+}
+
+/** What a number of tokens read and written means, with its parts. */
+export function tokensTitle(usage: TokenUsage): string {
+  const { input, output } = partsOf(usage);
+  return `Tokens read${input && ` (${input})`} and written${output && ` (${output})`}`;
 }
