@@ -103,7 +103,7 @@ async function begin(
   const { http, now = () => new Date(), prepare, opening = noProgress } = options;
   const watch = await observe(config, opened, logger);
   const { store, telemetry } = watch;
-  const models = createModels(config.models, telemetry);
+  const models = createModels(config.models, telemetry, { cluster: store.cluster, now });
   const { onFailure, onCallFailure, onError } = failuresIn(logger);
   const secrets = await readSecrets(config, store, now);
   await oneAtATime(store, () => prepareSettings(store, models.initial), opening);

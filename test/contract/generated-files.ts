@@ -9,6 +9,7 @@ import { catalog } from '../../tools/catalog.ts';
 import { mayNeedFresh } from '../../tools/core/access/fresh-sign-in.ts';
 import { ANYONE } from '../../tools/core/access/guarded-tool.ts';
 import { WEBHOOK_TOOL } from '../../tools/core/access/principal.ts';
+import { CIRCUIT_GAUGES } from '../../tools/core/models/circuits.ts';
 import type { Tool } from '../../tools/core/registry/define-tool.ts';
 import { listedTool } from '../../tools/core/registry/listed-tool.ts';
 import { Measures } from '../../tools/core/telemetry/measures.ts';
@@ -131,10 +132,12 @@ function limitTables(): string {
 
 function metricTable(): string {
   const counted = Object.values(new Measures()).filter((each) => each instanceof Counter || each instanceof Histogram);
-  const rows = [...counted.map((each) => each.read()), ...STORE_GAUGES, ...EMBEDDING_GAUGES].map((measured) => {
-    const labels = (measured.measure.labels ?? []).map((label) => `\`${prometheusLabel(label)}\``);
-    return [`\`${prometheusName(measured)}\``, measured.kind, measured.measure.help, labels.join(', ')];
-  });
+  const rows = [...counted.map((each) => each.read()), ...STORE_GAUGES, ...CIRCUIT_GAUGES, ...EMBEDDING_GAUGES].map(
+    (measured) => {
+      const labels = (measured.measure.labels ?? []).map((label) => `\`${prometheusLabel(label)}\``);
+      return [`\`${prometheusName(measured)}\``, measured.kind, measured.measure.help, labels.join(', ')];
+    },
+  );
   return table(['metric', 'type', 'meaning', 'labels'], rows);
 }
 

@@ -36,6 +36,7 @@ export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
     'store/postgres-statements.test.ts',
     'tools/analytics/engines.test.ts',
     'tools/agent-approval-cluster.test.ts',
+    'tools/circuit-cluster.test.ts',
     'tools/approval-cluster.test.ts',
     'tools/flow-approval-cluster.test.ts',
     'tools/flow-cluster.test.ts',

@@ -138,7 +138,9 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
   } catch (thrown) {
     if (clock.signal.aborted) throw clock.ended(reporter.unfinished);
     if (!(thrown instanceof ProviderFailure)) throw thrown;
-    throw new RunEnded('failed', new ToolError('unavailable', thrown.message, {}, thrown.cause));
+    const { message, cause, retryAfterSeconds } = thrown;
+    const detail = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+    throw new RunEnded('failed', new ToolError('unavailable', message, detail, cause));
   } finally {
     reporter.end();
     forget?.();

@@ -3,7 +3,10 @@ import type { IntegrationHealth } from '../../../resources/health.ts';
 import type { Model } from '../../../resources/model.ts';
 import type { Dependency } from '../registry/context.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
+import type { Circuit, CircuitOptions } from './circuit.ts';
+import { Circuits } from './circuits.ts';
 import { type EmbeddingModel, embeddingModel } from './embedding-model.ts';
+import { guardedModel } from './guarded-model.ts';
 import type { LanguageModel } from './language-model.ts';
 import { observedModel } from './observed-model.ts';
 import { OFFLINE_MODEL, offlineModel } from './offline-model.ts';
@@ -48,10 +51,12 @@ declare module '../registry/context.ts' {
 export function createModels(
   { providers = [], initial = OFFLINE_MODEL.id, embedding, runMs = RUN_MS }: ModelSettings = {},
   telemetry: Telemetry = new Telemetry(),
+  sharing: CircuitOptions = {},
 ): Models {
+  const circuits = new Circuits(sharing, telemetry.measures.meter);
   const sources = providers.map((settings) => {
     const provider = createModelProvider(settings);
-    return { provider, listing: new ModelListing(provider) };
+    return { provider, listing: new ModelListing(provider), circuit: circuits.of(provider.name) };
   });
 
   const sourceOf = (id: string) => {
@@ -64,11 +69,12 @@ export function createModels(
     initial,
     runMs,
     async list() {
-      const all = await Promise.all(sources.map(async ({ provider, listing }) => show(provider, await listing.read())));
+      await circuits.refresh();
+      const all = await Promise.all(sources.map(async (source) => show(source, await source.listing.read())));
       return [OFFLINE_MODEL, ...all.flat()];
     },
     known() {
-      const all = sources.flatMap(({ provider, listing }) => show(provider, listing.last));
+      const all = sources.flatMap((source) => show(source, source.listing.last));
       return [OFFLINE_MODEL, ...all].map(({ id }) => id);
     },
     has(id) {
@@ -81,8 +87,9 @@ export function createModels(
     },
     find(id) {
       const { source, name } = sourceOf(id);
-      const model = id === OFFLINE_MODEL.id ? offlineModel : name === '' ? undefined : source?.provider.model(name);
-      return model && observedModel(model, telemetry);
+      if (id === OFFLINE_MODEL.id) return observedModel(offlineModel, telemetry);
+      const model = name === '' ? undefined : source?.provider.model(name);
+      return model && source && observedModel(guardedModel(model, source.circuit), telemetry);
     },
     embedding,
     findEmbedding(id) {
@@ -90,26 +97,41 @@ export function createModels(
       const model = name === '' ? undefined : source?.provider.embeddingModel?.(name);
       return model && embeddingModel(id, model, telemetry);
     },
-    health: async () => sources.map(healthOf),
+    health: async () => {
+      void circuits.refresh();
+      return sources.map(healthOf);
+    },
   };
 }
 
-function show({ name: provider, title, configured }: ModelProvider, listed: ModelListing['last']): Model[] {
+interface Source {
+  readonly provider: ModelProvider;
+  readonly listing: ModelListing;
+  readonly circuit: Circuit;
+}
+
+function show({ provider: source, circuit }: Source, listed: ModelListing['last']): Model[] {
+  const { name: provider, title, configured } = source;
+  const isAsked = circuit.opensAgainMs === undefined;
   const names = [...new Set([...configured, ...(listed?.names ?? [])])];
   return names.map((name) => ({
     id: `${provider}/${name}`,
     provider,
     name,
     description: `A model of ${title}.`,
-    available: listed?.up ?? false,
+    available: isAsked && (listed?.up ?? false),
     capabilities: { tools: true, streaming: true, structuredOutput: true },
   }));
 }
 
 /** The result of the last probe. An old result also begins a new probe in the background. */
-function healthOf({ provider, listing }: { provider: ModelProvider; listing: ModelListing }): IntegrationHealth {
+function healthOf({ provider, listing, circuit: { opensAgainMs } }: Source): IntegrationHealth {
   const { last } = listing;
   void listing.read();
+  if (opensAgainMs !== undefined) {
+    const lastError = `it failed again and again, and is asked again at ${new Date(opensAgainMs).toISOString()}`;
+    return { name: provider.name, kind: 'model-provider', status: 'down', latencyMs: last?.latencyMs ?? 0, lastError };
+  }
   return {
     name: provider.name,
     kind: 'model-provider',

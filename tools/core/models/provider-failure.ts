@@ -1,22 +1,38 @@
 import { loadPackage } from '../load-package.ts';
+import { CircuitOpen } from './circuit.ts';
 import type { LanguageModel } from './language-model.ts';
 
 const LONGEST = 500;
+
+interface FailureOptions {
+  readonly cause?: unknown;
+  readonly isCut?: boolean;
+  readonly retryAfterSeconds?: number;
+}
 
 /** A model did not answer, or not to the end. The message is safe to show. The cause is for the log and contains nothing of the prompt. */
 export class ProviderFailure extends Error {
   /** The answer had begun and broke off. */
   readonly isCut: boolean;
+  /** Where it is known when the provider is asked again. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(message: string, { cause, isCut = false }: { readonly cause?: unknown; readonly isCut?: boolean } = {}) {
+  constructor(message: string, { cause, isCut = false, retryAfterSeconds }: FailureOptions = {}) {
     super(message, { cause });
     this.isCut = isCut;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 
   static async of({ provider, modelId }: LanguageModel, error: unknown): Promise<ProviderFailure> {
     const name = `${provider.split('.')[0]}/${modelId}`;
     const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     const cause = new Error(`the model ${name} failed: ${said.slice(0, LONGEST)}`);
+    if (error instanceof CircuitOpen) {
+      const { untilMs, retryAfterSeconds } = error;
+      const until = new Date(untilMs).toISOString();
+      const message = `The model ${name} is not asked before ${until}, as its provider failed again and again; send the message again then, or choose another by list_models.`;
+      return new ProviderFailure(message, { cause, retryAfterSeconds });
+    }
     const { APICallError } = await loadPackage('ai', () => import('ai'));
     // Requests that get no answer, or a refusal, have been repeated where that makes sense.
     const isCut = !APICallError.isInstance(error) || (error.statusCode ?? 500) < 400;
