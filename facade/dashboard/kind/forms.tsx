@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
-import { act, CallError, call, go, type ListAnswer, text, useLocation, useNames, useTitle, useTool } from '../app.ts';
+import { act, CallError, call, go, type ListAnswer, useLocation, useNames, useTitle, useTool } from '../app.ts';
 import { ConflictDialog } from '../components/conflict.tsx';
 import { Form } from '../components/form/form.tsx';
 import { DetailBar, LinkButton, toast } from '../ui.ts';
-import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';
+import { idOf, type KindSpec, makingOf, naming, pathOf, type Row, titleOf } from './spec.ts';
 
 /** Changes a record. Who changed it meanwhile is not overwritten unseen: both states are shown. */
 export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
@@ -75,9 +75,10 @@ async function readNow(spec: KindSpec, id: string, names: ReadonlySet<string>): 
 export function CreatePane({ spec }: { readonly spec: KindSpec }) {
   const tool = useTool(`create_${spec.one}`);
   const { draft: Draft, start = {} } = spec;
-  const intro = tool?.description?.replaceAll('`', '').replace(/ Returns [^.]*\./g, ''); // answers are for programs
+  const { title, action } = makingOf(spec);
+  const intro = spec.makes?.intro ?? tool?.description?.replaceAll('`', '').replace(/ Returns [^.]*\./g, ''); // answers are for programs
   const { query } = useLocation();
-  useTitle(`New ${spec.words.one}`);
+  useTitle(title);
   const create = async (input: Row) => {
     const made = await act<Row>(`create_${spec.one}`, input);
     go(pathOf(spec, made));
@@ -85,10 +86,10 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
     spec.onCreated?.(made);
   };
   return (
-    <section class="detail-pane" aria-label={`New ${spec.words.one}`}>
+    <section class="detail-pane" aria-label={title}>
       <div class="form-pane">
         <DetailBar all={spec.words.many} to={spec.path}>
-          <h1>New {spec.words.one}</h1>
+          <h1>{title}</h1>
         </DetailBar>
         {intro && <p class="quiet form-intro">{intro}</p>}
         <Form
@@ -97,7 +98,7 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
           own={spec.controls ?? {}}
           below={(value) => Draft && <Draft value={value} />}
           autoFocus
-          action={`${text.create} ${spec.words.one}`}
+          action={action}
           run={create}
           onCancel={() => go(spec.path)}
         />

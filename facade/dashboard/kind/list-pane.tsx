@@ -14,7 +14,7 @@ import { FilterChoice, FilterText } from '../components/filters.tsx';
 import { useLive } from '../live-updates.ts';
 import { type JsonSchema, searchMemberOf, withoutNull } from '../schema.ts';
 import { Avatar, Badge, Button, type Column, Empty, FilteredRows, LinkButton, PageHead, Time } from '../ui.ts';
-import { idOf, type KindSpec, pathOf, type Row, titleOf } from './spec.ts';
+import { idOf, type KindSpec, makingOf, pathOf, type Row, titleOf } from './spec.ts';
 
 /** The list of a kind, filtered as far as its list tool filters. */
 export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly open: string | undefined }) {
@@ -55,7 +55,7 @@ export function ListPane({ spec, open }: { readonly spec: KindSpec; readonly ope
 
 function NewButton({ spec, look }: Readonly<{ spec: KindSpec; look?: 'primary' }>) {
   const to = `${spec.path}/new`;
-  return <LinkButton needs={`create_${spec.one}`} text={`New ${spec.words.one}`} icon="plus" look={look} to={to} />;
+  return <LinkButton needs={`create_${spec.one}`} text={makingOf(spec).title} icon="plus" look={look} to={to} />;
 }
 
 type LookedAtProps = Readonly<{ count: number; words: string; onMore: () => void }>;

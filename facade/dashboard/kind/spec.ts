@@ -36,6 +36,8 @@ export interface KindSpec extends Kind {
   readonly without?: readonly string[];
   /** Controls of one's own in the forms. */
   readonly controls?: Readonly<Record<string, ComponentType<PartProps>>>;
+  /** The form of a new one: its heading, its button, and what it is about. Default: the kind's name and the tool's description. */
+  readonly makes?: Readonly<{ title: string; action: string; intro: string }>;
   /** Inputs that the forms do not ask for, because the page gives them by other means. */
   readonly hidden?: readonly string[];
   /** What the form of a new one begins with; as the address says, where a page leads to it for one of its own. */
@@ -110,4 +112,9 @@ export function changeItem(
 /** The input of the tools for one record. */
 export function naming(spec: Pick<KindSpec, 'id' | 'idInput'>, id: string): Row {
   return { [spec.idInput ?? spec.id ?? 'id']: id };
+}
+
+/** How a new one is made, in words. */
+export function makingOf({ makes, words: { one } }: Pick<KindSpec, 'makes' | 'words'>) {
+  return makes ?? { title: `New ${one}`, action: `Create ${one}` };
 }

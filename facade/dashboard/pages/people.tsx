@@ -1,33 +1,49 @@
 import { useState } from 'preact/hooks';
 import type { ApiKey } from '../../../resources/api-key.ts';
-import { act, boot, call, type ListAnswer, useMay, usePagedList } from '../app.ts';
+import { act, at, boot, call, type ListAnswer, useMay, usePagedList } from '../app.ts';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
 import {
   ActionButton,
   AskButton,
   Badge,
   Button,
+  Code,
   type Column,
   ConfirmDialog,
+  Dialog,
   Empty,
+  Facts,
   PagedTable,
   Segments,
+  showDialog,
   showSecret,
   Time,
 } from '../ui.ts';
 import { Passkeys } from './account/passkeys.tsx';
 import { budgetsTab } from './budgets/budget.tsx';
+import { AccessControl, accessWords, PRESETS } from './people/access-control.tsx';
 
 export const Page = kindPage('admin-user', {
   subtitle: 'name',
   avatar: true,
   empty: 'People who administer this workspace.',
+  makes: {
+    title: 'Invite somebody',
+    action: 'Invite',
+    intro:
+      'They sign in with their e-mail, and may do what you choose here, whatever they use: the dashboard, keys, clients.',
+  },
+  controls: { access: AccessControl },
+  start: { access: { scopes: PRESETS[0]?.scopes } },
+  above: MayDo,
+  without: ['access'],
+  onCreated: ({ email }) => showInvited(String(email)),
   columns: [
     {
-      title: 'Role',
-      cell: (row: Row) => <Badge tone="plain">{String(row.role)}</Badge>,
+      title: 'May do',
+      cell: mayDo,
       hidePriority: 2,
-      width: '10rem',
+      width: '14rem',
     },
     {
       title: 'Active',
@@ -44,6 +60,14 @@ export const Page = kindPage('admin-user', {
     { id: 'passkeys', label: 'Passkeys', content: () => <Passkeys userId={String(row.id)} /> },
   ],
 });
+
+function mayDo({ role, access }: Row): string {
+  return role === 'owner' ? 'Owner' : accessWords(access);
+}
+
+function MayDo({ row }: { readonly row: Row }) {
+  return <Facts of={{ 'May do': mayDo(row) }} />;
+}
 
 function PersonActions({ row: { id, email, isActive } }: { readonly row: Row }) {
   if (!isActive) {
@@ -67,6 +91,20 @@ function PersonActions({ row: { id, email, isActive } }: { readonly row: Row }) 
       </AskButton>
     </>
   );
+}
+
+function showInvited(email: string): void {
+  showDialog((close) => (
+    <Dialog title={`${email} is invited`} onClose={close}>
+      <p>They sign in here with this e-mail. Where this server sends mail, they get a link to do so.</p>
+      <Code value={`${location.origin}${at('/')}`} label="Address" />
+      <p class="quiet">Without mail, make a link and give it to them: it works once, for a short time.</p>
+      <div class="actions end">
+        <ActionButton needs="create_sign_in_link" text="Make a link" icon="link" run={() => showLink(email)} />
+        <Button look="primary" text="Done" onClick={close} />
+      </div>
+    </Dialog>
+  ));
 }
 
 async function showLink(email: string): Promise<void> {

@@ -189,6 +189,53 @@ export function capsulesJourneys(dashboard: TestDashboard): void {
 export function peopleJourneys(dashboard: TestDashboard): void {
   const { call, visit } = dashboard;
 
+  it('invites somebody to what is picked, and to no more', async () => {
+    const email = 'partner@example.com';
+    const agent = await call('create_agent', { name: 'greeter', displayName: 'Greeter' });
+    const project = await call('create_project', { name: 'Opening' });
+    await visit('/people/new', async (page) => {
+      await page.getByLabel('Email').fill(email);
+      assert.equal(await page.getByRole('radio', { name: /^Viewer/ }).isChecked(), true);
+      await page.getByRole('radio', { name: /^Only what you pick/ }).check();
+      for (const name of ['Greeter', 'Opening']) {
+        await page.locator('.picks').getByRole('button', { name: 'Add' }).click();
+        const list = page.locator('.record-choices:popover-open');
+        await list.getByLabel('Name or id').fill(name);
+        await list.locator('.record-group').getByRole('button', { name }).click();
+      }
+      await page
+        .getByRole('group', { name: `What they may do with ${agent.id}` })
+        .getByText('Use')
+        .click();
+      await page.getByText('Talks with 1 agent, sees 1 project; nothing else.').waitFor();
+      assert.deepEqual(await findingsOf(page), []);
+      if (process.env.PICTURE) await page.screenshot({ path: `${process.env.PICTURE}-invite.png` });
+      await page.getByRole('button', { name: 'Invite', exact: true }).click();
+      const dialog = page.getByRole('dialog', { name: `${email} is invited` });
+      await dialog.getByText('They sign in here').waitFor();
+      await dialog.getByRole('button', { name: 'Done' }).click();
+      await page.locator('dd').getByText('Talks with 1 agent, sees 1 project; nothing else.').waitFor();
+      if (process.env.PICTURE) await page.screenshot({ path: `${process.env.PICTURE}-person.png` });
+    });
+    await visit({ path: '/agents', email }, async (page) => {
+      await page.getByText('Greeter').waitFor();
+      assert.equal(await page.locator('tbody tr').count(), 1);
+    });
+    await visit('/people', async (page) => {
+      await page.getByText(email).click();
+      await page.getByRole('link', { name: 'Edit' }).click();
+      assert.equal(await page.getByRole('radio', { name: /^Only what you pick/ }).isChecked(), true);
+      await page.getByRole('radio', { name: /^Builder/ }).check();
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.locator('dd').getByText('Builder').waitFor();
+    });
+    const { data } = await call('list_admin_users', { limit: 100 });
+    const { access, id } = data.find((user: { email: string }) => user.email === email);
+    assert.deepEqual(access, { scopes: ['write'] });
+    await call('deactivate_admin_user', { id });
+    await Promise.all([call('delete_agent', { id: agent.id }), call('delete_project', { id: project.id })]);
+  });
+
   it('takes over the capsule of somebody who leaves, whose client goes on', async () => {
     const email = 'maker@example.com';
     const { id } = await call('create_admin_user', { email });
