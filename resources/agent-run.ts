@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { door, principalRef } from './audit-entry.ts';
 import { errorCode } from './error.ts';
 import { bookkeeping, recordId, timestamp } from './fields.ts';
-import { accessKeys } from './thread.ts';
+import { accessKeys, threadSummary } from './thread.ts';
 
 const tokens = z.int().min(0);
 
@@ -42,6 +42,7 @@ const agentTurn = z.object({
   model: z.string(),
   usage: tokenUsage,
   ms: milliseconds.describe('How long the model took.'),
+  summarizes: z.boolean().optional().describe('It made the summary of older messages.'),
   calls: z.int().min(0).describe('Calls that the model made in this turn.'),
   cutOff: z.boolean().optional().describe('It broke off, so the model was asked again. Its usage is an estimate.'),
 });
@@ -98,6 +99,11 @@ export const wholeAgentRun = agentRun.extend({
   skills: z.array(recordRevision).optional().describe('Whose text was in the prompt.'),
   memories: z.array(recordRevision).optional().describe('That were in the prompt.'),
   passages: z.array(givenPassage).optional().describe('Of documents, that were in the prompt.'),
+  summary: threadSummary
+    .pick({ messageId: true, messages: true, leftOut: true })
+    .partial({ messageId: true })
+    .optional()
+    .describe('That stood in the prompt for older messages of the thread; get_thread shows the latest.'),
   turns: z.array(agentTurn).optional(),
   calls: z.array(agentRunCall).optional(),
 });

@@ -61,8 +61,23 @@ export type Thread = z.infer<typeof thread>;
 /** Keys by which lists and counts find the records that a caller may see. */
 export const accessKeys = z.array(z.string());
 
+/** What the model is given in place of the older messages of a thread. */
+export const threadSummary = z.object({
+  messageId: recordId.describe('The last message that it stands for.'),
+  messages: z.int().min(1).describe('How many messages it stands for.'),
+  leftOut: z.int().min(0).describe('How many of these are in no text, so that the model knows nothing of them.'),
+  text: z.string().optional().describe('By the model of the agent; absent where none could be made.'),
+  summarizedTo: recordId.optional().describe('The last message that is in the text.'),
+  createdAt: timestamp,
+});
+export type ThreadSummary = z.infer<typeof threadSummary>;
+
 /** The stored record, with the principals that may see the thread. */
-export const threadRecord = thread.extend({ entries: z.array(accessEntry).max(MOST_ENTRIES), accessKeys });
+export const threadRecord = thread.extend({
+  entries: z.array(accessEntry).max(MOST_ENTRIES),
+  accessKeys,
+  summary: threadSummary.optional(),
+});
 export type ThreadRecord = z.infer<typeof threadRecord>;
 
 /** Who may do what with a thread. */

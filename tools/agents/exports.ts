@@ -6,3 +6,4 @@ export type { Step } from './run/loop.ts';
 export { readOutputSchema } from './run/output-schema.ts';
 export { RunEnded, type RunOutcome, runAgent } from './run/run-agent.ts';
 export { RunTrace } from './run/run-reporter.ts';
+export type { Earlier } from './run/summary.ts';

@@ -5,7 +5,14 @@ import { agentRef, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { citation, type Message, messageFields } from '../../resources/message.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
-import { MOST_REMEMBERED, RunTrace, readOutputSchema, runAgent, type ToolResult } from '../agents/exports.ts';
+import {
+  type Earlier,
+  MOST_REMEMBERED,
+  RunTrace,
+  readOutputSchema,
+  runAgent,
+  type ToolResult,
+} from '../agents/exports.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import { ToolError } from '../core/errors.ts';
 import { fence } from '../core/models/prompt-sections.ts';
@@ -109,16 +116,18 @@ async function goOn(run: AgentRunRecord, work: Omit<Work, 'text' | 'continued'>,
     }),
   );
   const asked = [said({ role: 'user', content: work.about }), said({ role: 'assistant', content: '', toolCalls })];
-  const earlier = [...work.earlier, ...asked];
+  const messages = [...work.earlier.messages, ...asked];
+  const earlier = { messages, count: messages.length };
   return invoke({ ...work, text: `${continuationPrompt(run)}\n\n${DECIDED_PROMPT}`, continued: run, earlier }, context);
 }
 
 type EarlierMessages = NonNullable<Input['history']>;
 
-function conversationIn(history: EarlierMessages): Message[] {
-  return history
+function conversationIn(history: EarlierMessages): Earlier {
+  const messages = history
     .filter(({ role, content }) => role !== 'system' && content.trim() !== '')
     .map(({ role, content }) => said({ role, content }));
+  return { messages, count: messages.length };
 }
 
 /** What the client application wants. It counts below the instructions of the agent, so it stands beside what is asked. */
@@ -162,7 +171,7 @@ interface Work {
   readonly outputSchema: ReturnType<typeof readOutputSchema> | undefined;
   readonly continued: AgentRunRecord | undefined;
   /** The conversation before the text, and the messages of the run before where calls of it waited for a person. */
-  readonly earlier: readonly Message[];
+  readonly earlier: Earlier;
   readonly maxTokens: number | undefined;
 }
 

@@ -4,9 +4,9 @@ import type { AgentRun, WaitingCall } from '../../resources/agent-run.ts';
 import { agentRef, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type Message, message as messageSchema } from '../../resources/message.ts';
-import type { ThreadRecord } from '../../resources/thread.ts';
+import type { ThreadRecord, ThreadSummary } from '../../resources/thread.ts';
 import type { Readers, TextSearch } from '../../store/port.ts';
-import { MOST_REMEMBERED, type RunOutcome, RunTrace, runAgent, type Step, type ToolResult } from '../agents/exports.ts';
+import { type Earlier, type RunOutcome, RunTrace, runAgent, type Step, type ToolResult } from '../agents/exports.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import type { Access } from '../core/access/guarded-tool.ts';
 import { openThread } from '../core/access/visibility.ts';
@@ -28,11 +28,12 @@ import {
 } from '../runs/run-records.ts';
 import { shortened } from '../search/snippet.ts';
 import { readSettings } from '../settings/settings.ts';
-import { appendMessages, messagesBack } from '../threads/messages.ts';
+import { appendMessages } from '../threads/messages.ts';
 import { sourceOf, startThread } from '../threads/threads.ts';
 import { answerOf, LONGEST_INPUT, maxTokensInput, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
 import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose-model.ts';
 import { CONTINUE_PROMPT, DECIDED_PROMPT, requireOneTurn, runToContinue } from './continue-run.ts';
+import { earlierIn } from './earlier-messages.ts';
 import { answerInThread, earlierRun, runDetail } from './idempotent-run.ts';
 import { type NewMessage, resultMessage, stepMessages } from './step-messages.ts';
 
@@ -131,8 +132,8 @@ async function agentFor({ agentId, threadId, continue: asked }: Input, context: 
 interface Begun {
   readonly run: AgentRun;
   readonly threadId: string;
-  /** Oldest first, without the message that is to be answered. */
-  readonly earlier: readonly Message[];
+  /** Without the message that is to be answered. */
+  readonly earlier: Earlier;
 }
 
 /** In one transaction: checks that the thread has no run, begins the run and adds the message. */
@@ -157,13 +158,10 @@ function begin(asked: Input, agent: Agent | undefined, { id: model }: ChosenMode
       { kind: 'chat', agent, model, thread, continues, ...(waitsFor && { waitsFor, resumesAs }) },
       context,
     );
-    const before = await messagesBack(store, thread.id, MOST_REMEMBERED);
-    if (message === undefined) return { run, threadId: thread.id, earlier: before.toReversed() };
-    const [last, ...older] = before;
-    // The same message, sent again after a run that failed, is not stored twice.
-    const again = last?.role === 'user' && last.content === message;
-    if (!again) await appendMessages(store, thread, [{ role: 'user', content: message, runId: run.id }]);
-    return { run, threadId: thread.id, earlier: (again ? older : before).toReversed() };
+    const earlier = await earlierIn(store, thread, message);
+    if (message !== undefined && !earlier.isThere)
+      await appendMessages(store, thread, [{ role: 'user', content: message, runId: run.id }]);
+    return { run, threadId: thread.id, earlier };
   });
 }
 
@@ -215,12 +213,24 @@ class Chat {
     const { run, earlier } = this.#begun;
     const about =
       text === CONTINUE_PROMPT || text === DECIDED_PROMPT
-        ? earlier.findLast(({ role }) => role === 'user')?.content
+        ? earlier.messages.findLast(({ role }) => role === 'user')?.content
         : undefined;
     const waited = { waited: run.waitsFor, answered: this.#answered, pauses: isCredential(this.#context.principal) };
-    const task = { run, trace: this.#trace, agent: this.#agent, model, maxTokens, text, earlier, about, ...waited };
+    const stored = { shortened: this.#shortened, stepped: (step: Step) => this.#append(step) };
+    const task = {
+      run,
+      trace: this.#trace,
+      agent: this.#agent,
+      model,
+      maxTokens,
+      text,
+      earlier,
+      about,
+      ...waited,
+      ...stored,
+    };
     try {
-      return await this.#finish(await runAgent({ ...task, stepped: (step) => this.#append(step) }, this.#context));
+      return await this.#finish(await runAgent(task, this.#context));
     } catch (thrown) {
       throw await this.#fail(thrown);
     }
@@ -269,6 +279,16 @@ class Chat {
     const message = `${error.message} Your message is kept in the thread ${threadId} (run ${run.id}).`;
     return new ToolError(error.code, message, detail, error.cause);
   }
+
+  readonly #shortened = (summary: ThreadSummary): Promise<void> => {
+    const { run, threadId } = this.#begun;
+    return this.#context.write(async (store) => {
+      const { principal, fail } = this.#context;
+      const { id } = await openThread({ store, principal, fail }, threadId, 'editor');
+      await store.threads.touch(id, { summary });
+      await saveTrace(store, run, this.#trace);
+    });
+  };
 
   async #append(step: Step): Promise<void> {
     await this.#context.write(async (store) => {

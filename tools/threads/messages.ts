@@ -81,6 +81,25 @@ export async function messagesBack(
   return found;
 }
 
+const PAGE = 200;
+
+/** Messages of a thread after this one, newest first; where it is not among so many, the newest of these. */
+export async function messagesAfter(
+  store: Pick<Readers, 'messages'>,
+  threadId: string,
+  { id, most }: { readonly id: string | undefined; readonly most: number },
+): Promise<Message[]> {
+  const found: Message[] = [];
+  let after: Position | undefined;
+  do {
+    const { records, next } = await store.messages.find({ where: { threadId }, limit: PAGE, after });
+    const end = id === undefined ? -1 : records.findIndex((message) => message.id === id);
+    found.push(...(end === -1 ? records : records.slice(0, end)));
+    after = end === -1 ? (next ?? undefined) : undefined;
+  } while (after && found.length < most);
+  return found;
+}
+
 export const messageKind = defineKind({
   type: 'message',
   collection: 'messages',

@@ -7,6 +7,7 @@ import {
   thread,
   threadFields,
   threadStatus,
+  threadSummary,
   threadVisibility,
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
@@ -24,8 +25,8 @@ import { appendMessages, messageInput, messagesBack, threadId } from './messages
 const MOST_FIRST_MESSAGES = 100;
 const agentIds = threadFields.agentIds.describe('Agents that take part.');
 
-/** The thread without its access entries, which get_thread_access shows. */
-export function showThread({ entries: _, accessKeys: __, ...shown }: ThreadRecord): Thread {
+/** The thread without its access entries, which get_thread_access shows, and its summary. */
+export function showThread({ entries: _, accessKeys: __, summary: ___, ...shown }: ThreadRecord): Thread {
   return shown;
 }
 
@@ -88,15 +89,19 @@ const createThread = defineTool({
 const getThread = defineTool({
   name: 'get_thread',
   title: 'Get thread',
-  description: 'Read one thread: title, status, agents, message count. Its messages come from list_messages.',
+  description:
+    'Read one thread: title, status, agents, message count, and what stands for older messages in prompts. Its messages come from list_messages.',
   keywords: 'open a conversation, chat details, open that conversation, find a chat by id',
   access: { scope: 'threads:read', grant: 'thread:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: threadId }),
-  output: thread,
+  output: thread.extend({ summary: threadSummary.optional() }),
   errors: ['not_found'],
 
-  handler: async ({ id }, context) => showThread(await openThread(context, id)),
+  async handler({ id }, context) {
+    const record = await openThread(context, id);
+    return { ...showThread(record), ...(record.summary && { summary: record.summary }) };
+  },
 });
 
 const updateThread = defineTool({

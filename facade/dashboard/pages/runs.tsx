@@ -135,7 +135,11 @@ function RunFacts({ run }: { readonly run: Run }) {
 }
 
 /** The records in its prompt, each in the revision it had then. */
-function RunInput({ run: { agentRevision, prompt, skills, memories, passages, hidden } }: { readonly run: Run }) {
+function RunInput({
+  run: { agentRevision, prompt, skills, memories, passages, summary, hidden },
+}: {
+  readonly run: Run;
+}) {
   const sections = prompt && (
     <>
       <Link to="/settings?tab=prompt">prompt sections</Link> <span class="faint">revision {prompt.revision}</span>
@@ -149,10 +153,17 @@ function RunInput({ run: { agentRevision, prompt, skills, memories, passages, hi
         Skills: <Records records={skills} />,
         Memories: <Records records={memories} />,
         Passages: passages && <Passages passages={passages} />,
+        Earlier: summary && summaryWords(summary),
         'Not shown': hidden > 0 && `${counted(hidden, 'record')} deleted since, or not yours to read`,
       }}
     />
   );
+}
+
+function summaryWords({ messages, leftOut }: NonNullable<Run['summary']>): string {
+  const all = counted(messages, 'message');
+  if (leftOut === messages) return `${all} left out`;
+  return `a summary of ${all}${leftOut > 0 ? `, ${leftOut} of them left out` : ''}`;
 }
 
 function Records({ records = [] }: { readonly records: readonly RecordRevision[] | undefined }) {
@@ -190,7 +201,7 @@ function Turn({ at, turn, calls }: Readonly<{ at: number; turn: AgentTurn; calls
       {calls.map((call, place) => (
         <Call key={place} call={call} />
       ))}
-      {calls.length === 0 && <p class="quiet">Answered.</p>}
+      {calls.length === 0 && <p class="quiet">{turn.summarizes ? 'Summarised earlier messages.' : 'Answered.'}</p>}
     </li>
   );
 }

@@ -62,6 +62,28 @@ describe('the chat of the dashboard', { skip: withoutBrowser }, () => {
     });
   });
 
+  it('shows a summary in place of older messages, folded, and the run what it rests on', async () => {
+    models.play(({ messages }) => ({
+      text: /summarise/.test(messages[0]?.content ?? '') ? 'Bob likes **tea**.' : 'Noted.',
+    }));
+    let threadId: string | undefined;
+    let runId = '';
+    for (let turn = 1; turn <= 13; turn += 1) {
+      const message = `Note ${turn}: ${'word '.repeat(1600)}`;
+      ({ threadId, runId } = await call('send_chat_message', { message, agentId: 'ada', threadId }));
+    }
+    await visit(`/chat/${threadId}`, async (page) => {
+      await page.getByText('Earlier messages, summarised').click();
+      await page.getByText('Bob likes tea.').waitFor();
+      assert.deepEqual(await findingsOf(page), []);
+    });
+    await visit(`/runs/${runId}`, async (page) => {
+      await page.getByText(/a summary of \d+ messages/).waitFor();
+      await page.getByText('Summarised earlier messages.').waitFor();
+      assert.deepEqual(await findingsOf(page), []);
+    });
+  });
+
   it('shows the source of a citation beside the answer, and the run its passages', async () => {
     await call('create_document', { title: 'Leave', content: '# Holidays\n\nEverybody has 30 days of holidays.' });
     await call('create_agent', {

@@ -4,20 +4,43 @@ import { fence } from '../../core/models/prompt-sections.ts';
 import { tokensOf } from '../../core/models/tokens.ts';
 import { offeredName } from './agent-tools.ts';
 
-/** How many tokens of a prompt earlier turns may take, and how many messages they may be. */
+/** How many tokens of a prompt earlier turns may take where the context of the model is not known, and how many messages they may be. */
 export const HISTORY = 24_000;
 export const MOST_REMEMBERED = 200;
+/** Of a known context, this part, and no more than so many tokens. */
+const HISTORY_SHARE = 0.25;
+export const MOST_HISTORY = 64_000;
+
+export function historyTokens(contextTokens: number | undefined): number {
+  return contextTokens === undefined ? HISTORY : Math.min(MOST_HISTORY, Math.floor(contextTokens * HISTORY_SHARE));
+}
 
 /** How many tokens the results of tools may take during a run. */
 export const RESULTS = 48_000;
 
 const LEFT_OUT = 'This result was left out to save space; call the tool again if you need it.';
 
-/** The latest whole turns that fit, and always the last one. Each call comes with its result, because providers refuse a call without one. */
+/** Each call comes with its result, because providers refuse a call without one. */
 export function historyOf(messages: readonly Message[]): ModelMessage[] {
-  const turns = turnsOf(messages).map((turn) => turn.flatMap((message, at) => converted(message, turn.slice(at + 1))));
-  const sizes = turns.map((turn) => tokensOf(JSON.stringify(turn)));
-  return turns.slice(firstKept(sizes, HISTORY)).flat();
+  return turnsOf(messages).flatMap(convertedTurn);
+}
+
+/** The place in the messages from which whole turns fit: all of them or, where they are too much, the last half of what may be there. */
+export function firstWithin(messages: readonly Message[], tokens: number): number {
+  const turns = turnsOf(messages);
+  const bySize = firstKept(
+    turns.map((turn) => tokensOf(JSON.stringify(convertedTurn(turn)))),
+    tokens,
+  );
+  const byNumber = firstKept(
+    turns.map(({ length }) => length),
+    MOST_REMEMBERED,
+  );
+  return turns.slice(0, Math.max(bySize, byNumber)).reduce((all, { length }) => all + length, 0);
+}
+
+function convertedTurn(turn: readonly Message[]): ModelMessage[] {
+  return turn.flatMap((message, at) => converted(message, turn.slice(at + 1)));
 }
 
 /** Each turn begins with a message to the model. */

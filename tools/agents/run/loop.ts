@@ -38,7 +38,7 @@ export interface LoopOptions {
   readonly model: LanguageModel;
   readonly system: string;
   readonly messages: readonly ModelMessage[];
-  readonly tools: AgentTools;
+  readonly tools: Pick<AgentTools, 'offered' | 'describe' | 'run'>;
   readonly maxSteps: number;
   readonly maxOutputTokens: number;
   readonly signal: AbortSignal;
@@ -243,7 +243,7 @@ function toolSetOf({ dynamicTool, jsonSchema }: typeof import('ai'), offered: re
 async function finished(
   stream: StreamTextResult<ToolSet, never>,
   text: string,
-  tools: AgentTools,
+  tools: LoopOptions['tools'],
 ): Promise<Omit<Turn, 'ms'>> {
   const [finish, raw] = await Promise.all([stream.finishReason, stream.rawFinishReason]);
   if (finish === 'error' || (finish === 'other' && raw === undefined)) throw new CutOff();

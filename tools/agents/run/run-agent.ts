@@ -2,6 +2,7 @@ import type { ModelMessage } from 'ai';
 import type { Agent } from '../../../resources/agent.ts';
 import type { AgentRun, WaitingCall } from '../../../resources/agent-run.ts';
 import type { Citation, Message } from '../../../resources/message.ts';
+import type { ThreadSummary } from '../../../resources/thread.ts';
 import type { Readers, TextSearch } from '../../../store/port.ts';
 import { ASSISTANT, actingFor } from '../../core/access/agent-principal.ts';
 import { type CheckCredential, checkSafely } from '../../core/access/credential-status.ts';
@@ -10,13 +11,14 @@ import { ToolError } from '../../core/errors.ts';
 import type { LanguageModel } from '../../core/models/language-model.ts';
 import { withContext } from '../../core/models/prompt-sections.ts';
 import { ProviderFailure } from '../../core/models/provider-failure.ts';
+import { sumOfTokens } from '../../core/models/token-usage.ts';
 import type { SteppingContext } from '../../core/registry/context.ts';
 import type { SpanOptions } from '../../core/telemetry/span.ts';
 import { observed } from '../../core/telemetry/telemetry.ts';
 import { readBotConfig } from '../../settings/bot-config.ts';
 import { AgentTools, type ToolResult } from './agent-tools.ts';
 import { answersOf, pauses } from './answer-waiting.ts';
-import { historyOf } from './conversation-history.ts';
+import { historyOf, historyTokens } from './conversation-history.ts';
 import { lookUp } from './knowledge.ts';
 import { type LoopOptions, type LoopOutcome, runLoop, type Step } from './loop.ts';
 import { answerIn, type OutputSchema } from './output-schema.ts';
@@ -25,6 +27,7 @@ import { recall } from './recall.ts';
 import { rememberTool } from './remember.ts';
 import type { RunTrace } from './run-reporter.ts';
 import { RunReporter } from './run-reporter.ts';
+import { type Earlier, withSummary } from './summary.ts';
 
 /** What to do. The context says for whom. */
 interface AgentTask {
@@ -35,7 +38,7 @@ interface AgentTask {
   readonly model: LanguageModel;
   /** The message to the agent, and the messages before it. */
   readonly text: string;
-  readonly earlier: readonly Message[];
+  readonly earlier?: Earlier | undefined;
   /** What the conversation is about, where the message does not say it. */
   readonly about?: string | undefined;
   readonly outputSchema?: OutputSchema | undefined;
@@ -47,6 +50,8 @@ interface AgentTask {
   readonly waited?: readonly WaitingCall[] | undefined;
   /** Stores the result of such a call. */
   answered?(call: WaitingCall, result: ToolResult): Promise<Message>;
+  /** Stores what stands for older messages. */
+  readonly shortened?: ((summary: ThreadSummary) => Promise<void>) | undefined;
   /** Stores a turn that called tools. The run continues when that is done. */
   stepped(step: Step): Promise<void>;
 }
@@ -118,7 +123,9 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
     const caller = renewedAs((principal) => principal);
     const answered = await answersOf(task, context, { tools, reporter, signal: clock.signal });
     const content = withContext(task.text, prompt.context);
-    const asked: ModelMessage[] = [...historyOf([...task.earlier, ...answered]), { role: 'user', content }];
+    const before = await earlierOf(task, context, clock.signal);
+    const history = historyOf([...before.kept, ...answered]);
+    const asked: ModelMessage[] = [...before.opening, ...history, { role: 'user', content }];
     const outcome = await answerIn(task.outputSchema, asked, (messages) =>
       runLoop({
         model: task.model,
@@ -134,7 +141,8 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
         listener: reporter,
       }),
     );
-    return { ...outcome, calls: reporter.calls, citations: trace.citations(outcome.text) };
+    const usage = sumOfTokens(before.usage, outcome.usage);
+    return { ...outcome, usage, calls: reporter.calls, citations: trace.citations(outcome.text) };
   } catch (thrown) {
     if (clock.signal.aborted) throw clock.ended(reporter.unfinished);
     if (!(thrown instanceof ProviderFailure)) throw thrown;
@@ -154,6 +162,20 @@ function metered({ run, trace, agent }: AgentTask, { principal, server }: RunCon
   return (estimate, take) =>
     server.budgets?.turn({ ...use, run: { id: run.id, turn: trace.turns }, estimate }, take) ?? take();
 }
+
+async function earlierOf(task: AgentTask, context: RunContext, signal: AbortSignal) {
+  const { earlier = NOTHING_EARLIER, model, trace, run } = task;
+  const found = await withSummary(earlier, {
+    ...{ model, signal, metered: metered(task, context), now: context.server.now() },
+    tokens: historyTokens(undefined),
+    turned: (turn) => trace.summarized(run.model, turn),
+    ...(task.shortened && { keep: task.shortened }),
+  });
+  if (found.summary) trace.shortened(found.summary);
+  return found;
+}
+
+const NOTHING_EARLIER: Earlier = { messages: [], count: 0 };
 
 async function readPrompt(
   { run, trace, agent, text, about = text, outputSchema }: AgentTask,

@@ -123,6 +123,7 @@ export class RunTrace {
   readonly #turns: AgentTurn[] = [];
   readonly #calls: AgentRunCall[] = [];
   #given: Partial<Pick<AgentRun, 'prompt' | 'skills' | 'memories' | 'passages'>> = {};
+  #summary: AgentRun['summary'];
 
   gave({ config, skills, memories, passages }: RunTraceInput): void {
     const given = passages.map(({ number, path, offset, ...record }) => ({ ...stateOf(record), number, path, offset }));
@@ -132,6 +133,14 @@ export class RunTrace {
       memories: memories.map(stateOf),
       ...(given.length > 0 && { passages: given }),
     };
+  }
+
+  shortened({ messageId, messages, leftOut }: NonNullable<AgentRun['summary']>): void {
+    this.#summary = { ...(messageId && { messageId }), messages, leftOut };
+  }
+
+  summarized(model: string, { usage, ms }: Pick<Turn, 'usage' | 'ms'>): void {
+    this.#turns.push({ model, usage, ms: Math.round(ms), summarizes: true, calls: 0 });
   }
 
   turned(model: string, { usage, ms, calls, cut }: Pick<Turn, 'usage' | 'ms' | 'calls' | 'cut'>): void {
@@ -162,7 +171,15 @@ export class RunTrace {
 
   get state() {
     const usage = this.#turns.reduce((all, turn) => sumOfTokens(all, turn.usage), NO_TOKENS);
-    return { ...this.#given, steps: this.#turns.length, usage, turns: [...this.#turns], calls: [...this.#calls] };
+    const summary = this.#summary && { summary: this.#summary };
+    return {
+      ...this.#given,
+      ...summary,
+      steps: this.#turns.length,
+      usage,
+      turns: [...this.#turns],
+      calls: [...this.#calls],
+    };
   }
 }
 

@@ -95,6 +95,8 @@ function resultsIn(message: ModelMessage): Turn['results'] {
 function reply(turn: Turn): Content {
   const command = /^\/([A-Za-z][\w-]*)(?:\s+([\s\S]*))?$/.exec(turn.message);
   if (command) return run(turn, command[1] ?? '', command[2] ?? '{}');
+  const told = turn.given.filter(({ kind }) => kind === 'message');
+  if (told.length > 0) return finish(turn, summaryOf(told));
   const search = turn.results.find(({ tool }) => tool === 'search');
   if (!search && turn.tools.has('search') && turn.message !== '') {
     const types = ['document'];
@@ -121,6 +123,19 @@ function run(turn: Turn, name: string, json: string): Content {
     return finish(turn, `The text after /${name} is not a JSON object. Write for example: /${name} {}`);
   }
   return [toolCall(turn, 0, name, input)];
+}
+
+const MOST_LINES = 40;
+const LONGEST_LINE = 160;
+
+/** Of messages, by their beginnings. */
+function summaryOf(told: readonly Fenced[]): string {
+  const lines = told.slice(-MOST_LINES).map(({ title, text }) => {
+    const line = text.replace(/\s+/g, ' ');
+    return `- ${title}: ${line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line}`.toWellFormed();
+  });
+  const more = told.length > MOST_LINES ? `, the last ${MOST_LINES}` : '';
+  return `${told.length} earlier messages by their beginnings${more}:\n\n${lines.join('\n')}`;
 }
 
 const QUOTED: readonly string[] = ['memory', 'skill', 'passage'];

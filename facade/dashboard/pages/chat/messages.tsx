@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Message } from '../../../../resources/message.ts';
-import { boot, go, number, useAnswer, useMay } from '../../app.ts';
+import type { ThreadSummary } from '../../../../resources/thread.ts';
+import { boot, counted, go, number, useAnswer, useMay } from '../../app.ts';
 import { Prose } from '../../components/prose.tsx';
 import { Avatar, Badge, Icon, Json, Menu, type MenuItem, Mono, Time } from '../../ui.ts';
 import { tokensTitle } from '../usage/numbers.ts';
@@ -9,22 +10,59 @@ import { Sources } from './sources.tsx';
 
 type OnFork = { onFork: ((id: string) => void) | undefined };
 
-export function Messages({ messages, onFork }: Readonly<{ messages: readonly Message[] } & OnFork>) {
+type Shown = Readonly<{ messages: readonly Message[]; summary?: ThreadSummary | undefined }>;
+
+export function Messages({ messages, summary, onFork }: Shown & OnFork) {
   const answers = messages.filter(({ role }) => role === 'tool');
   const results = new Map(answers.map((message) => [message.toolCallId, message]));
+  const isAbove = !messages.some(({ id }) => id === summary?.messageId);
   return (
     <ol class="messages">
+      {summary && isAbove && messages.length > 0 && (
+        <li>
+          <Summarised summary={summary} />
+        </li>
+      )}
       {messages
-        .filter(({ role, content, toolCalls }) => role !== 'tool' && (content !== '' || toolCalls?.length))
+        .filter(
+          ({ id, role, content, toolCalls }) =>
+            id === summary?.messageId || (role !== 'tool' && (content !== '' || toolCalls?.length)),
+        )
         .map((message) => (
           <li key={message.id}>
-            {message.content !== '' && <Said message={message} onFork={onFork} />}
+            {message.content !== '' && message.role !== 'tool' && <Said message={message} onFork={onFork} />}
             {message.toolCalls?.map((toolCall) => (
               <Called key={toolCall.id} toolCall={toolCall} result={results.get(toolCall.id)} />
             ))}
+            {summary?.messageId === message.id && <Summarised summary={summary} />}
           </li>
         ))}
     </ol>
+  );
+}
+
+/** What the agent reads in place of the messages above. */
+function Summarised({ summary: { text, messages, leftOut } }: { readonly summary: ThreadSummary }) {
+  const left = leftOut > 0 && `${counted(leftOut, 'message')} of them left out`;
+  return (
+    <details class="called">
+      <summary>
+        <Icon name="memory" size={14} /> Earlier messages, {text === undefined ? 'left out' : 'summarised'}{' '}
+        <span class="faint">
+          {counted(messages, 'message')}
+          {text !== undefined && left && `, ${left}`}
+        </span>
+      </summary>
+      <div class="called-body">
+        <p class="quiet">
+          The conversation is longer than what the agent is given of it.{' '}
+          {text === undefined
+            ? 'It knows nothing of the messages above, as no summary could be made.'
+            : 'In place of the messages above it reads this:'}
+        </p>
+        {text !== undefined && <Prose text={text} />}
+      </div>
+    </details>
   );
 }
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Message } from '../../../../resources/message.ts';
-import type { Thread as ThreadRecord } from '../../../../resources/thread.ts';
+import type { Thread as ThreadRecord, ThreadSummary } from '../../../../resources/thread.ts';
 import { act, counted, go, text, useAnswer, useMay, usePagedList, useTitle } from '../../app.ts';
 import { Form } from '../../components/form/form.tsx';
 import { useLive } from '../../live-updates.ts';
@@ -25,7 +25,7 @@ import { Answering, Messages } from './messages.tsx';
 import { type Run, take, useRun } from './run.ts';
 
 export function Thread({ id }: { readonly id: string }) {
-  const { data: thread, error } = useAnswer<ThreadRecord>('get_thread', { id });
+  const { data: thread, error } = useAnswer<OpenThread>('get_thread', { id });
   useLive([`thread://${id}`]);
   useTitle(thread?.title);
   const run = useRun();
@@ -55,7 +55,10 @@ export function Thread({ id }: { readonly id: string }) {
   );
 }
 
-function Conversation({ thread, run }: { readonly thread: ThreadRecord; readonly run: Run }) {
+/** With what stands for its older messages in prompts. */
+type OpenThread = ThreadRecord & { readonly summary?: ThreadSummary };
+
+function Conversation({ thread, run }: { readonly thread: OpenThread; readonly run: Run }) {
   const { id } = thread;
   const { rows, more, loading } = usePagedList<Message>('list_messages', { id, limit: 50 });
   const mayFork = useMay('fork_thread');
@@ -81,7 +84,11 @@ function Conversation({ thread, run }: { readonly thread: ThreadRecord; readonly
           </div>
         )}
         {messages.length === 0 && !run.running && !loading && <Empty title="Nothing was said yet" />}
-        <Messages messages={withoutSent(messages, run.running?.said)} onFork={mayFork ? fork : undefined} />
+        <Messages
+          messages={withoutSent(messages, run.running?.said)}
+          summary={thread.summary}
+          onFork={mayFork ? fork : undefined}
+        />
         {run.running && <Answering running={run.running} agentId={thread.agentIds?.[0]} />}
         {run.error !== undefined && <ErrorBox error={run.error} />}
         <div ref={end} />
