@@ -124,7 +124,7 @@ export const toolLimits: Limits = {
     ['a message', `${most('send_chat_message', 'message')} characters`],
     [
       'history in the prompt',
-      `a quarter of the model’s \`contextTokens\`, ${count(history.MOST_HISTORY)} tokens at most, ${count(history.HISTORY)} where it is not known; ${history.MOST_REMEMBERED} messages; beyond that the older half of it is summarised`,
+      `${count(history.HISTORY)} tokens and ${history.MOST_REMEMBERED} messages; beyond that the older half is summarised`,
     ],
     [
       'skills; memories; passages in the prompt',
