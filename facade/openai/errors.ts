@@ -63,7 +63,9 @@ export function sendFailure(response: ServerResponse, { error, ...detail }: Fail
   // Clients of OpenAI repeat requests by themselves. A run may have done something, so only what was not made is repeated.
   const mayRepeat = detail.notMade || (code === 'rate_limited' && error.runId === undefined);
   response.setHeader('X-Should-Retry', String(mayRepeat === true));
-  sendJson(response, errorStatus[code], { error: openAiError(error) });
+  // Clients of OpenAI take every 2xx for what they asked for.
+  const status = code === 'approval_required' ? errorStatus.forbidden : errorStatus[code];
+  sendJson(response, status, { error: openAiError(error) });
 }
 
 /** For errors that are thrown before a tool is called: by the checks of credentials, and for unknown paths. */
@@ -71,11 +73,17 @@ export function sendOpenAiError(response: ServerResponse, error: ToolError): voi
   sendFailure(response, { ...error.detail, error: errorBodyOf(error, contextOf(response).requestId) });
 }
 
+const LONGEST_SHOWN = 200;
+
+function shown(model: string): string {
+  return JSON.stringify(model.slice(0, LONGEST_SHOWN));
+}
+
 /** The answer for a model that is not there for the caller, whether or not others have it. */
 export function noModel(
   response: ServerResponse,
   model: string,
-  why = `There is no model ${JSON.stringify(model)} for this key`,
+  why = `There is no model ${shown(model)} for this key`,
 ): void {
   response.setHeader('X-Should-Retry', 'false');
   const message = `${why}; GET /api/v1/openai/models lists the agents that it may talk to.`;

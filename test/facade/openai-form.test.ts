@@ -325,6 +325,39 @@ describe('errors in the form of OpenAI', () => {
     assert.deepEqual([broken.status, broken.body.error.type], [400, 'invalid_request_error']);
   });
 
+  it('are short and plain for hostile input', async () => {
+    const deep = `${'['.repeat(100)}${']'.repeat(100)}`;
+    for (const [body, status] of [
+      [{ ...hello, model: 'x'.repeat(500_000) }, 404],
+      [{ ...hello, model: '__proto__' }, 404],
+      [{ ...hello, messages: [{ role: '__proto__', content: 'x' }] }, 400],
+      [{ ...hello, messages: [{ role: 'user', content: [{ type: 'x'.repeat(500_000) }] }] }, 400],
+      [`{"model": "ada", "messages": ${deep}}`, 400],
+      ['[]', 400],
+      ['null', 400],
+      ['', 400],
+      [{ ...hello, messages: Array.from({ length: 9000 }, () => user('x')) }, 413],
+      [{ ...hello, messages: [user('x'.repeat(5 * 1024 * 1024))] }, 413],
+      [{ ...hello, response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { $ref: '#' } } } }, 400],
+    ] as const) {
+      const answer = await post(body);
+      assert.equal(answer.status, status, JSON.stringify(body).slice(0, 80));
+      assert.ok(JSON.stringify(answer.body).length < 1000);
+      assert.equal(typeof answer.body.error.message, 'string');
+    }
+    const plain = await rest(server, 'POST', `${BASE}/chat/completions`, {
+      key: server.adminKey,
+      body: JSON.stringify(hello),
+      headers: { 'Content-Type': 'text/plain' },
+    });
+    assert.equal(plain.status, 415);
+  });
+
+  it('refuse a list that a person has to allow first', async () => {
+    const key = await makeKey(server, { scopes: ['read'], askFirst: ['list_agents'] });
+    await assert.rejects(clientOf(key).models.list(), OpenAI.PermissionDeniedError);
+  });
+
   it('tell apart neither an agent that is not there and one that the caller may not invoke', async () => {
     const key = await makeKey(server, { grants: ['agent:invoke:bob', 'agent:read'], scopes: ['chat:write'].slice(1) });
     const [there, not] = [await post({ ...hello, model: 'ada' }, key), await post({ ...hello, model: 'abc' }, key)];
