@@ -164,6 +164,28 @@ describe('a chat completion', () => {
     );
   });
 
+  it('of two in one thread at once lets one run, and tells the other', async () => {
+    const { id: thread_id } = await must('create_thread', { title: 'Busy' });
+    provider.play(() => ({ text: 'a b c d e f', pace: 50 }));
+    const body = { model: 'ada', metadata: { thread_id }, messages: [user('x')] };
+    const answers = await Promise.all([post(body), post(body), post(body)]);
+    const statuses = answers.map(({ status }) => status).sort();
+    assert.deepEqual(statuses, [200, 409, 409]);
+    const busy = answers.find(({ status }) => status === 409);
+    assert.match(busy?.body.error.message, /busy/);
+    assert.equal((await must('list_messages', { id: thread_id })).data.length, 2);
+  });
+
+  it('is given in a thread to those alone who may write there', async () => {
+    const { id: thread_id } = await must('create_thread', { title: 'Mine', visibility: 'restricted' });
+    const key = await makeKey(server, { scopes: ['write'] });
+    const body = { model: 'ada', metadata: { thread_id }, messages: [user('x')] };
+    const [hidden, none] = [await post(body, key), await post({ ...body, metadata: { thread_id: 'thr_none' } }, key)];
+    assert.deepEqual([hidden.status, none.status], [404, 404]);
+    assert.equal(hidden.body.error.message.replace(thread_id, 'thr_none'), none.body.error.message);
+    assert.equal((await must('list_messages', { id: thread_id })).data.length, 0);
+  });
+
   it('ignores what an agent leaves alone, and refuses what it cannot do', async () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters: {} } }];
     const ignored = {
