@@ -6,12 +6,14 @@ import type { Store } from '../store/port.ts';
 import { ApprovedCalls } from '../tools/approvals/approved-calls.ts';
 import { catalog } from '../tools/catalog.ts';
 import { WaitingTurns } from '../tools/chat/waiting-turns.ts';
-import { createModels } from '../tools/core/models/models.ts';
+import { createModels, type Models } from '../tools/core/models/models.ts';
 import type { CatalogEntry } from '../tools/core/registry/catalog-index.ts';
 import { createRegistry } from '../tools/core/registry/registry.ts';
 import { Meaning } from '../tools/embeddings/meaning.ts';
 import { measureEmbeddings } from '../tools/embeddings/measure-embeddings.ts';
 import { FlowEngine } from '../tools/flows/run/engine.ts';
+import type { Upstreams } from '../tools/integrations/exports.ts';
+import { followProviderRecords } from '../tools/model-providers/provider-records.ts';
 import { startRetention } from '../tools/retention.ts';
 import { AbandonedRuns } from '../tools/runs/abandoned-runs.ts';
 import { startSettling } from '../tools/runs/run-records.ts';
@@ -144,7 +146,7 @@ async function openDoors(
   const outgoing = createOutgoing(base, { ...people, upstreams });
   const flows = new FlowEngine({ store, onFailure, jobs: webhooks.jobs });
   opening.step('starting integrations');
-  await startUpstreams(base, upstreams);
+  const providers = await startProviders(base, models, upstreams);
   opening.signal.throwIfAborted();
   const budgets = await startBudgets(base);
   const meaning = new Meaning({ store, models, budgets, now: base.now, onFailure });
@@ -165,7 +167,7 @@ async function openDoors(
   opening.signal.throwIfAborted();
   http.mount({ ...createApp(doors), onUncaught: base.onUncaught });
   readiness.begin();
-  const used = [settling, webhooks, outgoing, upstreams, people.mailer, ...closingOf(doors)];
+  const used = [settling, providers, webhooks, outgoing, upstreams, people.mailer, ...closingOf(doors)];
   return {
     address: http.address,
     baseUrl,
@@ -179,6 +181,17 @@ async function openDoors(
 /** What has calls that waited for a person run, and turns of agents go on, when that one has decided. */
 function followDecisions(parts: ConstructorParameters<typeof ApprovedCalls>[0]): Closing[] {
   return [new ApprovedCalls(parts).start(), new WaitingTurns(parts).start()];
+}
+
+/** Starts the integrations, and then the model providers of records, whose secrets are sealed like theirs. */
+async function startProviders(base: Base, models: Models, upstreams: Upstreams) {
+  await startUpstreams(base, upstreams);
+  const { config, store, onFailure } = base;
+  const { secrets } = upstreams;
+  const { privateUpstreams: privateAddresses } = config;
+  const providers = followProviderRecords({ store, models, secrets, privateAddresses, onFailure });
+  await providers.start();
+  return providers;
 }
 
 async function observe({ telemetry: settings, storageLimits }: Config, store: Store, logger: Logger) {

@@ -6,6 +6,12 @@ export const model = z.object({
   provider: z.string(),
   name: z.string(),
   description: z.string(),
+  contextTokens: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Most tokens of a conversation, where its provider record says so.'),
+  maxOutputTokens: z.int().min(1).optional().describe('Most tokens of an answer, where it says so.'),
   available: z.boolean().describe('The provider answered when it was last asked.'),
   capabilities: z.object({ tools: z.boolean(), streaming: z.boolean(), structuredOutput: z.boolean() }),
 });

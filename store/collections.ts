@@ -18,6 +18,7 @@ import { integrationRecord } from '../resources/integration.ts';
 import { integrationAccountRecord, integrationLinkRecord } from '../resources/integration-account.ts';
 import { memoryRecord } from '../resources/memory.ts';
 import { message } from '../resources/message.ts';
+import { modelProviderRecord } from '../resources/model-provider.ts';
 import { moveRecord } from '../resources/move.ts';
 import { project } from '../resources/project.ts';
 import { report } from '../resources/report.ts';
@@ -273,6 +274,12 @@ export const collections = {
     idPrefix: 'con',
     unique: [{ fields: ['name'] }],
     indexes: [['name']],
+  }),
+  modelProviders: define({
+    schema: modelProviderRecord,
+    idPrefix: 'mdp',
+    unique: [{ fields: ['name'] }],
+    indexes: [['enabled']],
   }),
   idempotency: define({
     schema: idempotencyRecord,

@@ -38,6 +38,7 @@ import { integrationTools } from './integrations/integrations.ts';
 import { apiKeyTools } from './keys/api-keys.ts';
 import { kinds, searchTypes } from './kinds.ts';
 import { memoryTools, pathMemoryTools } from './memory/memory.ts';
+import { modelProviderTools } from './model-providers/model-providers.ts';
 import { listModels } from './models.ts';
 import { listHoldings } from './offboarding/holdings.ts';
 import { takeOver } from './offboarding/take-over.ts';
@@ -111,6 +112,7 @@ export const catalog = indexCatalog([
   ...group('Documents', ...documentTools, searchPassagesTool(kinds)),
   ...group('Artifacts', ...artifactTools),
   ...group('Databases', ...databaseTools, ...recordTools),
+  ...group('Models', ...modelProviderTools),
   ...group('Integrations', ...integrationTools, ...integrationAccountTools),
   ...group('Connections', ...connectionTools, ...sendingTools, sendMail),
   ...group('Webhooks', ...webhookTools, ...webhookDeliveryTools),

@@ -3,12 +3,16 @@ import { namesUser } from '../../resources/fields.ts';
 import type { ModelSettings } from '../../tools/core/models/models.ts';
 import type { ProviderSettings } from '../../tools/core/models/providers.ts';
 
-export const modelEnvironment = {
-  MODEL_BASE_URL: z
+const addressOf = (key: string) =>
+  z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .refine((url) => !namesUser(url), 'must hold no user and password; use MODEL_API_KEY')
-    .optional()
-    .describe('OpenAI-compatible server of models, e.g. http://localhost:11434/v1; its models are `custom/<name>`.'),
+    .refine((url) => !namesUser(url), `must hold no user and password; use ${key}`)
+    .optional();
+
+export const modelEnvironment = {
+  MODEL_BASE_URL: addressOf('MODEL_API_KEY').describe(
+    'OpenAI-compatible server of models, e.g. http://localhost:11434/v1; its models are `custom/<name>`.',
+  ),
   MODEL_API_KEY: z.string().optional().describe('Key for MODEL_BASE_URL, where it needs one.'),
   MODEL_NAME: z
     .string()
@@ -25,7 +29,13 @@ export const modelEnvironment = {
       'Model that search by meaning uses: `custom/<name>` of MODEL_BASE_URL or `openai/<name>`. Default: search by words alone.',
     ),
   OPENAI_API_KEY: z.string().optional().describe('Makes the models of OpenAI available as `openai/<name>`.'),
+  OPENAI_BASE_URL: addressOf('OPENAI_API_KEY').describe(
+    'Address of the API of OpenAI, of a proxy say. Default: `https://api.openai.com/v1`.',
+  ),
   ANTHROPIC_API_KEY: z.string().optional().describe('Makes the models of Anthropic available as `anthropic/<name>`.'),
+  ANTHROPIC_BASE_URL: addressOf('ANTHROPIC_API_KEY').describe(
+    'Address of the API of Anthropic, of a proxy say. Default: `https://api.anthropic.com/v1`.',
+  ),
 };
 
 type Variables = z.output<z.ZodObject<typeof modelEnvironment>>;
@@ -58,8 +68,18 @@ function embeddingProblems({ EMBEDDING_MODEL: id, MODEL_BASE_URL, OPENAI_API_KEY
 export function modelSettings(given: Variables): ModelSettings {
   const { MODEL_BASE_URL: baseUrl, MODEL_API_KEY, MODEL_NAME: name, OPENAI_API_KEY, ANTHROPIC_API_KEY } = given;
   const [vendor, model = ''] = name?.split(/\/(.*)/s) ?? [];
+  const addresses = { openai: given.OPENAI_BASE_URL, anthropic: given.ANTHROPIC_BASE_URL };
   const vendorOf = (kind: 'openai' | 'anthropic', apiKey: string | undefined): ProviderSettings[] =>
-    apiKey === undefined ? [] : [{ kind, apiKey, models: baseUrl === undefined && vendor === kind ? [model] : [] }];
+    apiKey === undefined
+      ? []
+      : [
+          {
+            kind,
+            apiKey,
+            ...(addresses[kind] !== undefined && { baseUrl: addresses[kind] }),
+            models: baseUrl === undefined && vendor === kind ? [model] : [],
+          },
+        ];
   const models = name === undefined ? [] : [name];
   return {
     providers: [

@@ -7,6 +7,7 @@ import { flowSecretContext } from '../../tools/flows/webhook-secret.ts';
 import { accountSecretContext, linkSecretContext } from '../../tools/integrations/accounts/account-secrets.ts';
 import { clientSecretContext } from '../../tools/integrations/accounts/authorize-account.ts';
 import { secretContext } from '../../tools/integrations/upstream/upstreams.ts';
+import { reencryptedProvider } from '../../tools/model-providers/secrets.ts';
 import { reencryptedSecrets } from '../../tools/webhooks/secrets.ts';
 
 const BATCH = 100;
@@ -25,6 +26,10 @@ export async function reencryptSecrets(store: Store, box: SecretBox): Promise<nu
     await renewAll(store, store.integrationLinks, {
       within: (tx) => tx.integrationLinks,
       change: ({ id, sealed }) => reencrypted(box, sealed, linkSecretContext(id)),
+    }),
+    await renewAll(store, store.modelProviders, {
+      within: (tx) => tx.modelProviders,
+      change: (record) => reencryptedProvider(record, box),
     }),
     await renewAll(store, store.webhooks, {
       within: (tx) => tx.webhooks,

@@ -39,6 +39,7 @@ const fullAccessTools = new Set([
   ...['create_admin_user', 'update_admin_user', 'deactivate_admin_user', 'reactivate_admin_user'],
   ...['create_sign_in_link', 'create_integration', 'update_integration', 'delete_integration'],
   ...['refresh_integration', 'create_oauth_client', 'delete_oauth_client', 'delete_passkey'],
+  ...['create_model_provider', 'update_model_provider', 'delete_model_provider', 'test_model_provider'],
 ]);
 /** Those of them that whoever has their own grant can call for what is their own. */
 const fullAccessForOthers = new Set(['update_admin_user']);
@@ -277,7 +278,9 @@ for (const { tool } of catalog.entries.filter((entry) => !ofPages.includes(entry
       const outside = await capsuleWith(without);
       assert.equal((await call(outside, tool.name, input)).code, 'forbidden');
       assert.ok(!(await namesIn(outside)).includes(tool.name));
-      const isManaging = /^(key|capsule|session|admin-user|integration|app|oauth-client|webhook)$/.test(resource);
+      const isManaging = /^(key|capsule|session|admin-user|integration|app|oauth-client|webhook|model-provider)$/.test(
+        resource,
+      );
       if (isManaging || forPeople.has(tool.name)) {
         const refused = await callTool(server, server.adminKey, 'create_capsule', {
           name: 'x',
@@ -295,7 +298,9 @@ for (const { tool } of catalog.entries.filter((entry) => !ofPages.includes(entry
     });
 
     it('by a connected app that was given so much, but for what manages others and what answers a secret', async () => {
-      const isManaging = /^(key|capsule|session|admin-user|integration|app|oauth-client|webhook)$/.test(resource);
+      const isManaging = /^(key|capsule|session|admin-user|integration|app|oauth-client|webhook|model-provider)$/.test(
+        resource,
+      );
       const isNever = isManaging || forPeople.has(tool.name) || tool.answersSecret === true;
       for (const [index, held] of APP_SCOPES.entries()) {
         const { status, code, challenge } = await verdictOfApp(tool.name, input, held);

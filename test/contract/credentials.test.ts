@@ -9,7 +9,9 @@ import { callsOf, makeKey } from '../support/calls.ts';
 import { serverForTests } from '../support/server.ts';
 import { signIn } from '../support/sign-in.ts';
 
-const CREDENTIALS = 'key capsule session admin-user passkey app oauth-client webhook integration'.split(' ');
+const CREDENTIALS = 'key capsule session admin-user passkey app oauth-client webhook integration model-provider'.split(
+  ' ',
+);
 
 /** Whether the tool can answer a credential or move one: by its answer, by what it asks for, or by what it writes. */
 function concernsCredentials(tool: Tool): boolean {
@@ -114,6 +116,10 @@ const OTHERS: Readonly<Record<string, string>> = {
   update_integration: 'stored secrets are never answered, and sent nowhere else',
   delete_integration: 'ends',
   refresh_integration: 'it asks again which tools there are',
+  create_model_provider: 'with a key that the caller knows',
+  update_model_provider: 'stored secrets are never answered, and sent nowhere else',
+  delete_model_provider: 'ends',
+  test_model_provider: 'its key goes where it was given for, and what comes back opens nothing',
   create_webhook: 'its secret signs and opens nothing here; it hears of what its maker may read',
   update_webhook: 'from then on it hears of what the caller may read',
   rotate_webhook_secret: 'its secret signs and opens nothing here',

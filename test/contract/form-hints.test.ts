@@ -10,7 +10,8 @@ import { serverForTests } from '../support/server.ts';
 /** Whose ids and names fields take besides those of kinds. */
 const OTHERS = [
   'approval',
-  ...['agent-run', 'app', 'audit-entry', 'connection', 'flow-run', 'integration', 'key', 'model', 'oauth-client'],
+  ...['agent-run', 'app', 'audit-entry', 'connection', 'flow-run', 'integration', 'key', 'model', 'model-provider'],
+  'oauth-client',
   ...['passkey', 'session', 'tool', 'user', 'version', 'webhook', 'webhook-delivery'],
 ];
 const CONTROLS = ['code', 'cron', 'model', 'secret', 'text', 'timezone', 'tools'];

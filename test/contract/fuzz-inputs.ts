@@ -56,6 +56,7 @@ const NOUNS: readonly (readonly [string, string])[] = [
   ['database', 'dbs'],
   ['record', 'rec'],
   ['integration', 'int'],
+  ['model_provider', 'mdp'],
   ['webhook_delivery', 'whd'],
   ['webhook', 'whk'],
 ];

@@ -27,6 +27,8 @@ const OPEN: Readonly<Record<string, string>> = {
   update_integration: 'environment and headers by name',
   send_http_request: 'headers and parameters by name, and any body',
   send_message: 'blocks of Slack',
+  create_model_provider: 'headers by name',
+  update_model_provider: 'headers by name',
   import_records: 'rows of six types',
   call_tool: 'arguments of any tool',
 };

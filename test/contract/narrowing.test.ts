@@ -250,6 +250,15 @@ const kinds: Readonly<Record<string, Kind>> = {
     grant: (id) => `connection:read:${id}`,
     lists: [['list_connections']],
   },
+  modelProviders: {
+    make: two('create_model_provider', (name) => ({
+      name: name.toLowerCase().replace(/[^a-z0-9]+/g, '-'),
+      kind: 'anthropic',
+      enabled: false,
+    })),
+    grant: (id) => `model-provider:read:${id}`,
+    lists: [['list_model_providers']],
+  },
   webhooks: {
     make: two('create_webhook', (name) => ({ name, target: { email: 'a@example.com' }, alerts: ['flow.failed'] })),
     grant: (id) => `webhook:read:${id}`,

@@ -243,6 +243,7 @@ export async function story(ask: Ask, asReader: Ask): Promise<ToolAnswer[]> {
   await act('suggest_access', { capsuleId: 'cap_none' });
   await act('create_api_key', { name: 'bad', scopes: ['nope'], grants: ['agent:'] });
   await integrationStory(act, asReader);
+  await providerStory(act, asReader);
   await approvalStory(act, asReader);
   await connectionStory(act, asReader);
   await webhookStory(act, asReader);
@@ -376,6 +377,29 @@ async function connectionStory(act: Act, asReader: Ask): Promise<void> {
   await act('send_mail', { to: ['a@example.com'], subject: 'Two\r\nBcc: b@example.com', markdown: 'x' }, asReader);
   await act('delete_connection', { id });
   await act('delete_connection', { id });
+}
+
+/** A provider of models at which nobody answers. */
+async function providerStory(act: Act, asReader: Ask): Promise<void> {
+  const made = { name: 'lab', kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1', enabled: false };
+  const { id } = await act('create_model_provider', { ...made, apiKey: 'very-secret', headers: { 'X-Team': 'lab' } });
+  await act('create_model_provider', made);
+  await act('create_model_provider', { ...made, name: 'offline' });
+  await act('create_model_provider', { ...made, name: 'other', baseUrl: undefined });
+  await act('create_model_provider', made, asReader);
+  await act('update_model_provider', { id, baseUrl: 'http://127.0.0.1:8/v1' });
+  await act('update_model_provider', {
+    id,
+    apiKey: '•••',
+    headers: {},
+    models: [{ name: 'tiny' }],
+    expectedRevision: 1,
+  });
+  await act('update_model_provider', { id, enabled: false, expectedRevision: 1 });
+  await act('list_model_providers');
+  await act('list_model_providers', {}, asReader);
+  await act('delete_model_provider', { id });
+  for (const tool of ['update_model_provider', 'delete_model_provider', 'test_model_provider']) await act(tool, { id });
 }
 
 /** No call waits for a person. */

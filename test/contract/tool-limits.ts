@@ -20,7 +20,7 @@ import * as nesting from '../../tools/core/access/agent-principal.ts';
 import * as auditEntry from '../../tools/core/history/audit-entry.ts';
 import * as embedding from '../../tools/core/models/embedding-model.ts';
 import * as models from '../../tools/core/models/models.ts';
-import * as providerFetch from '../../tools/core/models/providers.ts';
+import * as providerFetch from '../../tools/core/models/provider-fetch.ts';
 import * as answers from '../../tools/core/outbound/limits.ts';
 import * as columns from '../../tools/databases/columns.ts';
 import * as recordQuery from '../../tools/databases/record-query.ts';

@@ -3,6 +3,7 @@ import type { BudgetMeasure } from '../../resources/budget.ts';
 import type { ModelPrice } from '../../resources/model-price.ts';
 import type { Settings } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
+import { allOf } from '../core/registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 
 /** For a million tokens, in the currency of the workspace. */
@@ -14,9 +15,13 @@ export interface Pricing extends Pick<Settings, 'currency' | 'exchangeRates'> {
   readonly prices: readonly ModelPrice[];
 }
 
-export async function readPricing(store: Pick<Readers, 'settings'>): Promise<Pricing> {
+export async function readPricing(store: Pick<Readers, 'settings' | 'modelProviders'>): Promise<Pricing> {
   const { currency, exchangeRates, prices = [] } = await readSettings(store);
-  return { currency, exchangeRates, prices };
+  const providers = await allOf(store.modelProviders, {});
+  const theirs = providers.flatMap(({ name, prices: own = [] }) =>
+    own.map((price) => ({ ...price, model: `${name}/${price.model}` })),
+  );
+  return { currency, exchangeRates, prices: [...prices, ...theirs] };
 }
 
 export function priceOn({ currency, exchangeRates, prices }: Pricing, model: string, date: string) {

@@ -205,6 +205,7 @@ const URGENT: ReadonlySet<CollectionName> = new Set([
   'oauthStates',
   'settings',
   'integrations',
+  'modelProviders',
 ]);
 
 function notedChanges(process: string, changes: readonly RecordChange[]): BatchedStatement {
@@ -221,7 +222,7 @@ function notedChanges(process: string, changes: readonly RecordChange[]): Batche
 /** Nobody knows a new credential yet. */
 function isUrgentChange({ collection, kind, record }: RecordChange): boolean {
   if (!URGENT.has(collection) || (collection === 'oauthStates' && record.kind !== 'AccessToken')) return false;
-  return kind !== 'created' || collection === 'integrations';
+  return kind !== 'created' || collection === 'integrations' || collection === 'modelProviders';
 }
 
 function noted({ collection, kind, record }: RecordChange): NotedChange {

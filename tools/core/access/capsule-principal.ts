@@ -22,9 +22,10 @@ export const MANAGEMENT_RESOURCES: readonly string[] = [
   'app',
   'oauth-client',
   'webhook',
+  'model-provider',
 ];
 
-/** False for tools that manage credentials, people, sessions, integrations, apps and webhooks, even where a capsule names them. */
+/** False for tools that manage credentials, people, sessions, integrations, apps, webhooks and model providers, even where a capsule names them. */
 export function canBeInCapsule({ access, forPeople }: GuardedTool): boolean {
   if (forPeople) return false;
   const grants = 'among' in access ? access.among.flatMap(({ grant }) => grant) : [access.grant].flat();

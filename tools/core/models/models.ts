@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { IntegrationHealth } from '../../../resources/health.ts';
 import type { Model } from '../../../resources/model.ts';
 import type { Dependency } from '../registry/context.ts';
@@ -8,9 +7,10 @@ import { Circuits } from './circuits.ts';
 import { type EmbeddingModel, embeddingModel } from './embedding-model.ts';
 import { guardedModel } from './guarded-model.ts';
 import type { LanguageModel } from './language-model.ts';
+import { type Listed, MOST_MODELS, ModelListing } from './model-listing.ts';
 import { observedModel } from './observed-model.ts';
 import { OFFLINE_MODEL, offlineModel } from './offline-model.ts';
-import { createModelProvider, type ModelProvider, type ProviderSettings } from './providers.ts';
+import { createModelProvider, type ModelLimits, type ModelProvider, type ProviderSettings } from './providers.ts';
 
 // Without this, the library prints warnings on standard output, which the stdio door needs for its messages.
 globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -26,6 +26,12 @@ export interface ModelSettings {
   readonly runMs?: number;
 }
 
+/** A provider that is in use, with the last answer of its list. */
+export interface KnownProvider {
+  readonly provider: ModelProvider;
+  readonly last: Listed | undefined;
+}
+
 export interface Models extends Dependency {
   readonly initial: string;
   readonly runMs: number;
@@ -36,6 +42,15 @@ export interface Models extends Dependency {
   has(id: string): boolean;
   /** Undefined if no provider has the name that the id begins with. Whether the provider has the model shows when it is used. */
   find(id: string): LanguageModel | undefined;
+  /** Limits that are known of the model. */
+  limitsOf(id: string): ModelLimits | undefined;
+  /** Providers of the environment. */
+  environment(): readonly KnownProvider[];
+  /** The provider of this record, where it is in use. */
+  provider(recordId: string): KnownProvider | undefined;
+  /** Puts a provider into use in place of that of the same record. Models that were found keep the one they were found with. */
+  put(recordId: string, settings: ProviderSettings): void;
+  drop(recordId: string): void;
   /** Id of the model that embeds texts. */
   readonly embedding: string | undefined;
   /** Undefined if no provider of embeddings has the name that the id begins with. */
@@ -54,53 +69,61 @@ export function createModels(
   sharing: CircuitOptions = {},
 ): Models {
   const circuits = new Circuits(sharing, telemetry.measures.meter);
-  const sources = providers.map((settings) => {
-    const provider = createModelProvider(settings);
-    return { provider, listing: new ModelListing(provider), circuit: circuits.of(provider.name) };
-  });
-
-  const sourceOf = (id: string) => {
-    const slash = id.indexOf('/');
-    const source = sources.find(({ provider }) => provider.name === id.slice(0, slash));
-    return { source, name: id.slice(slash + 1) };
-  };
+  const sources = new Sources(providers, circuits);
 
   return {
     initial,
     runMs,
     async list() {
       await circuits.refresh();
-      const all = await Promise.all(sources.map(async (source) => show(source, await source.listing.read())));
+      const all = await Promise.all(sources.all.map(async (source) => show(source, await source.listing.read())));
       return [OFFLINE_MODEL, ...all.flat()];
     },
     known() {
-      const all = sources.flatMap((source) => show(source, source.listing.last));
+      const all = sources.all.flatMap((source) => show(source, source.listing.last));
       return [OFFLINE_MODEL, ...all].map(({ id }) => id);
     },
     has(id) {
-      const { source, name } = sourceOf(id);
+      const { source, name } = sources.of(id);
       if (id === OFFLINE_MODEL.id || !source) return id === OFFLINE_MODEL.id;
       const { names = [] } = source.listing.last ?? {};
-      return (
-        names.length === 0 || names.length === MOST_MODELS || [...names, ...source.provider.configured].includes(name)
-      );
+      const { configured } = source.provider;
+      return names.length === 0 || names.length === MOST_MODELS || [...names, ...namesOf(configured)].includes(name);
     },
     find(id) {
-      const { source, name } = sourceOf(id);
+      const { source, name } = sources.of(id);
       if (id === OFFLINE_MODEL.id) return observedModel(offlineModel, telemetry);
       const model = name === '' ? undefined : source?.provider.model(name);
       return model && source && observedModel(guardedModel(model, source.circuit), telemetry);
     },
+    ...recordsOf(sources),
     embedding,
     findEmbedding(id) {
-      const { source, name } = sourceOf(id);
+      const { source, name } = sources.of(id);
       const model = name === '' ? undefined : source?.provider.embeddingModel?.(name);
       return model && embeddingModel(id, model, telemetry);
     },
     health: async () => {
       void circuits.refresh();
-      return sources.map(healthOf);
+      return sources.all.map(healthOf);
     },
+  };
+}
+
+/** What is known of providers, and their changes. */
+function recordsOf(sources: Sources): Pick<Models, 'limitsOf' | 'environment' | 'provider' | 'put' | 'drop'> {
+  return {
+    limitsOf(id) {
+      const { source, name } = sources.of(id);
+      return source?.provider.configured.find((model) => model.name === name);
+    },
+    environment: () => sources.fixed.map(knownOf),
+    provider(id) {
+      const source = sources.ofRecord(id);
+      return source && knownOf(source);
+    },
+    put: (id, settings) => sources.put(id, settings),
+    drop: (id) => sources.drop(id),
   };
 }
 
@@ -110,18 +133,77 @@ interface Source {
   readonly circuit: Circuit;
 }
 
-function show({ provider: source, circuit }: Source, listed: ModelListing['last']): Model[] {
+function knownOf({ provider, listing }: Source): KnownProvider {
+  return { provider, last: listing.last };
+}
+
+class Sources {
+  readonly fixed: readonly Source[];
+  readonly #ofRecords = new Map<string, Source>();
+  #byName = new Map<string, Source>();
+
+  readonly #circuits: Circuits;
+
+  constructor(providers: readonly ProviderSettings[], circuits: Circuits) {
+    this.#circuits = circuits;
+    this.fixed = providers.map((settings) => this.#sourceFrom(settings));
+    this.#changed();
+  }
+
+  /** Those in use. */
+  get all(): Source[] {
+    return [...this.#byName.values()];
+  }
+
+  of(modelId: string) {
+    const slash = modelId.indexOf('/');
+    return { source: this.#byName.get(modelId.slice(0, slash)), name: modelId.slice(slash + 1) };
+  }
+
+  ofRecord(id: string): Source | undefined {
+    return this.#ofRecords.get(id);
+  }
+
+  put(id: string, settings: ProviderSettings): void {
+    this.#ofRecords.set(id, this.#sourceFrom(settings));
+    this.#changed();
+  }
+
+  drop(id: string): void {
+    if (this.#ofRecords.delete(id)) this.#changed();
+  }
+
+  #sourceFrom(settings: ProviderSettings): Source {
+    const provider = createModelProvider(settings);
+    return { provider, listing: new ModelListing(provider), circuit: this.#circuits.of(provider.name) };
+  }
+
+  /** A provider of the environment counts instead of one of a record with its name. */
+  #changed(): void {
+    const all = [...this.fixed, ...this.#ofRecords.values(), ...this.fixed];
+    this.#byName = new Map(all.map((source) => [source.provider.name, source]));
+  }
+}
+
+const namesOf = (models: readonly ModelLimits[]) => models.map(({ name }) => name);
+
+function show({ provider: source, circuit }: Source, last: Listed | undefined): Model[] {
   const { name: provider, title, configured } = source;
   const isAsked = circuit.opensAgainMs === undefined;
-  const names = [...new Set([...configured, ...(listed?.names ?? [])])];
-  return names.map((name) => ({
-    id: `${provider}/${name}`,
-    provider,
-    name,
-    description: `A model of ${title}.`,
-    available: isAsked && (listed?.up ?? false),
-    capabilities: { tools: true, streaming: true, structuredOutput: true },
-  }));
+  const names = [...new Set([...namesOf(configured), ...(last?.names ?? [])])];
+  return names.map((name) => {
+    const { contextTokens, maxOutputTokens } = configured.find((model) => model.name === name) ?? {};
+    return {
+      id: `${provider}/${name}`,
+      provider,
+      name,
+      description: `A model of ${title}.`,
+      ...(contextTokens !== undefined && { contextTokens }),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      available: isAsked && (last?.up ?? false),
+      capabilities: { tools: true, streaming: true, structuredOutput: true },
+    };
+  });
 }
 
 /** The result of the last probe. An old result also begins a new probe in the background. */
@@ -139,77 +221,4 @@ function healthOf({ provider, listing, circuit: { opensAgainMs } }: Source): Int
     latencyMs: last?.latencyMs ?? 0, // 0 where it was never asked
     ...(last?.problem !== undefined && { lastError: last.problem }),
   };
-}
-
-const ASK_MS = 3000;
-/** How long a list is valid, and how long a failure is. */
-const FRESH_MS = 5 * 60_000;
-const FAILED_MS = 30_000;
-/** A list of this length may be incomplete. */
-export const MOST_MODELS = 100;
-const LONGEST_NAME = 190;
-
-const listed = z.object({ data: z.array(z.object({ id: z.string().min(1) })) });
-
-interface Listed {
-  readonly names: readonly string[];
-  /** False if the provider could not be reached or refused the key. A provider that answers without a list is up. */
-  readonly up: boolean;
-  readonly latencyMs: number;
-  /** What is wrong, in words that are safe to show. */
-  readonly problem?: string;
-}
-
-export class ModelListing {
-  readonly #provider: ModelProvider;
-  #last: Listed | undefined;
-  #asking: Promise<Listed> | undefined;
-  #until = 0;
-
-  constructor(provider: ModelProvider) {
-    this.#provider = provider;
-  }
-
-  /** The last answer, without asking. */
-  get last(): Listed | undefined {
-    return this.#last;
-  }
-
-  async read(): Promise<Listed> {
-    if (this.#last && performance.now() < this.#until) return this.#last;
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
-    });
-    return this.#asking;
-  }
-
-  async #ask(): Promise<Listed> {
-    const started = performance.now();
-    const found = await this.#fetch();
-    this.#last = { ...found, latencyMs: Math.round(performance.now() - started) };
-    this.#until = performance.now() + (found.up ? FRESH_MS : FAILED_MS);
-    return this.#last;
-  }
-
-  async #fetch(): Promise<Omit<Listed, 'latencyMs'>> {
-    const { listing, talks } = this.#provider;
-    try {
-      const { url, headers } = listing;
-      const answer = await fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(ASK_MS) });
-      const { status } = answer;
-      if (status === 401 || status === 403) return down(`it refused the key (${status})`);
-      if (status >= 500) return down(`it answered ${status}`);
-      const parsed = listed.safeParse(await answer.json());
-      const ids = parsed.success ? parsed.data.data.map(({ id }) => id) : [];
-      const names = ids.filter((id) => id.length <= LONGEST_NAME && talks(id)).slice(0, MOST_MODELS);
-      return { names, up: true };
-    } catch (error) {
-      // A server without a list of models may answer with something other than JSON.
-      return error instanceof SyntaxError ? { names: [], up: true } : down('it could not be reached');
-    }
-  }
-}
-
-function down(problem: string): Omit<Listed, 'latencyMs'> {
-  return { names: [], up: false, problem };
 }

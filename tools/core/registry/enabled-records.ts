@@ -5,7 +5,7 @@ import type { Commit, Reader, Store } from '../../../store/port.ts';
 import { allOf } from './paging.ts';
 
 /** Collections whose records are in effect while they are enabled. */
-type Switched = 'budgets' | 'flows' | 'webhooks';
+type Switched = 'budgets' | 'flows' | 'modelProviders' | 'webhooks';
 
 interface EnabledRecordsDeps<Name extends Switched> {
   readonly store: Pick<Store, 'onCommit' | Name> & { readonly cluster?: Pick<Cluster, 'onGap'> };
