@@ -86,3 +86,30 @@ describe('an agent on a model of Anthropic', () => {
     assert.match(answer.error.error, /ended before its answer was complete/);
   });
 });
+
+describe('an answer of Anthropic that breaks off', () => {
+  type Said = { readonly output: { readonly message: { readonly content: string }; readonly toolCalls: unknown[] } };
+
+  it('after any of its events is asked for again, and its calls are made once', async () => {
+    for (const [whole, calls] of [
+      [said, 0],
+      [call, 1],
+    ] as const) {
+      for (let events = 0; events < whole.length; events += 1) {
+        const before = bodies.length;
+        vendor.plays(whole.slice(0, events), whole, ...(calls > 0 ? [said] : []));
+        const { output } = (await say(`cut after ${events}`)) as Said;
+        assert.equal(output.message.content, 'There are none.', `cut after ${events}`);
+        assert.deepEqual([output.toolCalls.length, bodies.length - before], [calls, 2 + calls], `cut after ${events}`);
+      }
+    }
+  });
+
+  it('by an overloaded server is asked for again', async () => {
+    const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+    for (const cut of [[error], [...begin({ type: 'text', text: '' }), error], [...unfinished, error]]) {
+      vendor.plays(cut, said);
+      assert.equal(((await say('Hello')) as Said).output.message.content, 'There are none.');
+    }
+  });
+});

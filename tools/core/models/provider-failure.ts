@@ -35,7 +35,10 @@ export class ProviderFailure extends Error {
     }
     const { APICallError } = await loadPackage('ai', () => import('ai'));
     // Requests that get no answer, or a refusal, have been repeated where that makes sense.
-    const isCut = !APICallError.isInstance(error) || (error.statusCode ?? 500) < 400;
+    const isCut =
+      !APICallError.isInstance(error) ||
+      (error.statusCode ?? 500) < 400 ||
+      error.responseHeaders?.['content-type']?.startsWith('text/event-stream') === true; // an error as the first event
     return new ProviderFailure(`The model ${name} ${await problemOf(error)}`, { cause, isCut });
   }
 }
