@@ -83,7 +83,7 @@ export const connectionFields = {
     )
     .describe('Unique, never changed. Like `team-slack`.'),
   displayName: nameText(120),
-  kind: connectionKind.describe('http for send_http_request, the others for send_message.'),
+  kind: connectionKind.describe('`http` is an API; the others take messages.'),
   baseUrl: plainUrl('Of http and webhook.'),
   webhookUrl: secret(
     z

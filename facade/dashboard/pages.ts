@@ -36,6 +36,7 @@ export const groups: Readonly<Record<string, readonly PageEntry[]>> = {
     page('/flows', 'Flows', 'flow', () => import('./pages/flows.tsx')),
     page('/runs', 'Agent runs', 'clock', () => import('./pages/runs.tsx'), 'list_agent_runs'),
     page('/integrations', 'Integrations', 'plug', () => import('./pages/integrations.tsx')),
+    page('/connections', 'Connections', 'link', () => import('./pages/connections.tsx')),
     page('/webhooks', 'Webhooks', 'send', () => import('./pages/webhooks.tsx')),
   ],
   Knowledge: [

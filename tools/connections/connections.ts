@@ -61,9 +61,9 @@ const createConnection = defineTool({
   annotations: { ...CREATES, openWorldHint: true },
   asks: async (input, _, inPerson) => asksNobody(input) && !inPerson,
   input: z.strictObject({
+    kind: fields.kind,
     name: fields.name,
     displayName: fields.displayName.optional(),
-    kind: fields.kind,
     baseUrl: fields.baseUrl.optional(),
     webhookUrl: fields.webhookUrl.optional(),
     auth: fields.auth.optional(),

@@ -41,6 +41,7 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
         given={naming(spec, id)}
         own={spec.controls ?? {}}
         hidden={spec.hidden ?? []}
+        {...(spec.hiddenIn && { hiddenIn: spec.hiddenIn })}
         below={(value) => Draft && <Draft value={value} id={id} />}
         run={(input) => save(input, begun.revision)}
         onError={see}
@@ -96,6 +97,7 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
           tool={`create_${spec.one}`}
           start={typeof start === 'function' ? start(query) : start}
           own={spec.controls ?? {}}
+          {...(spec.hiddenIn && { hiddenIn: spec.hiddenIn })}
           below={(value) => Draft && <Draft value={value} />}
           autoFocus
           action={action}

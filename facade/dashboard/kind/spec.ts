@@ -40,6 +40,8 @@ export interface KindSpec extends Kind {
   readonly makes?: Readonly<{ title: string; action: string; intro: string }>;
   /** Inputs that the forms do not ask for, because the page gives them by other means. */
   readonly hidden?: readonly string[];
+  /** Inputs that the forms do not ask for while these are the values. */
+  readonly hiddenIn?: (value: Members) => readonly string[];
   /** What the form of a new one begins with; as the address says, where a page leads to it for one of its own. */
   readonly start?: Row | ((query: URLSearchParams) => Row);
   /** Below the fields of the forms: what the values come to. A record that is changed has an id. */

@@ -1,5 +1,6 @@
 import type { ComponentChildren, ComponentType } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { JsonSchema } from '../../schema.ts';
 import { text } from '../../text.ts';
 import { useMay, useTool } from '../../tools.ts';
 import { useAction } from '../action.tsx';
@@ -19,6 +20,8 @@ export interface FormProps {
   readonly given?: Members;
   /** Members that are neither asked for nor given. */
   readonly hidden?: readonly string[];
+  /** More of them while these are the values. */
+  readonly hiddenIn?: ((value: Members) => readonly string[]) | undefined;
   /** What a new form begins with. */
   readonly start?: Members;
   /** Controls of one's own, by member. */
@@ -45,11 +48,24 @@ export function Form(props: FormProps) {
 
 const ALWAYS_HIDDEN = ['expectedRevision'];
 
+function awayOf({ given = {}, hidden = [], hiddenIn }: FormProps, value: Members): readonly string[] {
+  return [...ALWAYS_HIDDEN, ...Object.keys(given), ...hidden, ...(hiddenIn?.(value) ?? [])];
+}
+
+/** What is sent: of a record what differs, else all that was filled in and is still asked for. */
+function inputOf(props: FormProps & { readonly schema: JsonSchema }, before: Members, value: Members): Members {
+  const { schema, record, given, hiddenIn } = props;
+  if (record) return { ...changes(before, value, schema), ...given };
+  const left = hiddenIn?.(value) ?? [];
+  const asked = Object.entries(value).filter(([name]) => !left.includes(name));
+  return { ...withoutEmpty(Object.fromEntries(asked), schema), ...given };
+}
+
 function FormOf(props: FormProps & { readonly schema: NonNullable<ReturnType<typeof useTool>>['inputSchema'] }) {
-  const { schema, record, given = {}, hidden = [], start, own, action, run, onCancel, onError, below } = props;
-  const away = useMemo(() => [...ALWAYS_HIDDEN, ...Object.keys(given), ...hidden], [given, hidden]);
+  const { schema, record, start, own, action, run, onCancel, onError, below } = props;
   const before = useRef<Members>(record ?? { ...(initial(schema) as Members), ...start });
   const [value, setValue] = useState<Members>(before.current);
+  const away = awayOf(props, value);
   const { busy, error, run: attempt } = useAction();
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
@@ -59,7 +75,7 @@ function FormOf(props: FormProps & { readonly schema: NonNullable<ReturnType<typ
 
   const submit = async (event: Event) => {
     event.preventDefault();
-    const input = { ...(record ? changes(before.current, value, schema) : withoutEmpty(value, schema)), ...given };
+    const input = inputOf(props, before.current, value);
     const done = await attempt(
       () => run(input),
       (problem) => onError?.(problem, input),
