@@ -19,6 +19,7 @@ const ORDER = [
   'least-privilege',
   'import-from-stripe',
   'flow-from-github',
+  'github-to-slack-and-mail',
   'approvals',
   'who-did-what',
   'audit-proof',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { csvOf } from '../../facade/dashboard/csv.ts';
+import { csvOf } from '../../resources/csv.ts';
 import { findGuide } from '../../facade/guides/guides.ts';
 import { callsOf, callTool, outcomeOf, rest } from '../support/calls.ts';
 import { send } from '../support/http.ts';

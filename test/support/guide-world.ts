@@ -1,13 +1,19 @@
+import assert from 'node:assert/strict';
 import { symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Guide } from '../../facade/guides/guides.ts';
+import { startPeriodicTask } from '../../store/periodic-task.ts';
+import { mustCall } from './calls.ts';
 import { withFolder } from './child.ts';
 import { freePort } from './free-port.ts';
 import { hostsModule, startGitHub, startVendors } from './guide-upstreams.ts';
+import { startMailServer } from './mail-server.ts';
 import { postgresPrograms, startPostgres } from './postgres.ts';
+import { keyOfSomebody } from './second-person.ts';
 import { startTestServer } from './server.ts';
 import { blocksOf, commandFolder, isRun, requireAnswers, runShown } from './shown-commands.ts';
+import { startReceiver } from './webhook-world.ts';
 
 /** Where the commands of a guide are run. */
 interface GuideWorld {
@@ -25,6 +31,7 @@ export const startsServer = ({ markdown }: Pick<Guide, 'markdown'>) =>
 
 /** A running server, or the surroundings in which the guide starts one, and what it speaks of beyond this machine. */
 async function guideWorld(name: string, markdown: string, folder: string): Promise<GuideWorld> {
+  if (name === 'github-to-slack-and-mail') return sending();
   const base = startsServer({ markdown }) ? await surroundings() : await running();
   if (name === 'flow-from-github') {
     return withMore(base, {
@@ -74,6 +81,33 @@ export async function followGuide({ name, markdown }: Guide): Promise<void> {
 async function running(): Promise<GuideWorld> {
   const { baseUrl, adminKey, close } = await startTestServer();
   return { env: { BASE_URL: baseUrl, API_KEY: adminKey }, addresses: {}, close };
+}
+
+/** A server with what it sends to, and another admin user, who approves whatever waits. */
+async function sending(): Promise<GuideWorld> {
+  const [github, slack, mail] = [await startGitHub(), await startReceiver(), await startMailServer()];
+  const server = await startTestServer({ PRIVATE_UPSTREAMS: 'on', SMTP_URL: mail.url, MAIL_FROM: 'admin@example.com' });
+  const ann = await keyOfSomebody(server.store, 'ann');
+  const deciding = startPeriodicTask(
+    async () => {
+      const { data } = await mustCall(server, ann, 'list_approvals', { status: 'waiting' });
+      for (const { id } of data) await mustCall(server, ann, 'decide_approval', { id, decision: 'approve' });
+    },
+    (cause) => console.error(cause),
+    500,
+  );
+  return {
+    env: { BASE_URL: server.baseUrl, API_KEY: server.adminKey, GITHUB_TOKEN: 'ghp_...' },
+    addresses: { 'https://api.github.com': github, 'https://hooks.slack.com': new URL(slack.url).origin },
+    async close() {
+      await deciding.close();
+      await server.close();
+      slack.stop();
+      assert.equal(slack.received.length, 1);
+      assert.equal(mail.mails.length, 1);
+      await mail.close();
+    },
+  };
 }
 
 async function surroundings(): Promise<GuideWorld> {

@@ -3,6 +3,7 @@ import type { Readers } from '../../store/port.ts';
 import { errorOf } from '../core/registry/call.ts';
 import type { CallingContext } from '../core/registry/context.ts';
 import type { MailAttachment } from './outgoing.ts';
+import { type ReportFormat, reportFile } from './report-files.ts';
 
 export const attachmentType = z.enum(['artifact', 'document', 'report']);
 
@@ -12,12 +13,14 @@ export const MOST_ATTACHED = 5_000_000;
 interface Wanted {
   readonly type: z.infer<typeof attachmentType>;
   readonly id: string;
+  /** Of a report. */
+  readonly format?: ReportFormat | undefined;
 }
 
 type Caller = Pick<CallingContext<Readers, never>, 'call'>;
 
 /** The record as a file, read by the rights of the caller. @throws ToolError as the tool that reads it */
-export async function attachmentOf({ type, id }: Wanted, context: Caller): Promise<MailAttachment> {
+export async function attachmentOf({ type, id, format = 'csv' }: Wanted, context: Caller): Promise<MailAttachment> {
   if (type === 'artifact') {
     const { name, mimeType, content = '', data } = await read('get_artifact', { id }, context);
     const bytes = data === undefined ? Buffer.from(content) : Buffer.from(data, 'base64');
@@ -31,9 +34,9 @@ export async function attachmentOf({ type, id }: Wanted, context: Caller): Promi
       content: Buffer.from(content),
     };
   }
-  const { title, result } = await read('get_report', { id, render: true }, context);
-  const text = JSON.stringify(result, null, 2);
-  return { filename: `${fileName(title)}.json`, contentType: 'application/json', content: Buffer.from(text) };
+  const report = await read('get_report', { id, render: true }, context);
+  const { extension, contentType, text } = reportFile(report, format);
+  return { filename: `${fileName(report.title)}.${extension}`, contentType, content: Buffer.from(text) };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the output is that of the tool

@@ -12,6 +12,7 @@ import { attachmentOf, attachmentType, MOST_ATTACHED } from './attachments.ts';
 import { outgoingOf } from './connections.ts';
 import type { MailContent } from './mail-content.ts';
 import type { MailAttachment } from './outgoing.ts';
+import { REPORT_FORMATS } from './report-files.ts';
 import { SENDS } from './send.ts';
 
 const MOST_RECIPIENTS = 20;
@@ -37,7 +38,13 @@ export const sendMail = defineTool({
     subject: plainLine(z.string().trim().min(1).max(200)),
     markdown: z.string().trim().min(1).max(100_000),
     attachments: z
-      .array(z.strictObject({ type: attachmentType, id: recordId }))
+      .array(
+        z.strictObject({
+          type: attachmentType,
+          id: recordId,
+          format: z.enum(REPORT_FORMATS).optional().describe('Of a report.'),
+        }),
+      )
       .max(10)
       .optional()
       .describe(`${MOST_ATTACHED / 1_000_000} MB in all.`),

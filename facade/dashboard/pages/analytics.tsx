@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { csvOf } from '../../../resources/csv.ts';
 import { at, useAnswer, useLocation, useMay, useTool, useTools } from '../app.ts';
-import { csvOf } from '../csv.ts';
 import { download } from '../download.ts';
 import { Button, Empty, ErrorBox, Link, PageHead, Skeleton, Time } from '../ui.ts';
 import { METRICS, type Metric, type MetricAnswer } from './analytics/metrics.ts';

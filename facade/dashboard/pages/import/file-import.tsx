@@ -1,9 +1,9 @@
 import { useMemo, useState } from 'preact/hooks';
+import { csvOf } from '../../../../resources/csv.ts';
 import { presets } from '../../../import/presets.ts';
 import { counted, number, useTool } from '../../app.ts';
 import { Field } from '../../components/form/field.tsx';
 import { optionsOf, Select } from '../../components/form/select.tsx';
-import { csvOf } from '../../csv.ts';
 import { download } from '../../download.ts';
 import { Badge, Button, type Column, ErrorBox, Mono, Table } from '../../ui.ts';
 import {
