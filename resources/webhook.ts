@@ -52,6 +52,11 @@ export const webhookFields = {
     .max(50)
     .refine(unique, 'Names one type twice; leave out the second.')
     .describe('What an operator should look at.'),
+  fields: z
+    .array(plainLine(z.string().min(1).max(100)))
+    .max(50)
+    .refine(unique, 'Names one member twice; leave out the second.')
+    .describe('Members of the records to send too, to a url.'),
   enabled: z.boolean(),
 };
 
@@ -69,6 +74,7 @@ export const webhookRecord = z.object({
   target: z.object({ url: z.string().optional(), email: z.string().optional() }),
   events: z.array(z.string()),
   alerts: z.array(z.string()),
+  fields: z.array(z.string()).optional(),
   enabled: z.boolean(),
   owner: webhookOwner,
   secret: z.string().optional(),
@@ -127,8 +133,14 @@ export const webhookEvent = z.object({
   at: timestamp,
 });
 
-/** An event as it is sent. `approval` is not stored but read from the approval when it is sent. */
+/** An event as it is sent. `approval` and `record` are not stored but read when it is sent. */
 export type WebhookEvent = z.infer<typeof webhookEvent> & {
+  /** Members that the webhook asks for, of the record as it is when the event is sent. */
+  readonly record?: {
+    readonly revision?: number;
+    readonly fields?: Readonly<Record<string, unknown>>;
+    readonly left?: 'too_large';
+  };
   readonly approval?: {
     readonly tool: string;
     /** Who asked. */

@@ -336,3 +336,49 @@ describe('a webhook', () => {
     assert.equal(gap?.event.timestamp, leavesOutSince);
   });
 });
+
+describe('the fields that a webhook asks for', () => {
+  it('come with events of records that its owner may read, as they are then, and never with secrets', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const fields = ['name', 'instructions', 'trigger', 'secret', 'hash', 'constructor', '__proto__'];
+    const types = [...events, 'flow.created'];
+    const { id } = await world.webhook({ target: { url: receiver.url }, events: types, fields });
+    const plain = await world.webhook({ target: { url: receiver.url }, events: ['skill.created'] });
+    const made = await skill('told');
+    const secret = 'a-secret-of-a-flow-0123456789';
+    const trigger = { kind: 'webhook', signature: { scheme: 'github', secret } };
+    await world.must('create_flow', { name: 'signed', trigger });
+    await world.sent(id);
+    await world.sent(plain.id);
+    const said = receiver.received.map(({ event }) => event);
+    const about = said.filter(({ data }) => data.id === made.id).map(({ data }) => data.record);
+    assert.deepEqual(
+      about.find((one) => one),
+      { revision: 1, fields: { name: 'told', instructions: 'the instructions of told' } },
+    );
+    assert.equal(about.filter((one) => one).length, 1);
+    const flow = said.find(({ type }) => type === 'flow.created');
+    assert.equal(flow.data.record.fields.trigger.signature.secret, '•••');
+    const all = JSON.stringify(said);
+    assert.ok(!all.includes(secret), 'no secret');
+    await world.must('delete_skill', { id: made.id });
+    await world.sent(id);
+    assert.equal(receiver.received.at(-1)?.event.data.record, undefined);
+  });
+
+  it('are left out where they are too large, and refused for mails', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const mails = { name: 'x', target: { email: 'a@example.com' }, events, fields: ['name'] };
+    assert.match((await world.refused('create_webhook', mails)).error, /^fields: Mails hold no content/);
+    const { id } = await world.webhook({
+      target: { url: receiver.url },
+      events: ['document.created'],
+      fields: ['content'],
+    });
+    await world.must('create_document', { title: 'Large', content: 'a'.repeat(100_000) });
+    await world.sent(id);
+    assert.deepEqual(receiver.received.at(-1)?.event.data.record, { revision: 1, left: 'too_large' });
+  });
+});

@@ -2,7 +2,8 @@ import type { WebhookDeliveryRecord, WebhookEvent, WebhookRecord } from '../../r
 import type { Readers } from '../../store/port.ts';
 import { credentialStatus } from '../core/access/credential-status.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
-import type { RecordKind } from '../core/kind.ts';
+import { shownPayload } from '../core/history/history.ts';
+import { isVersioned, type RecordKind } from '../core/kind.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import { maySee, type ReadNeed } from '../flows/event-types.ts';
 import { ALERT_RIGHTS } from './alerts.ts';
@@ -38,18 +39,43 @@ function isOwn(type: string): boolean {
   return type === OWN_EVENTS.test || type === OWN_EVENTS.gap;
 }
 
-/** The delivery with what its kind of record tells receivers. */
+/** In characters of JSON, of all fields of an event. */
+const LONGEST_FIELDS = 64_000;
+
+/** The members that the webhook asks for, as versions show them, so never a secret. Its owner was just found to be allowed to read the record. */
+async function fieldsOf(
+  { fields: names = [] }: Pick<WebhookRecord, 'fields'>,
+  event: WebhookEvent,
+  { store, kinds }: Pick<RefusalDeps, 'store' | 'kinds'>,
+): Promise<Pick<WebhookEvent, 'record'>> {
+  const kind = kindOf(event.type, kinds);
+  if (names.length === 0 || !kind || !isVersioned(kind)) return {};
+  const found = await store[kind.collection].get(event.id);
+  if (!found || event.type.endsWith('.deleted')) return {};
+  // The record is of the kind's own collection.
+  const payload = await shownPayload(kind.history, kind.history.payload(found as never), store);
+  const fields = Object.fromEntries(
+    names.flatMap((name) => (Object.hasOwn(payload, name) ? [[name, payload[name]]] : [])),
+  );
+  const { revision } = found as { readonly revision?: number };
+  const is = revision === undefined ? {} : { revision };
+  if (JSON.stringify(fields).length > LONGEST_FIELDS) return { record: { ...is, left: 'too_large' } };
+  return { record: { ...is, fields } };
+}
+
+/** The delivery with what its kind of record tells receivers, and with the fields that the webhook asks for. */
 export async function told<Given extends Pick<WebhookDeliveryRecord, 'event'>>(
+  webhook: Pick<WebhookRecord, 'fields'>,
   delivery: Given,
   { store, kinds, baseUrl }: Pick<RefusalDeps, 'store' | 'kinds'> & { readonly baseUrl: string },
 ): Promise<Given & { readonly event: WebhookEvent }> {
-  const { event } = delivery;
+  const event = { ...delivery.event, ...(await fieldsOf(webhook, delivery.event, { store, kinds })) };
   const kind = kindOf(event.type, kinds);
   const record = kind?.event?.tells && (await store[kind.collection].get(event.id));
   // The record is of the kind's own collection.
   return record
     ? { ...delivery, event: { ...event, ...kind?.event?.tells?.(record as never, { baseUrl }) } }
-    : delivery;
+    : { ...delivery, event };
 }
 
 function kindOf(type: string, kinds: readonly RecordKind[]): RecordKind | undefined {

@@ -137,7 +137,7 @@ export class WebhookSender {
   async #send(webhook: WebhookRecord, delivery: WebhookDeliveryRecord): Promise<WebhookDeliveryRecord['status']> {
     const problem = await deliveryRefusal(webhook, delivery, this.#deps);
     if (problem) return this.#withhold(delivery, problem);
-    const attempt = await this.attempt(webhook, await told(delivery, this.#deps));
+    const attempt = await this.attempt(webhook, await told(webhook, delivery, this.#deps));
     if (this.#closed.signal.aborted && !attempt.ok) return 'waiting';
     const [kept] = await this.#keep(webhook.id, [delivery], attempt);
     return kept?.status ?? 'waiting';
@@ -184,7 +184,7 @@ export class WebhookSender {
     }
     if (heard.length === 0) return;
     const events = [];
-    for (const delivery of heard) events.push(await told(delivery, this.#deps));
+    for (const delivery of heard) events.push(await told(webhook, delivery, this.#deps));
     const attempt = await this.#mail(webhook, events);
     for (let at = 0; at < heard.length; at += BATCH) await this.#keep(webhook.id, heard.slice(at, at + BATCH), attempt);
   }

@@ -67,6 +67,7 @@ const createInput = z.strictObject({
   target: fields.target,
   events: chosen.events.default([]),
   alerts: chosen.alerts.default([]),
+  fields: fields.fields.optional(),
   enabled: fields.enabled.default(true),
 });
 serverManaged.add(createInput, managed);
@@ -75,7 +76,7 @@ const createWebhook = defineTool({
   name: 'create_webhook',
   title: 'Create webhook',
   description:
-    'Tell a URL (signed POST, Standard Webhooks) or an email address what happens from now on: type, id and revision of what you may read, no content. Returns the webhook and, this once, its `secret`.',
+    'Tell a URL (signed POST, Standard Webhooks) or an email address what happens from now on: type, id and revision of what you may read, and `fields` that you name. Returns the webhook and, this once, its `secret`.',
   keywords:
     'notify, post to Slack, Teams or Discord, alert by e-mail, callback URL, send events to a CRM, call a URL when something changes, push, subscribe, mail me when, post to Slack when something happens, notify our system when something changes, call a URL on every new record, outgoing webhook, send a notification',
   access: { scope: 'admin', grant: 'webhook:write' },
@@ -112,6 +113,7 @@ const updateInput = z.strictObject({
   target: fields.target.optional(),
   events: chosen.events.optional(),
   alerts: chosen.alerts.optional(),
+  fields: fields.fields.optional(),
   enabled: fields.enabled
     .optional()
     .describe('false: nothing is noted or sent. true: what waited for less than a week is sent first.'),
@@ -237,9 +239,13 @@ function requirePerson({ type }: Principal, fail: Fail<never>): void {
   });
 }
 
-type Chosen = Pick<WebhookRecord, 'events' | 'alerts'>;
+type Chosen = Pick<WebhookRecord, 'events' | 'alerts' | 'target'> & { readonly fields?: readonly string[] | undefined };
 
-function requireTypes({ events, alerts }: Chosen, { kinds }: Pick<ServerFacts, 'kinds'>, fail: Fail<never>): void {
+function requireTypes(
+  { events, alerts, fields = [], target }: Chosen,
+  { kinds }: Pick<ServerFacts, 'kinds'>,
+  fail: Fail<never>,
+): void {
   const known = new Set(eventTypesOf(kinds).map(({ type }) => type));
   const issues = events.flatMap((type, at) =>
     known.has(type)
@@ -249,6 +255,8 @@ function requireTypes({ events, alerts }: Chosen, { kinds }: Pick<ServerFacts, '
   if (events.length + alerts.length === 0) {
     issues.push({ path: 'events', message: 'Give at least one event or alert; list_event_types shows the events.' });
   }
+  if (fields.length > 0 && target.url === undefined)
+    issues.push({ path: 'fields', message: 'Mails hold no content; leave them out, or give a url.' });
   if (issues[0]) throw fail('invalid_input', `${issues[0].path}: ${issues[0].message}`, { issues });
 }
 
@@ -267,8 +275,8 @@ function movesAway({ target: before }: WebhookRecord, { target: after }: Webhook
   return origin(before.url) !== origin(after.url);
 }
 
-function sends({ target, events, alerts }: WebhookRecord): string {
-  return JSON.stringify([target.url, target.email, events, alerts]);
+function sends({ target, events, alerts, fields = [] }: WebhookRecord): string {
+  return JSON.stringify([target.url, target.email, events, alerts, fields]);
 }
 
 function defined<Given extends object>(given: Given) {
