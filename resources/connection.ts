@@ -4,14 +4,14 @@ import { SECRET_MASK } from './integration.ts';
 import { address, secret } from './markers.ts';
 
 /** A URL that is shown to those who manage connections: nothing in it is secret. */
-function plainUrl(what: string) {
+function plainUrl(what?: string) {
   return address(
     z
       .url({ protocol: /^https?$/, error: 'Write an http or https URL.', abort: true })
       .max(2000)
       .refine((url) => !namesUser(url), { error: 'May hold no user and password; give them in auth.', abort: true })
       .refine((url) => !/[?#\\]/.test(url), 'May hold no query, fragment or backslash; leave them out.')
-      .describe(what),
+      .meta(what === undefined ? {} : { description: what }),
   );
 }
 
@@ -54,9 +54,9 @@ const authFields = {
         (text) => text === SECRET_MASK || printable(text),
         'Write printable characters without spaces around them.',
       )
-      .describe('Token, password, value of the header, client secret, or whsec_… that signs.'),
+      .describe('Token, password, value, client secret or whsec_….'),
   ).optional(),
-  tokenUrl: plainUrl('Gives tokens.').optional(),
+  tokenUrl: plainUrl().optional(),
   scopes: z
     .array(
       z
@@ -108,9 +108,9 @@ export const connectionFields = {
     )
     .min(1)
     .max(100)
-    .describe('Below baseUrl: * is within a part, ** at the end any parts.'),
+    .describe('Like /repos/*/issues or /open/**.'),
   rate: z.strictObject({ perMinute: z.int().min(1).max(6000) }),
-  askFirst: z.boolean().describe('All but people ask one before they call.'),
+  askFirst: z.boolean().describe('All but people wait for one.'),
   enabled: z.boolean(),
 };
 

@@ -56,7 +56,7 @@ export const webhookFields = {
     .array(plainLine(z.string().min(1).max(100)))
     .max(50)
     .refine(unique, 'Names one member twice; leave out the second.')
-    .describe('Members of the records to send too, to a url.'),
+    .describe('Members of records to send too.'),
   enabled: z.boolean(),
 };
 

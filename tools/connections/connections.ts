@@ -53,7 +53,7 @@ const listConnections = defineTool({
 const createConnection = defineTool({
   name: 'create_connection',
   title: 'Create connection',
-  description: 'Let agents and flows send to one place outside, by a secret that they never see. Returns it.',
+  description: 'Let agents and flows send to one place outside, by a secret they never see. Returns it.',
   keywords:
     'connect an API, add credentials for a REST API, post to Slack, incoming webhook URL, call an external service, egress, outgoing HTTP',
   access: { scope: 'admin', grant: 'connection:write' },

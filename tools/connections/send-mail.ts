@@ -42,7 +42,7 @@ export const sendMail = defineTool({
         z.strictObject({
           type: attachmentType,
           id: recordId,
-          format: z.enum(REPORT_FORMATS).optional().describe('Of a report.'),
+          format: z.enum(REPORT_FORMATS).optional(),
         }),
       )
       .max(10)

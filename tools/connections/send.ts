@@ -60,7 +60,7 @@ const sendHttpRequest = defineTool({
         .refine((headers) => Object.keys(headers).length <= 50, 'Has too many headers; give at most 50.')
         .describe('Masked in the audit log.'),
     ).optional(),
-    body: z.record(z.string(), z.unknown()).optional().describe('JSON.'),
+    body: z.record(z.string(), z.unknown()).optional(),
     text: z.string().max(500_000).optional().describe('Another body.'),
   }),
   output: z.object({

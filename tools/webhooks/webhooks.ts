@@ -19,7 +19,7 @@ import { newSecret } from './secrets.ts';
 
 export const webhookId = refTo('webhook', recordId).describe('Webhook id (`whk_…`), see list_webhooks.');
 const OUTSIDE = { openWorldHint: true } as const;
-const withSecret = webhook.extend({
+const withSecret = webhook.omit({ fields: true }).extend({
   secret: z.string().optional().describe(`Keep it: it cannot be shown again. Where it stays as it was: ${SECRET_MASK}`),
 });
 const managed = { members: { owner: 'is who made it, or last changed what it sends; the server keeps it' } };
