@@ -23,6 +23,7 @@ export const sources = fileURLToPath(new URL('..', import.meta.url));
 const SHARED: readonly string[] = [
   'facade/import/presets.ts',
   'facade/oauth/host-steps.ts',
+  'resources/csv.ts',
   'resources/minor-units.ts',
   'store/backoff.ts',
   'tools/documents/passages.ts',
