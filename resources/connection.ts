@@ -81,7 +81,7 @@ export const connectionFields = {
       (name) => /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(name),
       'Write lower-case letters and digits, with single - between.',
     )
-    .describe('Unique, never changed. Like `team-slack`.'),
+    .describe('Like `team-slack`, for good.'),
   displayName: nameText(120),
   kind: connectionKind.describe('`http` is an API; the others take messages.'),
   baseUrl: plainUrl('Of http and webhook.'),
@@ -94,8 +94,7 @@ export const connectionFields = {
           url === SECRET_MASK ||
           (URL.canParse(url) && /^https?:\/\//i.test(url) && !namesUser(url) && !/[\s\\]/.test(url)),
         'Write the http or https URL of the incoming webhook.',
-      )
-      .describe('Of slack.'),
+      ),
   ),
   auth: z.strictObject(authFields),
   methods: z.array(connectionMethod).min(1).max(METHODS.length),

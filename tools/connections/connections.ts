@@ -35,7 +35,7 @@ const changed = connection.omit({
 const listConnections = defineTool({
   name: 'list_connections',
   title: 'List connections',
-  description: 'List the connections that send_http_request and send_message use, newest first. Returns a page.',
+  description: 'List the connections that send_http_request and send_message use. Returns a page.',
   keywords:
     'outgoing connections, where can bots send to, external APIs, Slack webhooks we post to, credentials for APIs, egress',
   access: { scope: 'admin', grant: 'connection:read', narrows: true },

@@ -21,7 +21,7 @@ export const sendMail = defineTool({
   name: 'send_mail',
   title: 'Send mail',
   description:
-    'Send a mail in Markdown, with artifacts, documents or reports attached, to admin users and mailRecipients of the settings.',
+    'Send a mail in Markdown, with artifacts, documents or reports attached, to admin users and mailRecipients (settings).',
   keywords: 'e-mail somebody, write an email, mail a report, send the numbers by mail, notify by mail, newsletter',
   access: { scope: GUEST_SCOPES.writes, grant: 'mail:send' },
   guest: true,

@@ -57,8 +57,7 @@ const sendHttpRequest = defineTool({
     headers: secret(
       z
         .record(z.string().max(100), plainLine(z.string().max(4000)))
-        .refine((headers) => Object.keys(headers).length <= 50, 'Has too many headers; give at most 50.')
-        .describe('Masked in the audit log.'),
+        .refine((headers) => Object.keys(headers).length <= 50, 'Has too many headers; give at most 50.'),
     ).optional(),
     body: z.record(z.string(), z.unknown()).optional(),
     text: z.string().max(500_000).optional().describe('Another body.'),
@@ -98,7 +97,7 @@ const sendMessage = defineTool({
   },
   input: z.strictObject({
     connection: connectionRef,
-    text: z.string().trim().min(1).max(40_000).describe('Slack mrkdwn.'),
+    text: z.string().trim().min(1).max(40_000),
     blocks: z.array(z.record(z.string(), z.unknown())).min(1).max(50).optional().describe('Slack Block Kit.'),
   }),
   output: z.object({ id: z.string().optional() }),
