@@ -8,6 +8,8 @@ import {
   MOST_SILENT,
   OPEN_MS,
 } from '../../tools/core/models/circuit.ts';
+import { Circuits } from '../../tools/core/models/circuits.ts';
+import { Meter } from '../../tools/core/telemetry/meter.ts';
 import { callsOf, mustCall, rest } from '../support/calls.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startTestServer } from '../support/server.ts';
@@ -29,6 +31,15 @@ function circuitAt(options: object = {}) {
 const refused = (circuit: Circuit) => assert.rejects(circuit.admit(), CircuitOpen);
 
 describe('the circuit of a provider', () => {
+  it('is another one once the provider has another address', async () => {
+    const circuits = new Circuits({}, new Meter());
+    const settings = { kind: 'custom', baseUrl: 'http://one.test/v1' } as const;
+    const circuit = circuits.of('mine', settings);
+    for (let at = 0; at < FAILURES; at += 1) await (await circuit.admit()).failed();
+    await refused(circuits.of('mine', settings));
+    await circuits.of('mine', { ...settings, baseUrl: 'http://other.test/v1' }).admit();
+  });
+
   it('opens after failures in a row, is tried by one request after a while, and closes when that is answered', async () => {
     const { circuit, pass, fail } = circuitAt();
     await fail(FAILURES - 1);

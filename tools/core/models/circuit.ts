@@ -30,6 +30,8 @@ export class CircuitOpen extends Error {
 }
 
 export interface CircuitOptions {
+  /** Names the circuit among all processes. Default: the name of the provider. */
+  readonly id?: string;
   /** Where other processes ask the same provider. Undefined: this process alone counts. */
   readonly cluster?: Pick<Cluster, 'count' | 'put' | 'get' | 'take' | 'hold'> | undefined;
   readonly now?: () => Date;
@@ -71,6 +73,10 @@ export class Circuit {
   constructor(provider: string, options: CircuitOptions = {}) {
     this.provider = provider;
     this.#options = options;
+  }
+
+  get id(): string {
+    return this.#options.id ?? this.provider;
   }
 
   /** When the provider is tried again. Undefined if it is asked. */
@@ -206,7 +212,7 @@ export class Circuit {
   }
 
   get #key(): string {
-    return `circuit ${this.provider}`;
+    return `circuit ${this.id}`;
   }
 
   get #series(): string {

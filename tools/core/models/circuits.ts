@@ -1,39 +1,51 @@
+import { hash } from 'node:crypto';
 import type { Measure, Meter } from '../telemetry/meter.ts';
 import { Circuit, type CircuitOptions } from './circuit.ts';
+import type { ProviderSettings } from './providers.ts';
 
-/** One circuit for each provider. */
+interface Kept {
+  readonly circuit: Circuit;
+  readonly kind: string;
+}
+
+/** One circuit for each provider. One that gets another address is another provider. */
 export class Circuits {
   readonly #options: CircuitOptions;
-  readonly #all = new Map<string, Circuit>();
+  /** By the names of providers, those that were asked for last. */
+  readonly #all = new Map<string, Kept>();
 
   constructor(options: CircuitOptions, meter: Meter) {
     this.#options = options;
     meter.observe(async () => {
       await this.refresh();
-      const points = [...this.#all.values()].map(({ provider, opensAgainMs }) => ({
-        labels: [provider],
-        value: opensAgainMs === undefined ? 0 : 1,
-      }));
+      const open = new Map<string, number>();
+      for (const { circuit, kind } of this.#all.values()) {
+        open.set(kind, (open.get(kind) ?? 0) + (circuit.opensAgainMs === undefined ? 0 : 1));
+      }
+      const points = Array.from(open, ([kind, value]) => ({ labels: [kind], value }));
       return [{ measure: OPEN, kind: 'gauge', points }];
     });
   }
 
-  of(provider: string): Circuit {
-    const found = this.#all.get(provider) ?? new Circuit(provider, this.#options);
-    this.#all.set(provider, found);
-    return found;
+  of(provider: string, { kind, baseUrl = '' }: Pick<ProviderSettings, 'kind' | 'baseUrl'>): Circuit {
+    const id = `${provider} ${hash('sha256', `${kind} ${baseUrl}`, 'base64url')}`;
+    const kept = this.#all.get(provider);
+    if (kept?.circuit.id === id) return kept.circuit;
+    const circuit = new Circuit(provider, { ...this.#options, id });
+    this.#all.set(provider, { circuit, kind });
+    return circuit;
   }
 
   /** Reads what other processes found out. */
   async refresh(): Promise<void> {
-    await Promise.all([...this.#all.values()].map((circuit) => circuit.refresh()));
+    await Promise.all([...this.#all.values()].map(({ circuit }) => circuit.refresh()));
   }
 }
 
 const OPEN = {
-  name: 'agent_admin.model_provider.circuit_open',
-  unit: '1',
-  help: 'Whether a model provider is left alone because it failed again and again: 1 or 0.',
+  name: 'agent_admin.model_providers.circuit_open',
+  unit: '{provider}',
+  help: 'Model providers that are left alone because they failed again and again, by kind.',
   labels: ['gen_ai.provider.name'],
 };
 

@@ -175,7 +175,7 @@ class Sources {
 
   #sourceFrom(settings: ProviderSettings): Source {
     const provider = createModelProvider(settings);
-    return { provider, listing: new ModelListing(provider), circuit: this.#circuits.of(provider.name) };
+    return { provider, listing: new ModelListing(provider), circuit: this.#circuits.of(provider.name, settings) };
   }
 
   /** A provider of the environment counts instead of one of a record with its name. */
