@@ -10,6 +10,7 @@ import { at, useLocation } from '../router.ts';
 import { text } from '../text.ts';
 import { useNames } from '../tools.ts';
 import { SearchPalette } from './search-palette.tsx';
+import { setTheme, themeNow } from './theme.ts';
 
 /** The frame of every page: navigation at the side, on a phone behind a button; search by one key. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
@@ -174,22 +175,4 @@ function ThemeChoice() {
       ))}
     </fieldset>
   );
-}
-
-type Theme = 'light' | 'dark' | undefined;
-
-const YEAR_SECONDS = 365 * 24 * 60 * 60;
-
-function themeNow(): Theme {
-  const { theme } = document.documentElement.dataset;
-  return theme === 'light' || theme === 'dark' ? theme : undefined;
-}
-
-/** Kept in a cookie, so that the server's first page already has it. Undefined: as the system. */
-export function setTheme(theme: Theme): void {
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
-  // biome-ignore lint/suspicious/noDocumentCookie: the server reads it when it makes the page
-  document.cookie = `admin-theme=${theme ?? ''}; path=/; max-age=${theme ? YEAR_SECONDS : 0}; samesite=lax`;
-  dispatchEvent(new Event('themechange'));
 }

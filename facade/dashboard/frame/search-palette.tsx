@@ -3,11 +3,12 @@ import { useModal } from '../components/dialog.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
 import { wordOf } from '../format.ts';
 import { pathOfType } from '../kinds.ts';
-import { groups, pages } from '../pages.ts';
+import { pages } from '../pages.ts';
 import { go } from '../router.ts';
 import { useAnswer, useDebounced } from '../store.ts';
 import { text } from '../text.ts';
 import { useMay, useNames } from '../tools.ts';
+import { commandsFor } from './commands.ts';
 
 interface Hit {
   readonly type: string;
@@ -25,23 +26,25 @@ type FoundEntry = Readonly<{
   /** Where it matches, where the title does not say it. */
   snippet?: string | undefined;
   more: string;
-  path: string;
+  /** Where it leads, or what it does. */
+  does: string | (() => void);
 }>;
 
-/** Pages and records by a few letters. Arrows choose, Enter opens. */
+/** Pages, things to do and records by a few letters. Arrows choose, Enter opens. */
 export function SearchPalette({ onClose }: { readonly onClose: () => void }) {
   const ref = useModal();
   const [typed, setTyped] = useState('');
   const [place, setPlace] = useState(0);
   const found = useFound(typed.trim());
-  const open = (path: string | undefined) => {
-    if (path === undefined) return;
+  const open = (does: FoundEntry['does'] | undefined) => {
+    if (does === undefined) return;
     onClose();
-    go(path);
+    if (typeof does === 'string') go(does);
+    else does();
   };
   const move = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
-    if (event.key === 'Enter') open(found[place]?.path);
+    if (event.key === 'Enter') open(found[place]?.does);
     if (step === 0) return;
     event.preventDefault();
     setPlace(Math.max(0, Math.min(found.length - 1, place + step)));
@@ -79,8 +82,8 @@ function PaletteInput({ typed, chosen, onType, onKey }: PaletteInputProps) {
       <Icon name="search" size={18} />
       <input
         type="search"
-        placeholder="Search pages and records"
-        aria-label="Search pages and records"
+        placeholder="Find a page, a record, or what to do"
+        aria-label="Find a page, a record, or what to do"
         value={typed}
         onInput={({ currentTarget }) => onType(currentTarget.value)}
         onKeyDown={onKey}
@@ -102,12 +105,12 @@ function FoundList({
   readonly found: readonly FoundEntry[];
   readonly place: number;
   readonly typed: string;
-  readonly onOpen: (path: string) => void;
+  readonly onOpen: (does: FoundEntry['does']) => void;
 }) {
   if (found.length === 0) return <p class="palette-none">{typed === '' ? '' : 'Nothing found.'}</p>;
   return (
     <div class="palette-list" id="palette-list" role="listbox" aria-label="Found">
-      {found.map(({ key, icon, title, snippet, more, path }, index) => (
+      {found.map(({ key, icon, title, snippet, more, does }, index) => (
         <button
           key={key}
           type="button"
@@ -116,7 +119,7 @@ function FoundList({
           tabIndex={-1}
           aria-selected={index === place}
           class="palette-item"
-          onClick={() => onOpen(path)}
+          onClick={() => onOpen(does)}
         >
           <Icon name={icon} />
           <span class="palette-title">
@@ -152,13 +155,12 @@ function useFound(typed: string): readonly FoundEntry[] {
     q: asked,
     limit: 20,
   });
-  const wanted = typed.toLowerCase();
-  const named = Object.values(groups)
-    .flat()
-    .filter(({ needs, title }) => (!needs || names.has(needs)) && title.toLowerCase().includes(wanted))
-    .map(({ path, icon, title }) => ({ key: path, icon, title, more: 'Page', path }));
+  const named = commandsFor(typed, names).map(({ title, icon, does }) => {
+    const isPage = typeof does === 'string' && pages.some(({ path }) => path === does);
+    return { key: title, icon, title, more: isPage ? 'Page' : 'Do', does };
+  });
   const records = (asked.length > 1 ? (data?.data ?? []) : []).flatMap((hit) => foundOf(hit));
-  return [...named.slice(0, typed === '' ? 30 : 5), ...records];
+  return [...named, ...records];
 }
 
 function foundOf(hit: Hit): FoundEntry[] {
@@ -170,7 +172,7 @@ function foundOf(hit: Hit): FoundEntry[] {
     {
       ...{ key: `${type} ${id}`, icon, more: wordOf(type), title: title || snippet },
       snippet: title !== '' && snippet !== title ? snippet : undefined,
-      path: passage ? `${path}?at=${passage.offset}` : path,
+      does: passage ? `${path}?at=${passage.offset}` : path,
     },
   ];
 }

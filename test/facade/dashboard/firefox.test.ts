@@ -86,7 +86,7 @@ describe('the dashboard in Firefox', { skip }, () => {
   part('finds a page by the command palette', async ({ page, go, the, isAt }) => {
     await go('/');
     await page.keyboard.press('/');
-    await the('combobox', 'Search pages and records').fill('agents');
+    await the('combobox', 'Find a page, a record, or what to do').fill('agents');
     await page.keyboard.press('Enter');
     await isAt(/^\/agents$/);
   });

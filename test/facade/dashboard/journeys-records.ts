@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { findingsOf, type TestDashboard } from '../../support/dashboard.ts';
 
 /** Versions of records, and what brings them back. */
@@ -67,9 +68,52 @@ export function versionsJourneys(dashboard: TestDashboard): void {
   });
 }
 
-/** Reports, metrics, settings and backups. */
+const found = (page: Page) => page.getByRole('listbox', { name: 'Found' }).getByRole('option');
+
+/** The palette, reports, metrics, settings and backups. */
 export function workspaceJourneys(dashboard: TestDashboard): void {
   const { call, visit } = dashboard;
+
+  it('finds by the palette what to do, by other words too, and forms for all that can be made', async () => {
+    await visit('/', async (page) => {
+      const type = async (words: string) => {
+        await page.keyboard.press('Control+k');
+        await page.getByRole('combobox', { name: 'Find a page, a record, or what to do' }).fill(words);
+        await found(page).first().waitFor();
+        return found(page).locator('.palette-title').allTextContents();
+      };
+      assert.equal((await type('spends most'))[0], 'Usage');
+      await page.keyboard.press('Enter');
+      await page.waitForURL('**/usage');
+      assert.equal((await type('add colleague'))[0], 'Invite somebody');
+      await page.keyboard.press('Escape');
+      assert.equal((await type('cursor'))[0], 'Connect');
+      await page.keyboard.press('Escape');
+      await type('dark theme');
+      await page.keyboard.press('Enter');
+      await page.locator('html[data-theme="dark"]').waitFor();
+      await type('system theme');
+      await page.keyboard.press('Enter');
+      await page.locator('html:not([data-theme])').waitFor();
+      for (const kind of [
+        'agent',
+        'flow',
+        'document',
+        'database',
+        'artifact',
+        'webhook',
+        'budget',
+        'report',
+        'memory',
+      ]) {
+        const title = `New ${kind}`;
+        assert.ok((await type(title)).includes(title), title);
+        await found(page).filter({ hasText: title }).first().click();
+        await page.waitForURL('**/new');
+        await page.getByRole('button', { name: 'Cancel' }).waitFor();
+      }
+    });
+  });
 
   it('says when a task is due as long as it is not done', async () => {
     await visit('/tasks', async (page) => {
