@@ -103,7 +103,7 @@ export const wholeAgentRun = agentRun.extend({
     .pick({ messageId: true, messages: true, leftOut: true })
     .partial({ messageId: true })
     .optional()
-    .describe('That stood in the prompt for older messages of the thread; get_thread shows the latest.'),
+    .describe('That stood in the prompt for older messages of the thread; list_messages shows the latest.'),
   turns: z.array(agentTurn).optional(),
   calls: z.array(agentRunCall).optional(),
 });

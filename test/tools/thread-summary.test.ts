@@ -48,11 +48,11 @@ describe('a thread that is longer than the window of its model', () => {
   it('goes on with a summary, made once for many turns, whose use is counted and which explains answers', async () => {
     plays((count) => () => ({ text: `Summary ${count}.` }));
     const { id } = await talk(12);
-    assert.equal((await must('get_thread', { id })).summary, undefined);
+    assert.equal((await must('list_messages', { id })).summary, undefined);
     const { last } = await talk(1, 13, id);
     const summaries = () => provider.requests.filter(isSummary);
     assert.equal(summaries().length, 1);
-    const { summary } = await must('get_thread', { id });
+    const { summary } = await must('list_messages', { id });
     const told = sentTo(13);
     assert.match(
       told[1] ?? '',
@@ -83,20 +83,27 @@ describe('a thread that is longer than the window of its model', () => {
     await talk(6, 18, id);
     assert.equal(summaries().length, 2);
     assert.match(summaries()[1]?.messages[1]?.context ?? '', /^<data kind="summary" id="former">\nSummary 1\./);
-    assert.equal((await must('get_thread', { id })).summary.text, 'Summary 2.');
-    assert.equal('summary' in (await must('list_threads', {})).data[0], false);
+    assert.equal((await must('list_messages', { id })).summary.text, 'Summary 2.');
+    for (const [tool, input] of [
+      ['list_threads', { limit: 1 }],
+      ['get_thread', { id }],
+      ['update_thread', { id, title: 'Long' }],
+    ] as const)
+      assert.doesNotMatch(JSON.stringify(await must(tool, input)), /Summary 2/);
+    const { nextCursor } = await must('list_messages', { id, limit: 2 });
+    assert.equal((await must('list_messages', { id, limit: 2, cursor: nextCursor })).summary, undefined);
   });
 
   it('goes on without one where the model makes none, says so, and tells of what was left out with the next one', async () => {
     plays((count) => () => (count === 1 ? { status: 400 } : { text: 'Summary at last.' }));
     const { id, last } = await talk(13, 101);
-    const { summary } = await must('get_thread', { id });
+    const { summary } = await must('list_messages', { id });
     assert.equal(summary.text, undefined);
     assert.equal(summary.leftOut, summary.messages);
     assert.equal((await must('get_agent_run', { id: last.runId })).summary.leftOut, summary.leftOut);
     assert.match(sentTo(113)[1] ?? '', /were left out without a summary/);
     await talk(9, 114, id);
-    const later = (await must('get_thread', { id })).summary;
+    const later = (await must('list_messages', { id })).summary;
     assert.deepEqual([later.text, later.leftOut], ['Summary at last.', 0]);
     const context = provider.requests.findLast(isSummary)?.messages[1]?.context ?? '';
     assert.ok(context.includes('Turn 120:') === false && context.includes('Turn 108:'));
@@ -107,19 +114,19 @@ describe('a thread that is longer than the window of its model', () => {
     const { id } = await talk(13, 201);
     await must('update_thread_access', { id, visibility: 'restricted' });
     const other = principalOf({ type: 'api-key', id: 'key_x', ownerId: 'usr_x', scopes: ['read'] });
-    const answer = await registry.call(other, 'get_thread', { id });
+    const answer = await registry.call(other, 'list_messages', { id });
     assert.ok('error' in answer && answer.error.code === 'not_found');
     const fork = await must('fork_thread', { id });
-    assert.equal((await must('get_thread', { id: fork.id })).summary, undefined);
+    assert.equal((await must('list_messages', { id: fork.id })).summary, undefined);
     await talk(1, 214, fork.id);
-    assert.equal((await must('get_thread', { id: fork.id })).summary.text, 'The secret is 42.');
+    assert.equal((await must('list_messages', { id: fork.id })).summary.text, 'The secret is 42.');
     await must('delete_thread', { id });
     assert.equal(await registry.store.threads.get(id), undefined);
   });
 
   it('is told of by the built-in model too', async () => {
     const { id } = await talk(13, 301, undefined, 'offline/rehearsal');
-    const { summary } = await must('get_thread', { id });
+    const { summary } = await must('list_messages', { id });
     assert.match(summary.text, /^\d+ earlier messages by their beginnings/);
     assert.match(summary.text, /- user: Turn 301: word/);
     assert.equal(summary.leftOut, 0);

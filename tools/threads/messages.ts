@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type Message, message, messageFields, messageRole } from '../../resources/message.ts';
-import type { ThreadRecord } from '../../resources/thread.ts';
+import { type ThreadRecord, threadSummary } from '../../resources/thread.ts';
 import type { NewRecord, Position, Readers } from '../../store/port.ts';
 import { openThread } from '../core/access/visibility.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
@@ -36,13 +36,16 @@ export const listMessages = defineTool({
     ...paging,
     limit: paging.limit.default(50),
   }),
-  output: pageOf(message),
+  output: pageOf(message).extend({
+    summary: threadSummary.optional().describe('What agents read in place of older messages; on the first page.'),
+  }),
   errors: ['not_found'],
 
   async handler({ id, order, ...input }, context) {
-    await openThread(context, id);
+    const { summary } = await openThread(context, id);
     const query = { where: { threadId: id }, order };
-    return listPage(context.store.messages, input, query, (record) => record, MOST_CHARACTERS);
+    const page = await listPage(context.store.messages, input, query, (record) => record, MOST_CHARACTERS);
+    return { ...page, ...(summary && input.cursor === undefined && { summary }) };
   },
 });
 

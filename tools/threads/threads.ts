@@ -7,7 +7,6 @@ import {
   thread,
   threadFields,
   threadStatus,
-  threadSummary,
   threadVisibility,
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
@@ -25,7 +24,7 @@ import { appendMessages, messageInput, messagesBack, threadId } from './messages
 const MOST_FIRST_MESSAGES = 100;
 const agentIds = threadFields.agentIds.describe('Agents that take part.');
 
-/** The thread without its access entries, which get_thread_access shows, and its summary. */
+/** The thread without its access entries, which get_thread_access shows, and without the summary of its messages. */
 export function showThread({ entries: _, accessKeys: __, summary: ___, ...shown }: ThreadRecord): Thread {
   return shown;
 }
@@ -89,19 +88,15 @@ const createThread = defineTool({
 const getThread = defineTool({
   name: 'get_thread',
   title: 'Get thread',
-  description:
-    'Read one thread: title, status, agents, message count, and what stands for older messages in prompts. Its messages come from list_messages.',
+  description: 'Read one thread: title, status, agents, message count. Its messages come from list_messages.',
   keywords: 'open a conversation, chat details, open that conversation, find a chat by id',
   access: { scope: 'threads:read', grant: 'thread:read:{id}' },
   annotations: READS,
   input: z.strictObject({ id: threadId }),
-  output: thread.extend({ summary: threadSummary.optional() }),
+  output: thread,
   errors: ['not_found'],
 
-  async handler({ id }, context) {
-    const record = await openThread(context, id);
-    return { ...showThread(record), ...(record.summary && { summary: record.summary }) };
-  },
+  handler: async ({ id }, context) => showThread(await openThread(context, id)),
 });
 
 const updateThread = defineTool({

@@ -25,7 +25,7 @@ import { Answering, Messages } from './messages.tsx';
 import { type Run, take, useRun } from './run.ts';
 
 export function Thread({ id }: { readonly id: string }) {
-  const { data: thread, error } = useAnswer<OpenThread>('get_thread', { id });
+  const { data: thread, error } = useAnswer<ThreadRecord>('get_thread', { id });
   useLive([`thread://${id}`]);
   useTitle(thread?.title);
   const run = useRun();
@@ -55,12 +55,10 @@ export function Thread({ id }: { readonly id: string }) {
   );
 }
 
-/** With what stands for its older messages in prompts. */
-type OpenThread = ThreadRecord & { readonly summary?: ThreadSummary };
-
-function Conversation({ thread, run }: { readonly thread: OpenThread; readonly run: Run }) {
+function Conversation({ thread, run }: { readonly thread: ThreadRecord; readonly run: Run }) {
   const { id } = thread;
   const { rows, more, loading } = usePagedList<Message>('list_messages', { id, limit: 50 });
+  const { data: page } = useAnswer<{ readonly summary?: ThreadSummary }>('list_messages', { id, limit: 1 });
   const mayFork = useMay('fork_thread');
   const maySend = useMay('send_chat_message');
   const messages = [...rows].reverse();
@@ -86,7 +84,7 @@ function Conversation({ thread, run }: { readonly thread: OpenThread; readonly r
         {messages.length === 0 && !run.running && !loading && <Empty title="Nothing was said yet" />}
         <Messages
           messages={withoutSent(messages, run.running?.said)}
-          summary={thread.summary}
+          summary={page?.summary}
           onFork={mayFork ? fork : undefined}
         />
         {run.running && <Answering running={run.running} agentId={thread.agentIds?.[0]} />}
