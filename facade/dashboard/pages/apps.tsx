@@ -124,7 +124,7 @@ function AppPane({ id }: { readonly id: string }) {
 }
 
 function OneApp({ app }: { readonly app: ConnectedApp }) {
-  const mayBudget = useMay('list_budgets');
+  const mayBudget = useMay('create_budget');
   const { id, client, askFirst = [], revision, createdAt, lastUsedAt } = app;
   const asks = askFirst.length > 0 && { 'Asks first': <Mono>{askFirst.join(', ')}</Mono> };
   return (

@@ -124,6 +124,7 @@ export function budgetsJourneys(dashboard: TestDashboard): void {
     await visit('/budgets/new', async (page) => {
       await page.getByRole('radio', { name: 'Agent' }).focus();
       await page.keyboard.press('ArrowLeft');
+      await page.keyboard.press('ArrowLeft');
       await page
         .getByRole('radio', { name: 'App', exact: true })
         .and(page.locator(':checked'))
@@ -151,13 +152,26 @@ export function budgetsJourneys(dashboard: TestDashboard): void {
     await call('disconnect_app', { id: data[0].subject.id });
   });
 
-  it('shows no budgets to a person who may not see them', async () => {
+  it('shows a person who may not see budgets their own alone', async () => {
     const email = 'no-budgets@example.com';
-    await call('create_admin_user', { email, access: { scopes: ['read'] } });
+    const person = await call('create_admin_user', { email, access: { scopes: ['read'] } });
     const { data } = await call('list_agents', { limit: 1 });
+    const limits = { measure: 'calls', period: 'day' };
+    const subjects = [
+      { type: 'person', id: person.id },
+      { type: 'agent', id: data[0].id },
+    ];
+    const made: string[] = [];
+    for (const [at, subject] of subjects.entries())
+      made.push((await call('create_budget', { subject, ...limits, limit: 5000 + at })).id);
     await visit({ path: `/agents/${data[0].id}`, email }, async (page) => {
       assert.equal(await page.getByRole('tab', { name: 'Budgets' }).count(), 0);
-      assert.equal(await page.getByRole('link', { name: 'Budgets' }).count(), 0);
+      await page.goto(new URL('/budgets', page.url()).href);
+      await page.getByText('5,000 calls a day').first().waitFor();
+      assert.equal(await page.getByText('5,001 calls a day').count(), 0);
+      assert.equal(await page.getByRole('link', { name: 'New budget' }).count(), 0);
+      assert.deepEqual(await findingsOf(page), []);
     });
+    for (const id of made) await call('delete_budget', { id });
   });
 }

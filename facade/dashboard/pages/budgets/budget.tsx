@@ -90,7 +90,8 @@ type SubjectProps = Readonly<{ type: Budget['subject']['type']; id: string }>;
 
 export function budgetsTab(type: SubjectProps['type'], { id }: { readonly id?: unknown }) {
   const content = () => <BudgetsOf type={type} id={String(id)} />;
-  return { id: 'budgets', label: 'Budgets', needs: 'list_budgets', content };
+  // Whoever may not see budgets is shown their own, on the page of budgets.
+  return { id: 'budgets', label: 'Budgets', needs: 'create_budget', content };
 }
 
 export function BudgetsOf({ type, id }: SubjectProps) {
