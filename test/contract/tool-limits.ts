@@ -124,7 +124,7 @@ export const toolLimits: Limits = {
     ['a message', `${most('send_chat_message', 'message')} characters`],
     [
       'history in the prompt',
-      `${count(history.HISTORY)} tokens and ${history.MOST_REMEMBERED} messages; beyond that the older half is summarised`,
+      `a quarter of the model’s \`contextTokens\`, at most ${count(history.MOST_HISTORY)}, or ${count(history.HISTORY)} tokens where it has none, and ${history.MOST_REMEMBERED} messages; beyond that the older half is summarised`,
     ],
     [
       'skills; memories; passages in the prompt',

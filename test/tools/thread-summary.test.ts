@@ -5,7 +5,11 @@ import { type ModelRequest, startModelServer } from '../support/model-server.ts'
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 const provider = await startModelServer();
-const models = createModels({ providers: [{ kind: 'custom', baseUrl: provider.baseUrl, models: ['tiny'] }] });
+const models = createModels({
+  providers: [
+    { kind: 'custom', baseUrl: provider.baseUrl, models: ['tiny', { name: 'small', contextTokens: 32_000 }] },
+  ],
+});
 const registry = await openTestRegistry(undefined, undefined, models);
 const admin = principalOf({ type: 'session', id: 'usr_ann', ownerId: 'usr_ann', scopes: ['*'] });
 const MODEL = 'custom/tiny';
@@ -107,6 +111,15 @@ describe('a thread that is longer than the window of its model', () => {
     assert.deepEqual([later.text, later.leftOut], ['Summary at last.', 0]);
     const context = provider.requests.findLast(isSummary)?.messages[1]?.context ?? '';
     assert.ok(context.includes('Turn 120:') === false && context.includes('Turn 108:'));
+  });
+
+  it('has the window of its model, where the context of that is known', async () => {
+    plays(() => () => ({ text: 'A small summary.' }));
+    const { id } = await talk(4, 151, undefined, 'custom/small');
+    const { summary } = await must('list_messages', { id });
+    assert.equal(summary, undefined);
+    await talk(1, 155, id, 'custom/small');
+    assert.equal((await must('list_messages', { id })).summary.text, 'A small summary.');
   });
 
   it('is hidden with its summary, and gone with it', async () => {

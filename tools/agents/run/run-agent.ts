@@ -167,7 +167,7 @@ async function earlierOf(task: AgentTask, context: RunContext, signal: AbortSign
   const { earlier = NOTHING_EARLIER, model, trace, run } = task;
   const found = await withSummary(earlier, {
     ...{ model, signal, metered: metered(task, context), now: context.server.now() },
-    tokens: historyTokens(undefined),
+    tokens: historyTokens(context.server.models.limitsOf(run.model)?.contextTokens),
     turned: (turn) => trace.summarized(run.model, turn),
     ...(task.shortened && { keep: task.shortened }),
   });
