@@ -80,13 +80,14 @@ export const sendMail = defineTool({
   },
 });
 
-/** Replies and connections that a mail server gives before it has taken a mail. */
-const NOT_SENT = ['ECONNECTION', 'EAUTH', 'EENVELOPE', 'EDNS', 'ECONNREFUSED', 'ENOTFOUND'];
+/** What goes wrong before a mail server has taken a mail. A connection that breaks off could have done so after that. */
+const NOT_SENT = ['EAUTH', 'EENVELOPE', 'EMESSAGE', 'EDNS', 'ENOTFOUND'];
+const NOT_CONNECTED = /^connect E/;
 
 function failure(cause: unknown): ToolError {
   const { message, code = '' } = cause as NodeJS.ErrnoException; // of nodemailer, without the password
   const words = message.replace(/\s+/g, ' ').slice(0, 300);
-  if (NOT_SENT.includes(code))
+  if (NOT_SENT.includes(code) || NOT_CONNECTED.test(message))
     return new ToolError('unavailable', `The mail was not sent: ${words}`, { notMade: true });
   return new ToolError('unavailable', `It is unknown whether the mail was sent; look before you try again. ${words}`);
 }

@@ -113,8 +113,12 @@ describe('a mail', () => {
     assert.match((await without.refused('send_mail', mail())).error, /SMTP_URL and MAIL_FROM/);
     world.mailProblem = Object.assign(new Error('550 no such\r\nmailbox'), { code: 'EENVELOPE' });
     assert.match((await world.refused('send_mail', mail())).error, /was not sent: 550 no such mailbox/);
-    world.mailProblem = Object.assign(new Error('socket closed'), { code: 'ESOCKET' });
-    assert.match((await world.refused('send_mail', mail())).error, /unknown whether/);
+    world.mailProblem = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ESOCKET' });
+    assert.match((await world.refused('send_mail', mail())).error, /was not sent/);
+    for (const code of ['ESOCKET', 'ECONNECTION', 'ETIMEDOUT']) {
+      world.mailProblem = Object.assign(new Error('Connection closed unexpectedly'), { code });
+      assert.match((await world.refused('send_mail', mail())).error, /unknown whether/);
+    }
     world.mailProblem = undefined;
   });
 });
