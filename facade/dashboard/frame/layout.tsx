@@ -71,8 +71,10 @@ function useSearchKey(open: () => void): void {
 function Side({ path, onSearch }: { readonly path: string; readonly onSearch: () => void }) {
   const names = useNames();
   const here = pageAt(path);
+  const ref = useRef<HTMLElement>(null);
+  useEffect(() => ref.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' }), [here, names]);
   return (
-    <nav class="side" aria-label="Pages">
+    <nav ref={ref} class="side" aria-label="Pages">
       <a class="brand" href={at('/')}>
         <span class="brand-mark">{[...boot.workspace][0]?.toUpperCase()}</span>
         <span class="brand-name">{boot.workspace}</span>

@@ -137,6 +137,14 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     });
   });
 
+  it('keeps where we are in sight in a navigation that is longer than the window', async () => {
+    await visit({ path: '/settings', viewport: { width: 1280, height: 500 } }, async (page) => {
+      const here = page.locator('.nav-link[aria-current="page"]');
+      await here.filter({ hasText: 'Settings' }).waitFor();
+      assert.equal(await here.evaluate((link) => link.getBoundingClientRect().bottom <= 500), true);
+    });
+  });
+
   it('is used by the keyboard alone', async () => {
     await visit('/', async (page) => {
       await page.keyboard.press('/');
