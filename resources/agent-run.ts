@@ -48,6 +48,16 @@ const agentTurn = z.object({
 });
 export type AgentTurn = z.infer<typeof agentTurn>;
 
+const fallbackReason = z.enum(['overloaded', 'timeout', 'failed', 'unreachable']);
+export type FallbackReason = z.infer<typeof fallbackReason>;
+
+export const modelFallback = z.object({
+  model: z.string().describe('That did not answer.'),
+  reason: fallbackReason,
+  turn: z.int().min(1).describe('Index in `turns` of the turn that another model took, from 1.'),
+});
+export type ModelFallback = z.infer<typeof modelFallback>;
+
 const agentRunCall = z.object({
   turn: z.int().min(1).describe('Index in `turns`, from 1.'),
   tool: z.string(),
@@ -106,6 +116,7 @@ export const wholeAgentRun = agentRun.extend({
     .describe('That stood in the prompt for older messages of the thread; list_messages shows the latest.'),
   turns: z.array(agentTurn).optional(),
   calls: z.array(agentRunCall).optional(),
+  fallbacks: z.array(modelFallback).optional().describe('Models that did not answer, in place of which others did.'),
 });
 export type AgentRun = z.infer<typeof wholeAgentRun>;
 

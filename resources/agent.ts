@@ -34,6 +34,16 @@ export const agentFields = {
   displayName: z.string().min(1).max(200),
   description: z.string().max(2000),
   modelPreference: withFormHints(z.string().min(1).max(200), A_MODEL).describe('Model id, see list_models.'),
+  fallbackModels: z
+    .array(withFormHints(z.string().min(1).max(200), A_MODEL))
+    .max(5)
+    .describe(
+      'Models asked in turn where the one before is overloaded, too slow or unreachable and has said nothing yet.',
+    ),
+  temperature: z.number().min(0).max(2).describe('Default: that of the provider.'),
+  maxOutputTokens: z.int().min(1).max(1_000_000).describe('Of a turn. Default: `maxTokens` of the bot config.'),
+  reasoningEffort: z.enum(['low', 'medium', 'high']).describe('For models that reason.'),
+  timeoutSeconds: z.int().min(1).max(300).describe('Longest silence of the model in a turn.'),
   instructions: z.string().max(100_000).describe('System prompt of the agent.'),
   tools: withFormHints(z.array(z.string().min(1).max(200)).max(500), { control: 'tools' }).describe(
     'Tool allowlist: tool names or globs such as `list_*`.',
@@ -50,6 +60,11 @@ export const agent = z.object({
   displayName: agentFields.displayName,
   description: agentFields.description.optional(),
   modelPreference: agentFields.modelPreference.optional(),
+  fallbackModels: agentFields.fallbackModels.optional(),
+  temperature: agentFields.temperature.optional(),
+  maxOutputTokens: agentFields.maxOutputTokens.optional(),
+  reasoningEffort: agentFields.reasoningEffort.optional(),
+  timeoutSeconds: agentFields.timeoutSeconds.optional(),
   status: agentStatus,
   instructions: agentFields.instructions.optional(),
   tools: agentFields.tools.optional(),

@@ -30,7 +30,14 @@ export function showAgent(record: Agent, { catalog, models }: AgentFacts): z.inp
 type AgentFacts = Pick<ServerFacts, 'catalog' | 'models'>;
 
 /** Models come and go with their providers, so an unknown model is a warning and no error. */
-function modelWarnings({ modelPreference: id }: Agent, models: Models): string[] {
+function modelWarnings({ modelPreference, fallbackModels = [] }: Agent, models: Models): string[] {
+  const missing = fallbackModels.filter((id) => !models.has(id)).map((id) => JSON.stringify(id));
+  const skipped =
+    missing.length > 0 ? [`fallbackModels: there is no model ${missing.join(', ')} now; it is skipped.`] : [];
+  return [...preferenceWarnings(modelPreference, models), ...skipped];
+}
+
+function preferenceWarnings(id: string | undefined, models: Models): string[] {
   if (id === undefined || models.has(id)) return [];
   const close = nearest(id, models.known(), 3);
   const hint = close.length > 0 ? `similar ones: ${close.join(', ')}` : 'list_models shows those there are';

@@ -102,6 +102,11 @@ const createAgent = defineTool({
     displayName: plainLine(agentFields.displayName),
     description: agentFields.description.optional(),
     modelPreference: agentFields.modelPreference.optional(),
+    fallbackModels: agentFields.fallbackModels.optional(),
+    temperature: agentFields.temperature.optional(),
+    maxOutputTokens: agentFields.maxOutputTokens.optional(),
+    reasoningEffort: agentFields.reasoningEffort.optional(),
+    timeoutSeconds: agentFields.timeoutSeconds.optional(),
     instructions: agentFields.instructions.optional(),
     tools: agentFields.tools.optional(),
     askFirst: agentFields.askFirst.optional(),
@@ -145,6 +150,11 @@ const updateAgent = defineTool({
     displayName: plainLine(agentFields.displayName).optional(),
     description: agentFields.description.nullable().optional(),
     modelPreference: agentFields.modelPreference.nullable().optional(),
+    fallbackModels: agentFields.fallbackModels.optional(),
+    temperature: agentFields.temperature.nullable().optional(),
+    maxOutputTokens: agentFields.maxOutputTokens.nullable().optional(),
+    reasoningEffort: agentFields.reasoningEffort.nullable().optional(),
+    timeoutSeconds: agentFields.timeoutSeconds.nullable().optional(),
     status: z.enum(['active', 'paused']).optional(),
     instructions: agentFields.instructions.nullable().optional(),
     tools: agentFields.tools.nullable().optional(),
@@ -246,6 +256,7 @@ export const agentKind = defineKind({
         askFirst: null,
         skillIds: null,
         modelPreference: null,
+        fallbackModels: null,
       };
       requireStillAsks(principal, current?.askFirst, record.askFirst ?? []);
       if (!live) requireWithinRights(principal, { tools: { entries: record.tools ?? [], catalog: server.catalog } });

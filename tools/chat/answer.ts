@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AgentRunRecord, stopReason, tokenUsage } from '../../resources/agent-run.ts';
+import { type AgentRunRecord, modelFallback, stopReason, tokenUsage } from '../../resources/agent-run.ts';
 import { recordId } from '../../resources/fields.ts';
 import { A_MODEL, withFormHints } from '../../resources/markers.ts';
 import { toolCall } from '../../resources/message.ts';
@@ -9,17 +9,29 @@ import type { RunOutcome } from '../agents/exports.ts';
 export const runAnswer = {
   runId: recordId,
   agentId: recordId.optional(),
-  model: z.string(),
+  model: z.string().describe('That answered.'),
+  fallbacks: z.array(modelFallback).optional(),
   toolCalls: z.array(toolCall.extend({ ok: z.boolean() })).describe('Every call of the run, in order.'),
   usage: tokenUsage.describe('Of the whole run.'),
   stopReason,
 };
 
+type AnsweredRun = Pick<RunOutcome, 'calls' | 'usage' | 'stopReason'> &
+  Partial<Pick<RunOutcome, 'model' | 'fallbacks'>>;
+
 export function answerOf(
-  { id: runId, agentId, model }: Pick<AgentRunRecord, 'id' | 'agentId' | 'model'>,
-  { calls: toolCalls, usage, stopReason }: Pick<RunOutcome, 'calls' | 'usage' | 'stopReason'>,
+  { id: runId, agentId, model: chosen }: Pick<AgentRunRecord, 'id' | 'agentId' | 'model'>,
+  { calls: toolCalls, usage, stopReason, model = chosen, fallbacks = [] }: AnsweredRun,
 ) {
-  return { runId, ...(agentId !== undefined && { agentId }), model, toolCalls, usage, stopReason };
+  return {
+    runId,
+    ...(agentId !== undefined && { agentId }),
+    model,
+    ...(fallbacks.length > 0 && { fallbacks: [...fallbacks] }),
+    toolCalls,
+    usage,
+    stopReason,
+  };
 }
 
 /** An agent may do anything that its tools can do. */

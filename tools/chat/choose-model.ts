@@ -35,6 +35,9 @@ export function requireInvoke({ rights }: Principal, agent: Agent | undefined, f
 export interface ChosenModel {
   readonly id: string;
   readonly model: LanguageModel;
+  readonly maxOutputTokens?: number | undefined;
+  /** Asked in turn where it does not answer. None where the call names the model. */
+  readonly fallbacks: readonly Omit<ChosenModel, 'fallbacks'>[];
 }
 
 /** The model of the call, else the agent's preference, else that of the bot config. */
@@ -44,8 +47,12 @@ export async function chooseModel(
   agent: Agent | undefined,
 ): Promise<ChosenModel> {
   const id = asked ?? agent?.modelPreference ?? (await readBotConfig(store)).defaultModel;
-  const model = models.find(id);
-  if (model) return { id, model };
+  const found = modelOf(id, models);
+  if (found) {
+    const others = asked === undefined ? (agent?.fallbackModels ?? []) : [];
+    const fallbacks = others.filter((each) => each !== id).flatMap((each) => modelOf(each, models) ?? []);
+    return { ...found, fallbacks };
+  }
   const close = nearest(id, models.known(), 3);
   const hint = `list_models shows those there are${close.length > 0 ? `, such as ${close.join(', ')}` : ''}`;
   if (asked !== undefined) {
@@ -56,4 +63,14 @@ export async function chooseModel(
     'conflict',
     `${whose} ${JSON.stringify(id)}, which this server does not have; ${hint}. Give \`model\`, or change that.`,
   );
+}
+
+function modelOf(id: string, models: Models): Omit<ChosenModel, 'fallbacks'> | undefined {
+  const model = models.find(id);
+  return model && { id, model, maxOutputTokens: models.limitsOf(id)?.maxOutputTokens };
+}
+
+/** The models in the form in which a run takes them. */
+export function modelsOfTask({ model, fallbacks, maxOutputTokens: modelLimit }: ChosenModel) {
+  return { model, fallbacks, modelLimit };
 }

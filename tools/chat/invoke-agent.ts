@@ -30,7 +30,7 @@ import {
   waiting,
 } from '../runs/run-records.ts';
 import { answerOf, LONGEST_INPUT, maxTokensInput, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
-import { type ChosenModel, chooseModel, findAgentToRun } from './choose-model.ts';
+import { type ChosenModel, chooseModel, findAgentToRun, modelsOfTask } from './choose-model.ts';
 import { continuationPrompt, DECIDED_PROMPT, runToFinish } from './continue-run.ts';
 import { earlierRun, runDetail } from './idempotent-run.ts';
 import { type NewMessage, resultMessage } from './step-messages.ts';
@@ -193,7 +193,8 @@ async function invoke({ agent, chosen, text, about, outputSchema, continued, ...
   // Only a flow comes back for the answer.
   const pauses = principal.type === 'flow' && context.repeat !== undefined;
   const waited = { pauses, waited: run.waitsFor, answered };
-  const task = { run, trace, agent, model: chosen.model, text, about, outputSchema, ...more, stepped, ...waited };
+  const models = modelsOfTask(chosen);
+  const task = { run, trace, agent, ...models, text, about, outputSchema, ...more, stepped, ...waited };
   try {
     const outcome = await runAgent(task, context);
     const ended = outcome.waiting ? waiting(outcome, trace, principal) : succeeded(outcome, trace, server.now());

@@ -31,7 +31,7 @@ import { readSettings } from '../settings/settings.ts';
 import { appendMessages } from '../threads/messages.ts';
 import { sourceOf, startThread } from '../threads/threads.ts';
 import { answerOf, LONGEST_INPUT, maxTokensInput, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
-import { type ChosenModel, chooseModel, findAgentToRun, requireInvoke } from './choose-model.ts';
+import { type ChosenModel, chooseModel, findAgentToRun, modelsOfTask, requireInvoke } from './choose-model.ts';
 import { CONTINUE_PROMPT, DECIDED_PROMPT, requireOneTurn, runToContinue } from './continue-run.ts';
 import { earlierIn } from './earlier-messages.ts';
 import { answerInThread, earlierRun, runDetail } from './idempotent-run.ts';
@@ -209,7 +209,7 @@ class Chat {
     this.#begun = begun;
   }
 
-  async run(text: string, { model, maxTokens }: ChosenModel & { readonly maxTokens: number | undefined }) {
+  async run(text: string, chosen: ChosenModel & { readonly maxTokens: number | undefined }) {
     const { run, earlier } = this.#begun;
     const about =
       text === CONTINUE_PROMPT || text === DECIDED_PROMPT
@@ -221,8 +221,8 @@ class Chat {
       run,
       trace: this.#trace,
       agent: this.#agent,
-      model,
-      maxTokens,
+      ...modelsOfTask(chosen),
+      maxTokens: chosen.maxTokens,
       text,
       earlier,
       about,

@@ -296,7 +296,9 @@ async function requireUnused(
 ): Promise<void> {
   const uses = (id: string | undefined) => id?.startsWith(`${name}/`) ?? false;
   const agents = await allOf(store.agents, { where: { status: ['active', 'paused'] } });
-  const users = agents.filter(({ modelPreference }) => uses(modelPreference)).map((agent) => `agent ${agent.name}`);
+  const users = agents
+    .filter(({ modelPreference, fallbackModels = [] }) => [modelPreference, ...fallbackModels].some(uses))
+    .map((agent) => `agent ${agent.name}`);
   const named = [
     ...(uses((await readBotConfig(store)).defaultModel) ? ['default model of the bot config'] : []),
     ...users.slice(0, MOST_NAMED),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AssistantModelMessage, ModelMessage, StreamTextResult, TextStreamPart, ToolSet } from 'ai';
-import type { StopReason, TokenUsage, WaitingCall } from '../../../resources/agent-run.ts';
+import type { FallbackReason, StopReason, TokenUsage, WaitingCall } from '../../../resources/agent-run.ts';
 import { backoffMs } from '../../../store/backoff.ts';
 import { loadPackage } from '../../core/load-package.ts';
 import type { LanguageModel } from '../../core/models/language-model.ts';
@@ -9,6 +9,7 @@ import { storableText } from '../../core/models/sanitize-text.ts';
 import { NO_TOKENS, sumOfTokens, tokensUsed } from '../../core/models/token-usage.ts';
 import { tokensOf } from '../../core/models/tokens.ts';
 import type { AgentTools, OfferedTool, ToolCall, ToolResult } from './agent-tools.ts';
+import { callSettings, type ModelCallSettings, Silence, tooSlow } from './call-settings.ts';
 import { resultMessage, withinBudget } from './conversation-history.ts';
 
 /** A turn in which the model called tools, with the answers of the tools. */
@@ -27,7 +28,9 @@ export interface Listener {
   said(text: string): void;
   /** The turn broke off and begins again: what was said in it is void. */
   restarted(text: string): void;
-  turned(turn: Turn): void;
+  turned(turn: Turn, model?: string): void;
+  /** The model did not answer, so another one is asked. */
+  fellBack(model: string, reason: FallbackReason): void;
   calling(call: ToolCall): void;
   called(call: ToolCall, result: ToolResult): void;
   /** Called after each turn that called tools. The next turn begins when this is done. */
@@ -36,6 +39,11 @@ export interface Listener {
 
 export interface LoopOptions {
   readonly model: LanguageModel;
+  /** Of the model, where it is one of several. */
+  readonly modelId?: string | undefined;
+  /** Asked in turn where the model before does not begin to answer. */
+  readonly fallbacks?: readonly FallbackModel[] | undefined;
+  readonly settings?: ModelCallSettings | undefined;
   readonly system: string;
   readonly messages: readonly ModelMessage[];
   readonly tools: Pick<AgentTools, 'offered' | 'describe' | 'run'>;
@@ -47,8 +55,14 @@ export interface LoopOptions {
   /** Whether the run stops for a call that waits for this approval, to be continued later. Otherwise the model is told. */
   pausesFor?(approvalId: string): Promise<boolean>;
   /** Takes a turn, where it may be taken, and counts what it used. */
-  metered(estimate: () => TokenUsage, take: () => Promise<Turn>): Promise<Turn>;
+  metered(estimate: () => TokenUsage, take: () => Promise<Turn>, model?: string): Promise<Turn>;
   readonly listener: Listener;
+}
+
+export interface FallbackModel {
+  readonly id: string;
+  readonly model: LanguageModel;
+  readonly maxOutputTokens?: number | undefined;
 }
 
 export interface LoopOutcome {
@@ -75,11 +89,13 @@ const TOO_MANY: ToolResult = {
 export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
   const { tools, maxSteps, listener, signal } = options;
   const messages = [...options.messages];
+  let asking = options;
   let usage = NO_TOKENS;
   for (let step = 1; ; step++) {
     await options.askAgain();
     signal.throwIfAborted();
-    const { turn, used } = await wholeTurn(options, messages);
+    const { turn, used, answered } = await answeredTurn(asking, messages);
+    asking = answered; // a model that did not answer is not asked again in this run
     usage = sumOfTokens(usage, used);
     const common = { usage, lastUsage: turn.usage, steps: step, messages };
     if (turn.calls.length === 0) {
@@ -148,19 +164,40 @@ function waits(calls: readonly ToolCall[], results: readonly ToolResult[]): stri
 export const ATTEMPTS = 3;
 const BACKOFF = { firstMs: 250, longestMs: 2000 };
 
+/** Takes the turn of the first model that begins to answer. */
+async function answeredTurn(options: LoopOptions, messages: readonly ModelMessage[]) {
+  for (let asking = options; ; ) {
+    try {
+      return { ...(await wholeTurn(asking, messages)), answered: asking };
+    } catch (error) {
+      const [next, ...fallbacks] = asking.fallbacks ?? [];
+      if (!(error instanceof ProviderFailure) || error.isCut || !error.reason || !next) throw error;
+      asking.listener.fellBack(asking.modelId ?? asking.model.modelId, error.reason);
+      const { id: modelId, model, maxOutputTokens = options.maxOutputTokens } = next;
+      const most = Math.min(options.maxOutputTokens, maxOutputTokens);
+      asking = { ...asking, modelId, model, fallbacks, maxOutputTokens: most };
+      await asking.askAgain();
+      asking.signal.throwIfAborted();
+    }
+  }
+}
+
 /** Asks again for a turn that broke off. Its calls were not run, as calls run only once the turn is whole. */
 async function wholeTurn(options: LoopOptions, messages: readonly ModelMessage[]) {
   const { listener, signal } = options;
   let used = NO_TOKENS;
+  let hasBegun = false;
   for (let attempt = 1; ; attempt++) {
-    const turn = await options.metered(
-      () => estimateOf(options, messages),
-      () => takeTurn(options, messages),
-    );
-    listener.turned(turn);
+    const estimate = () => estimateOf(options, messages);
+    const taken = options.metered(estimate, () => takeTurn(options, messages), options.modelId);
+    const turn = await taken.catch((error: unknown) => {
+      throw hasBegun && error instanceof ProviderFailure ? error.begun() : error;
+    });
+    listener.turned(turn, options.modelId);
+    hasBegun ||= turn.text !== '';
     used = sumOfTokens(used, turn.usage);
     if (!turn.cut) return { turn, used };
-    if (attempt === ATTEMPTS) throw turn.cut;
+    if (attempt === ATTEMPTS) throw hasBegun ? turn.cut : turn.cut.unbegun();
     listener.restarted(turn.text);
     await sleep(backoffMs(attempt - 1, BACKOFF), undefined, { signal }).catch(() => signal.throwIfAborted());
     await options.askAgain();
@@ -183,6 +220,8 @@ export interface Turn {
 async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[]): Promise<Turn> {
   const { model, system, tools, maxOutputTokens, signal, listener } = options;
   const library = await loadPackage('ai', () => import('ai'));
+  const { timeoutSeconds } = options.settings ?? {};
+  const silence = new Silence(timeoutSeconds);
   const stream = library.streamText({
     model,
     system,
@@ -191,7 +230,8 @@ async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[])
     stopWhen: library.stepCountIs(1),
     maxOutputTokens,
     maxRetries: 0, // providerFetch repeats requests to busy providers
-    abortSignal: signal,
+    abortSignal: AbortSignal.any([signal, silence.signal]),
+    ...callSettings(options.settings),
     onError: () => {}, // errors also come as parts of the stream
   });
   const begun = performance.now();
@@ -199,6 +239,7 @@ async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[])
   let written = 0;
   try {
     for await (const part of stream.fullStream) {
+      silence.broken();
       if (part.type === 'error') throw part.error;
       written += writtenIn(part);
       if (part.type !== 'text-delta' || text.length >= LONGEST_TEXT) continue;
@@ -206,16 +247,21 @@ async function takeTurn(options: LoopOptions, messages: readonly ModelMessage[])
       listener.said(part.text);
     }
     signal.throwIfAborted();
+    silence.signal.throwIfAborted();
     const turn = await finished(stream, storableText(text), tools);
     return { ...turn, ms: performance.now() - begun };
   } catch (error) {
     signal.throwIfAborted();
-    const failure = await ProviderFailure.of(model, error);
+    const failure = silence.signal.aborted
+      ? tooSlow(model, { timeoutSeconds, isCut: written > 0 })
+      : await ProviderFailure.of(model, error);
     if (!failure.isCut) throw failure;
     const { inputTokens } = estimateOf(options, messages);
     const usage = { inputTokens, outputTokens: Math.ceil(written / CHARACTERS_PER_TOKEN) };
     const message = { role: 'assistant', content: text } as const;
     return { cut: failure, text, calls: [], message, usage, ms: performance.now() - begun, stopReason: 'end' };
+  } finally {
+    silence.over();
   }
 }
 

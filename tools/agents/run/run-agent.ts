@@ -1,6 +1,6 @@
 import type { ModelMessage } from 'ai';
 import type { Agent } from '../../../resources/agent.ts';
-import type { AgentRun, WaitingCall } from '../../../resources/agent-run.ts';
+import type { AgentRun, ModelFallback, WaitingCall } from '../../../resources/agent-run.ts';
 import type { Citation, Message } from '../../../resources/message.ts';
 import type { ThreadSummary } from '../../../resources/thread.ts';
 import type { Readers, TextSearch } from '../../../store/port.ts';
@@ -36,6 +36,9 @@ interface AgentTask {
   /** Undefined: the assistant of the workspace, which has no tools. */
   readonly agent: Agent | undefined;
   readonly model: LanguageModel;
+  /** Most tokens that the model can write in a turn. */
+  readonly modelLimit?: number | undefined;
+  readonly fallbacks?: LoopOptions['fallbacks'];
   /** The message to the agent, and the messages before it. */
   readonly text: string;
   readonly earlier?: Earlier | undefined;
@@ -65,6 +68,9 @@ export interface RunOutcome extends LoopOutcome {
   /** The answer in the wanted form, where one was given. */
   readonly output: unknown;
   readonly calls: RunReporter['calls'];
+  /** The model that took the last turn, and those that did not answer. */
+  readonly model: string;
+  readonly fallbacks: readonly ModelFallback[];
   /** The passages that the answer names. */
   readonly citations: readonly Citation[];
 }
@@ -128,12 +134,11 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
     const asked: ModelMessage[] = [...before.opening, ...history, { role: 'user', content }];
     const outcome = await answerIn(task.outputSchema, asked, (messages) =>
       runLoop({
-        model: task.model,
         system: prompt.system,
         messages,
         tools,
         maxSteps: agent?.maxSteps ?? 1,
-        maxOutputTokens: Math.min(prompt.maxTokens, task.maxTokens ?? prompt.maxTokens),
+        ...asking(task, prompt.maxTokens),
         signal: clock.signal,
         pausesFor: (approvalId) => pauses(task, context, approvalId),
         askAgain: async () => void (await (caller && checkSafely(caller))),
@@ -141,8 +146,7 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
         listener: reporter,
       }),
     );
-    const usage = sumOfTokens(before.usage, outcome.usage);
-    return { ...outcome, usage, calls: reporter.calls, citations: trace.citations(outcome.text) };
+    return { ...outcome, usage: sumOfTokens(before.usage, outcome.usage), ...tracedIn(task, reporter, outcome.text) };
   } catch (thrown) {
     if (clock.signal.aborted) throw clock.ended(reporter.unfinished);
     if (!(thrown instanceof ProviderFailure)) throw thrown;
@@ -156,11 +160,27 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
   }
 }
 
+function tracedIn({ run, trace }: AgentTask, { calls }: RunReporter, text: string) {
+  const model = trace.lastModel ?? run.model;
+  return { model, fallbacks: trace.fallbacks, calls, citations: trace.citations(text) };
+}
+
+/** The models of the run, and how they are asked. */
+function asking(task: AgentTask, configured: number) {
+  const { run, agent: settings, model, fallbacks } = task;
+  return { model, modelId: run.model, fallbacks, settings, maxOutputTokens: mostTokens(task, configured) };
+}
+
+function mostTokens({ agent, maxTokens, modelLimit }: AgentTask, configured: number): number {
+  const most = agent?.maxOutputTokens ?? configured;
+  return Math.min(most, maxTokens ?? most, modelLimit ?? most);
+}
+
 /** Takes turns within the budgets of the caller and of the agent. */
 function metered({ run, trace, agent }: AgentTask, { principal, server }: RunContext): LoopOptions['metered'] {
   const use = { principal, agentId: agent?.id, model: run.model };
-  return (estimate, take) =>
-    server.budgets?.turn({ ...use, run: { id: run.id, turn: trace.turns }, estimate }, take) ?? take();
+  return (estimate, take, model = run.model) =>
+    server.budgets?.turn({ ...use, model, run: { id: run.id, turn: trace.turns }, estimate }, take) ?? take();
 }
 
 async function earlierOf(task: AgentTask, context: RunContext, signal: AbortSignal) {

@@ -1,4 +1,12 @@
-import type { AgentRun, AgentRunCall, AgentTurn, GivenPassage, RecordRevision } from '../../../resources/agent-run.ts';
+import type {
+  AgentRun,
+  AgentRunCall,
+  AgentTurn,
+  FallbackReason,
+  GivenPassage,
+  ModelFallback,
+  RecordRevision,
+} from '../../../resources/agent-run.ts';
 import type { Citation } from '../../../resources/message.ts';
 import { storableText } from '../../core/models/sanitize-text.ts';
 import { NO_TOKENS, sumOfTokens } from '../../core/models/token-usage.ts';
@@ -63,8 +71,13 @@ export class RunReporter implements Listener {
     this.#tell('The answer broke off and begins again', 'restarted', { characters });
   }
 
-  turned(turn: Turn): void {
-    this.#parts.trace.turned(this.#parts.run.model, turn);
+  fellBack(model: string, reason: FallbackReason): void {
+    this.#parts.trace.fellBack(model, reason);
+    this.#tell(`${model} did not answer (${reason}); another model is asked`, 'fallback', { model, reason });
+  }
+
+  turned(turn: Turn, model = this.#parts.run.model): void {
+    this.#parts.trace.turned(model, turn);
   }
 
   calling({ id, tool, arguments: args }: ToolCall): void {
@@ -124,6 +137,7 @@ export class RunTrace {
   readonly #calls: AgentRunCall[] = [];
   #given: Partial<Pick<AgentRun, 'prompt' | 'skills' | 'memories' | 'passages'>> = {};
   #summary: AgentRun['summary'];
+  readonly #fallbacks: ModelFallback[] = [];
 
   gave({ config, skills, memories, passages }: RunTraceInput): void {
     const given = passages.map(({ number, path, offset, ...record }) => ({ ...stateOf(record), number, path, offset }));
@@ -145,6 +159,19 @@ export class RunTrace {
 
   turned(model: string, { usage, ms, calls, cut }: Pick<Turn, 'usage' | 'ms' | 'calls' | 'cut'>): void {
     this.#turns.push({ model, usage, ms: Math.round(ms), calls: calls.length, ...(cut && { cutOff: true }) });
+  }
+
+  fellBack(model: string, reason: FallbackReason): void {
+    this.#fallbacks.push({ model, reason, turn: this.#turns.length + 1 });
+  }
+
+  /** The model that took the last turn. */
+  get lastModel(): string | undefined {
+    return this.#turns.at(-1)?.model;
+  }
+
+  get fallbacks(): readonly ModelFallback[] {
+    return this.#fallbacks;
   }
 
   called({ tool }: ToolCall, { ok, evidence }: ToolResult): void {
@@ -179,6 +206,7 @@ export class RunTrace {
       usage,
       turns: [...this.#turns],
       calls: [...this.#calls],
+      ...(this.#fallbacks.length > 0 && { fallbacks: [...this.#fallbacks] }),
     };
   }
 }

@@ -97,7 +97,7 @@ async function summarize(
       ...{ maxSteps: 1, maxOutputTokens: LONGEST_SUMMARY_TOKENS, metered },
       signal: AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]),
       askAgain: async () => {},
-      listener: { said() {}, restarted() {}, turned, calling() {}, called() {}, stepped: async () => {} },
+      listener: { ...SILENT, turned },
     });
     usage = outcome.usage;
     const text = outcome.text.trim().slice(0, LONGEST_SUMMARY).toWellFormed();
@@ -107,6 +107,8 @@ async function summarize(
     return { text: undefined, usage };
   }
 }
+
+const SILENT = { said() {}, restarted() {}, fellBack() {}, calling() {}, called() {}, stepped: async () => {} };
 
 const NO_TOOLS: LoopOptions['tools'] = {
   offered: [],

@@ -9,7 +9,15 @@ import type { GuardedCatalog } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 
 /** The members that steer an agent. It runs with the rights of its caller, so changing them requires the right to every tool it has. */
-const STEERING = ['description', 'instructions', 'tools', 'askFirst', 'skillIds', 'modelPreference'] as const;
+const STEERING = [
+  'description',
+  'instructions',
+  'tools',
+  'askFirst',
+  'skillIds',
+  'modelPreference',
+  'fallbackModels',
+] as const;
 
 /** Kinds of memories whose text a model must follow. */
 const FOLLOWED: readonly string[] = ['instruction', 'preference'];

@@ -1,3 +1,5 @@
+import type { FallbackReason } from '../../../resources/agent-run.ts';
+import { ToolError } from '../errors.ts';
 import { loadPackage } from '../load-package.ts';
 import { CircuitOpen } from './circuit.ts';
 import type { LanguageModel } from './language-model.ts';
@@ -8,6 +10,7 @@ interface FailureOptions {
   readonly cause?: unknown;
   readonly isCut?: boolean;
   readonly retryAfterSeconds?: number;
+  readonly reason?: FallbackReason | undefined;
 }
 
 /** A model did not answer, or not to the end. The message is safe to show. The cause is for the log and contains nothing of the prompt. */
@@ -17,10 +20,29 @@ export class ProviderFailure extends Error {
   /** Where it is known when the provider is asked again. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(message: string, { cause, isCut = false, retryAfterSeconds }: FailureOptions = {}) {
+  /** Why another model may be asked instead. Absent where another one would not be asked. */
+  readonly reason: FallbackReason | undefined;
+
+  constructor(message: string, { cause, isCut = false, retryAfterSeconds, reason }: FailureOptions = {}) {
     super(message, { cause });
     this.isCut = isCut;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.reason = reason;
+  }
+
+  /** The same where nothing of the answer was passed on, so that another model can be asked. */
+  unbegun(): ProviderFailure {
+    return new ProviderFailure(this.message, { cause: this.cause, reason: this.reason });
+  }
+
+  /** The same where part of the answer was passed on before, so that no other model can be asked. */
+  begun(): ProviderFailure {
+    const { message, cause, retryAfterSeconds } = this;
+    return new ProviderFailure(message, {
+      cause,
+      isCut: true,
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    });
   }
 
   static async of({ provider, modelId }: LanguageModel, error: unknown): Promise<ProviderFailure> {
@@ -31,16 +53,32 @@ export class ProviderFailure extends Error {
       const { untilMs, retryAfterSeconds } = error;
       const until = new Date(untilMs).toISOString();
       const message = `The model ${name} is not asked before ${until}, as its provider failed again and again; send the message again then, or choose another by list_models.`;
-      return new ProviderFailure(message, { cause, retryAfterSeconds });
+      return new ProviderFailure(message, { cause, retryAfterSeconds, reason: 'unreachable' });
     }
+    if (error instanceof ToolError)
+      return new ProviderFailure(`The model ${name} cannot be used: ${error.message}`, { cause });
     const { APICallError } = await loadPackage('ai', () => import('ai'));
     // Requests that get no answer, or a refusal, have been repeated where that makes sense.
     const isCut =
       !APICallError.isInstance(error) ||
       (error.statusCode ?? 500) < 400 ||
       error.responseHeaders?.['content-type']?.startsWith('text/event-stream') === true; // an error as the first event
-    return new ProviderFailure(`The model ${name} ${await problemOf(error)}`, { cause, isCut });
+    return new ProviderFailure(`The model ${name} ${await problemOf(error)}`, {
+      cause,
+      isCut,
+      reason: await reasonOf(error),
+    });
   }
+}
+
+async function reasonOf(error: unknown): Promise<FallbackReason | undefined> {
+  const { APICallError } = await loadPackage('ai', () => import('ai'));
+  if (!APICallError.isInstance(error)) return 'failed';
+  const { statusCode: status } = error;
+  if (status === undefined) return 'unreachable';
+  if (status === 429 || status === 529) return 'overloaded';
+  if (status === 408 || status === 504) return 'timeout';
+  return status >= 500 ? 'failed' : undefined;
 }
 
 async function problemOf(error: unknown): Promise<string> {
