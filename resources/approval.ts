@@ -36,6 +36,7 @@ const shownMembers = {
   id: recordId,
   tool: z.string(),
   arguments: z.record(z.string(), z.unknown()).describe('Secrets masked, long ones cut.'),
+  reaches: z.string().optional().describe('Where the call goes outside, for which alone the yes holds.'),
   by: party.describe('Who asked.'),
   onBehalfOf: z.array(party).optional().describe('Whom it acts for, nearest first.'),
   scopes: z.array(z.string()).describe('Rights of the caller when it asked.'),

@@ -118,7 +118,12 @@ const inputs: Readonly<Record<string, Record<string, unknown>>> = {
   send_http_request: { connection: 'con_one', path: '/one' },
   send_message: { connection: 'con_one', text: 'contract' },
   send_mail: { to: ['contract@example.com'], subject: 'contract', markdown: 'contract' },
-  create_model_provider: { name: 'contract', kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1' },
+  create_model_provider: {
+    name: 'contract',
+    kind: 'openai-compatible',
+    baseUrl: 'http://127.0.0.1:9/v1',
+    enabled: false,
+  },
   update_model_provider: { id: 'mdp_one', enabled: false },
   create_webhook: { name: 'contract', target: { email: 'contract@example.com' }, alerts: ['flow.failed'] },
   update_webhook: { id: 'whk_one', name: 'changed' },

@@ -32,7 +32,7 @@ const PROSE =
   /\.(description|bio|signature|content|instructions|prompt|input|message|body|query\{\}|query\{\}\[\]|text|markdown|messages\[\]\.content|promptSections\{\}|data)$/;
 /** Inputs that name something existing, or are looked up or compared as they are, and are never kept as a label. */
 const REFERENCES =
-  /([iI]ds?(\[\])?|agent|model|modelPreference|defaultModel|tools?(\[\])?|Tools\[\]|idToken|scopes\[\]|grants\[\]|askFirst\[\]|call_tool\.name|\.continue|renameColumns\[\]\.from|trigger\.(type|expression|timezone)|timezone|listingHash|supersedes|email|steps\[\]\.when|analytics\.(activityEvents\[\]|features\{\}\[\]|funnel\[\]))$/;
+  /([iI]ds?(\[\])?|agent|model|modelPreference|fallbackModels\[\]|defaultModel|tools?(\[\])?|Tools\[\]|idToken|scopes\[\]|grants\[\]|askFirst\[\]|call_tool\.name|\.continue|renameColumns\[\]\.from|trigger\.(type|expression|timezone)|timezone|listingHash|supersedes|email|steps\[\]\.when|analytics\.(activityEvents\[\]|features\{\}\[\]|funnel\[\]))$/;
 /** The parts of programs that an operator runs. */
 const PROGRAMS = /_integration\.(command|args\[\]|env\{\}|headers\{\})$/;
 

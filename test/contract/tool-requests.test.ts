@@ -66,10 +66,10 @@ describe('the search for tools', () => {
 const tokensOf = (value: unknown) => encode(JSON.stringify(value)).length;
 
 describe('what tools cost in the context of a model', () => {
-  it('is at most 310 tokens a tool in the list, with the schema of its answer', () => {
+  it('is at most 300 tokens a tool in the list, with the schema of its answer', () => {
     const tools = catalog.entries.flatMap(({ tool }) => (isListed(tool) ? [listedTool(tool)] : []));
     const mean = tokensOf({ tools }) / tools.length;
-    assert.ok(mean <= 310, `${mean}`);
+    assert.ok(mean <= 300, `${mean}`);
   });
 
   it('is at most 900 tokens for an answer of five, whatever is asked', async () => {

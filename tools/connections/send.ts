@@ -39,6 +39,7 @@ const sendHttpRequest = defineTool({
   guest: true,
   annotations: SENDS,
   inSteps: true,
+  reaches: reachedBy,
   asks: async (input, store, inPerson) => {
     const { connection, ...request } = input as RequestInput & { readonly connection: string }; // of this tool
     const record = await requireConnection(store, connection);
@@ -89,6 +90,7 @@ const sendMessage = defineTool({
   guest: true,
   annotations: SENDS,
   inSteps: true,
+  reaches: reachedBy,
   asks: async (input, store, inPerson) => {
     const { connection } = input as { readonly connection: string }; // of this tool
     const record = await requireConnection(store, connection);
@@ -123,6 +125,12 @@ async function requireConnection(
   if (!found) throw new ToolError('not_found', `There is no connection ${named}; list_connections shows them.`);
   if (found.enabled) return found;
   throw new ToolError('conflict', `The connection ${found.name} is switched off; switch it on with update_connection.`);
+}
+
+async function reachedBy(input: object, store: Pick<Readers, 'connections'>): Promise<string> {
+  const { connection } = input as { readonly connection: string }; // of both tools
+  const { name, baseUrl, id, revision } = await requireConnection(store, connection);
+  return `${baseUrl} by the connection ${name} (${id}, revision ${revision})`;
 }
 
 function requireHttp({ name, kind }: ConnectionRecord): void {

@@ -84,8 +84,21 @@ function Pane({ id, back }: { readonly id: string; readonly back: string }) {
 }
 
 function Body({ approval }: { readonly approval: Approval }) {
-  const { tool, status, by, onBehalfOf, expiresAt, createdAt, decidedBy, decidedAt, note, problem, code, ranAt } =
-    approval;
+  const {
+    tool,
+    status,
+    by,
+    onBehalfOf,
+    expiresAt,
+    createdAt,
+    decidedBy,
+    decidedAt,
+    note,
+    problem,
+    code,
+    ranAt,
+    reaches,
+  } = approval;
   const decided = decidedBy && decidedAt !== undefined && (
     <>
       <Caller caller={decidedBy} /> <Time at={decidedAt} />
@@ -105,6 +118,7 @@ function Body({ approval }: { readonly approval: Approval }) {
       )}
       <Facts
         of={{
+          Reaches: reaches,
           'Asked by': <Callers caller={by} onBehalfOf={onBehalfOf} />,
           Asked: <Time at={createdAt} />,
           'Can be decided until': status === 'waiting' && <Time at={expiresAt} />,

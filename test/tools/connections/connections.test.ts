@@ -226,6 +226,27 @@ describe('a call that sends', () => {
     assert.equal(await world.codeOf('send_http_request', { ...input, connection: 'free' }, asking), 'ok');
   });
 
+  it('goes where it was said yes to, and nowhere else', async () => {
+    far.answer = (_, response) => void response.end('ok');
+    const people = new ApprovalWorld(world.store, world.registry);
+    const [anna, bert] = [await people.person('anna-moves'), await people.person('bert-moves')];
+    const asking = await people.key(anna, { scopes: ['write'] });
+    const made = await world.must('create_connection', http('moving'));
+    const input = { connection: 'moving', method: 'POST', path: '/x' };
+    const id = await people.asked(asking, 'send_http_request', input);
+    const { reaches } = await people.registry.must(bert, 'get_approval', { id });
+    assert.equal(reaches, `${far.url}/api by the connection moving (${made.id}, revision 1)`);
+    await world.must('update_connection', { id: made.id, baseUrl: `${far.url}/elsewhere` });
+    const count = far.asked.length;
+    await people.approve(bert, id);
+    await people.calls().look();
+    const { status, problem } = await people.registry.must(bert, 'get_approval', { id });
+    assert.deepEqual([far.asked.length, status], [count, 'failed']);
+    assert.match(problem, /^What send_http_request reaches has changed since the approval/);
+    const anew = await people.asked(asking, 'send_http_request', input);
+    assert.notEqual(anew, id);
+  });
+
   it('is had by a capsule that names it, held to the connection that is fixed for it', async () => {
     const people = new ApprovalWorld(world.store, world.registry);
     const owner = await people.person('owner');

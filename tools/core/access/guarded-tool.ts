@@ -50,6 +50,8 @@ export interface GuardedTool {
   readonly doorOnly?: true;
   /** Calls wait for a person, whatever the caller's `askFirst`: all, or those of which this is so. It may refuse what cannot be made. `inPerson`: somebody who is signed in makes the call. */
   readonly asks?: true | ((input: object, store: Readers, inPerson: boolean) => Promise<boolean>);
+  /** Where the call goes, as a record says it that can be changed: a person's yes holds for that alone. */
+  reaches?(input: object, store: Readers): Promise<string>;
   /** Leads to a person who is asked, so its own calls never wait for one. */
   readonly neverAsks?: true;
   /** Leads to all tools that the caller may call, and is listed apart from them. */

@@ -84,13 +84,11 @@ export class ApprovalGate {
       if (!named) throw new ToolError('not_found', `There is no approval ${approvalId}; make the call without one.`);
       if (named.callerKey !== callerKey) throw forbidden(`The approval ${named.id} is of a call of another caller.`);
       if (named.callKey !== callKey) throw new ToolError('conflict', other(named, call.tool));
-      const problem = await this.#problem(named, call.tool);
-      if (problem) throw problem;
       if (this.#isOver(named)) throw new ToolError('conflict', `The approval ${named.id} was used; ${ANEW}`);
       return this.#fit(named, call);
     }
     const known = await this.#store.approvals.first({ where: { slot: callKey } });
-    if (known && !(await this.#isReplaced(known, call.tool))) return this.#fit(known, call);
+    if (known && !(await this.#isReplaced(known, call))) return this.#fit(known, call);
     return this.#ask(call, { callerKey, callKey }, known);
   }
 
@@ -127,17 +125,20 @@ export class ApprovalGate {
   }
 
   /** Why the call may not run under this approval. Undefined if it may, or may yet. */
-  async #problem(known: ApprovalRecord, tool: Tool): Promise<ToolError | undefined> {
+  async #problem(known: ApprovalRecord, call: AskingCall): Promise<ToolError | undefined> {
     const end = endOf(known, this.#server.now());
     if (end) return end;
     const { id, status } = known;
-    if (status !== 'done' && known.definition !== definitionOf(tool)) {
-      return new ToolError(
-        'conflict',
-        `The tool ${tool.name} has changed since the approval ${id} was asked for; ${ANEW}`,
-      );
-    }
-    return undefined;
+    const changed = status !== 'done' && (await this.#changedSince(known, call));
+    if (!changed) return undefined;
+    return new ToolError('conflict', `${changed} has changed since the approval ${id} was asked for; ${ANEW}`);
+  }
+
+  /** What is not as it was when the approval was asked for. */
+  async #changedSince(known: ApprovalRecord, { tool, input }: AskingCall): Promise<string | undefined> {
+    if (known.definition !== definitionOf(tool)) return `The tool ${tool.name}`;
+    const reaches = await tool.reaches?.(input, this.#store);
+    return reaches === known.reaches ? undefined : `What ${tool.name} reaches`;
   }
 
   /** Whether the answer of the call is kept no longer. */
@@ -146,20 +147,20 @@ export class ApprovalGate {
   }
 
   /** Whether the same call asks anew. What was said no to, or is unknown, stays so until the approval would have expired. */
-  async #isReplaced(known: ApprovalRecord, tool: Tool): Promise<boolean> {
+  async #isReplaced(known: ApprovalRecord, call: AskingCall): Promise<boolean> {
     const now = this.#server.now();
     if (isExpired(known, now) || this.#isOver(known)) return true;
     const { status, expiresAt } = known;
     if (status === 'rejected' || status === 'unknown') return Date.parse(expiresAt) <= now.getTime();
     if (status === 'failed') return true;
-    return status === 'waiting' && known.definition !== definitionOf(tool);
+    return status === 'waiting' && (await this.#changedSince(known, call)) !== undefined;
   }
 
-  async #fit(known: ApprovalRecord, { tool, asked }: AskingCall): Promise<ApprovalRecord> {
-    const problem = await this.#problem(known, tool);
+  async #fit(known: ApprovalRecord, call: AskingCall): Promise<ApprovalRecord> {
+    const problem = await this.#problem(known, call);
     if (problem && known.status === 'approved') await this.#end(known.id, problem);
     if (problem) throw problem;
-    if (known.status === 'waiting') throw this.#required(known, asked);
+    if (known.status === 'waiting') throw this.#required(known, call.asked);
     return known;
   }
 
@@ -205,6 +206,7 @@ export class ApprovalGate {
       );
     }
     const right = rightFor(tool, input);
+    const reaches = await tool.reaches?.(input, this.#store);
     const { approvalHours = APPROVAL_HOURS } = (await this.#store.settings.get(SETTINGS_ID)) ?? {};
     const ends = this.#server.now().getTime() + approvalHours * 3_600_000;
     const credential = [principal, ...chainOf(principal)].find(isCredential) ?? principal;
@@ -217,6 +219,7 @@ export class ApprovalGate {
       arguments: shownArguments(tool, input, { tools: catalog, longest: LONGEST_SHOWN }),
       sealed: secrets.seal(text, approvalPlace(id)),
       definition: definitionOf(tool),
+      ...(reaches !== undefined && { reaches }),
       ...(right && { right }),
       by: ref(principal),
       askedBy: principal.id,

@@ -95,15 +95,17 @@ function isEmpty(value: unknown): boolean {
   return isObject(value) && Object.keys(value).length === 0;
 }
 
-const LARGEST_INT32 = 2 ** 31 - 1;
+/** Larger bounds tell a model nothing that it would go by. */
+const LARGEST_SAID = 10_000;
 const LENGTHS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'propertyNames', 'contentEncoding'];
 
-/** Keeps the bounds that older readers know. An exclusive bound is kept as a plain one. */
+/** Keeps the bounds that older readers know and that say something. An exclusive bound is kept as a plain one. */
 function brief({ exclusiveMinimum, ...node }: JsonSchema, isTop = false): JsonSchema {
   const { properties, ...rest } = exclusiveMinimum === undefined ? node : { minimum: exclusiveMinimum, ...node };
   const isSaid = ([name, value]: [string, unknown]) =>
     !LENGTHS.includes(name) &&
-    (name !== 'maximum' || Number(value) < LARGEST_INT32) &&
+    (name !== 'maximum' || Number(value) < LARGEST_SAID) &&
+    (name !== 'minimum' || value !== 0) &&
     (name !== 'format' || value === 'date-time') &&
     (isTop || name !== 'additionalProperties' || value !== false);
   const kept = Object.entries(rest as JsonSchema).filter(isSaid);

@@ -2,8 +2,8 @@ import type { JsonSchema } from './json-schema.ts';
 
 /** Longer lists of members are cut: they are for a model that chooses a tool. */
 const MOST_NAMES = 6;
-/** Members that nearly every answer has and that say nothing about the tool. */
-const COMMON: ReadonlySet<string> = new Set(['createdAt', 'updatedAt']);
+/** Members that many answers have and that say nothing about the tool, or that the input tells of. */
+const COMMON: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'createdBy', 'total']);
 
 /**
  * An output schema as lists show it: the members of an answer with their types, and of objects in it the names of their members. Every value that
@@ -26,7 +26,7 @@ function outline({ type, properties, items, anyOf }: Node): JsonSchema {
   if (anyOf) return { anyOf: anyOf.map(outline) };
   if (type === 'array') return { type, ...(items && { items: outline(items) }) };
   if (properties) return { type, description: namesOf(Object.keys(properties)) };
-  return type ? { type } : {};
+  return typeof type === 'string' ? { type } : {}; // one of several says little for its length
 }
 
 function namesOf(names: readonly string[]): string {
