@@ -398,6 +398,7 @@ async function providerStory(act: Act, asReader: Ask): Promise<void> {
   await act('update_model_provider', { id, enabled: false, expectedRevision: 1 });
   await act('list_model_providers');
   await act('list_model_providers', {}, asReader);
+  await act('test_model_provider', { id });
   await act('delete_model_provider', { id });
   for (const tool of ['update_model_provider', 'delete_model_provider', 'test_model_provider']) await act(tool, { id });
 }
