@@ -48,6 +48,7 @@ export const kinds = {
   user: kind('user', 'users', '/users', 'email'),
   app: listed('connected_app', 'connected_apps', '/apps', 'client', 'app_'),
   budget: listed('budget', 'budgets', '/budgets', 'id', 'bud_'),
+  'model-provider': listed('model_provider', 'model_providers', '/models', 'name', 'mdp_'),
   model: listed('model', 'models', '', 'id'),
 };
 

@@ -35,6 +35,7 @@ export const groups: Readonly<Record<string, readonly PageEntry[]>> = {
     page('/skills', 'Skills', 'skill', () => import('./pages/skills.tsx')),
     page('/flows', 'Flows', 'flow', () => import('./pages/flows.tsx')),
     page('/runs', 'Agent runs', 'clock', () => import('./pages/runs.tsx'), 'list_agent_runs'),
+    page('/models', 'Models', 'model', () => import('./pages/models.tsx')),
     page('/integrations', 'Integrations', 'plug', () => import('./pages/integrations.tsx')),
     page('/connections', 'Connections', 'link', () => import('./pages/connections.tsx')),
     page('/webhooks', 'Webhooks', 'send', () => import('./pages/webhooks.tsx')),

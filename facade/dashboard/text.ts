@@ -8,6 +8,7 @@ export const text = {
   close: 'Close',
   copy: 'Copy',
   copied: 'Copied',
+  advanced: 'Advanced',
   selected: 'The browser did not let this page copy. The text is selected: copy it with Ctrl+C or ⌘C.',
   more: 'More actions',
   loadMore: 'Load more',

@@ -25,6 +25,8 @@ const ALSO: Readonly<Record<string, string>> = {
   '/flows': 'automations workflows schedules triggers',
   '/runs': 'traces executions what agents did failures',
   '/integrations': 'MCP servers upstream tools plugins',
+  '/models': 'providers LLM OpenAI Anthropic Gemini Ollama keys',
+  '/connections': 'Slack HTTP send outgoing requests',
   '/webhooks': 'notifications events alerts outgoing',
   '/memory': 'memories remember facts',
   '/documents': 'files knowledge upload PDF',

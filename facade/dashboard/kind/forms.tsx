@@ -12,8 +12,7 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
   const [conflict, setConflict] = useState<{ readonly mine: Row; readonly theirs: Row }>();
   const { draft: Draft } = spec;
   const names = useNames();
-  const id = idOf(spec, row);
-  const title = titleOf(spec, row);
+  const [id, title] = [idOf(spec, row), titleOf(spec, row)];
   const leave = () => go(pathOf(spec, row));
   const save = async (input: Row, revision: unknown) => {
     await act(`update_${spec.one}`, {
@@ -39,9 +38,8 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
         tool={`update_${spec.one}`}
         record={begun}
         given={naming(spec, id)}
-        own={spec.controls ?? {}}
+        {...fieldsOf(spec)}
         hidden={spec.hidden ?? []}
-        {...(spec.hiddenIn && { hiddenIn: spec.hiddenIn })}
         below={(value) => Draft && <Draft value={value} id={id} />}
         run={(input) => save(input, begun.revision)}
         onError={see}
@@ -60,6 +58,10 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
       )}
     </div>
   );
+}
+
+function fieldsOf({ controls = {}, hiddenIn, advanced }: KindSpec) {
+  return { own: controls, hiddenIn, advanced };
 }
 
 function withoutNaming(spec: KindSpec, id: string, input: Row): Row {
@@ -96,8 +98,7 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
         <Form
           tool={`create_${spec.one}`}
           start={typeof start === 'function' ? start(query) : start}
-          own={spec.controls ?? {}}
-          {...(spec.hiddenIn && { hiddenIn: spec.hiddenIn })}
+          {...fieldsOf(spec)}
           below={(value) => Draft && <Draft value={value} />}
           autoFocus
           action={action}

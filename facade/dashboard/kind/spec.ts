@@ -38,6 +38,8 @@ export interface KindSpec extends Kind {
   readonly controls?: Readonly<Record<string, ComponentType<PartProps>>>;
   /** The form of a new one: its heading, its button, and what it is about. Default: the kind's name and the tool's description. */
   readonly makes?: Readonly<{ title: string; action: string; intro: string }>;
+  /** Inputs that few people need, which the forms fold. */
+  readonly advanced?: readonly string[];
   /** Inputs that the forms do not ask for, because the page gives them by other means. */
   readonly hidden?: readonly string[];
   /** Inputs that the forms do not ask for while these are the values. */

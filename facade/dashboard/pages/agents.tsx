@@ -17,6 +17,10 @@ export const Page = kindPage('agent', {
   blocks: ['instructions'],
   prose: ['instructions'],
   without: ['identity', 'tools'],
+  advanced: [
+    ...['fallbackModels', 'temperature', 'maxOutputTokens', 'reasoningEffort', 'timeoutSeconds'],
+    ...['maxSteps', 'memoryPolicy', 'identity'],
+  ],
   controls: { tools: ToolsPicker, askFirst: AskFirst },
   actions: TalkButton,
   menu: (row) => [

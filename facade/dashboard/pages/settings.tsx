@@ -14,7 +14,7 @@ import {
   type Column,
   ErrorBox,
   Fields,
-  Mono,
+  LinkButton,
   PageBody,
   Skeleton,
   Table,
@@ -72,10 +72,7 @@ function ModelsList() {
   if (!data) return <Skeleton lines={4} />;
   return (
     <div class="overview">
-      <p class="quiet">
-        More appear when the server is started with <Mono>OPENAI_API_KEY</Mono>, <Mono>ANTHROPIC_API_KEY</Mono> or{' '}
-        <Mono>MODEL_BASE_URL</Mono>.
-      </p>
+      <LinkButton needs="list_model_providers" text="Providers of models" icon="model" to="/models" />
       <Table label="Models" columns={COLUMNS} rows={data.data} keyOf={({ id }) => id} />
     </div>
   );

@@ -10,6 +10,7 @@ import { budgetsJourneys } from './journeys-budgets.ts';
 import { connectJourneys } from './journeys-connect.ts';
 import { flowsJourneys } from './journeys-flows.ts';
 import { importJourneys } from './journeys-import.ts';
+import { modelsJourneys } from './journeys-models.ts';
 import { versionsJourneys, workspaceJourneys } from './journeys-records.ts';
 import { uploadJourneys } from './journeys-uploads.ts';
 
@@ -28,6 +29,7 @@ describe('what people do in the dashboard', { skip: withoutBrowser }, () => {
   capsulesJourneys(dashboard);
   versionsJourneys(dashboard);
   flowsJourneys(dashboard);
+  modelsJourneys(dashboard);
   workspaceJourneys(dashboard);
   importJourneys(dashboard);
   uploadJourneys(dashboard);

@@ -22,6 +22,8 @@ export interface FormProps {
   readonly hidden?: readonly string[];
   /** More of them while these are the values. */
   readonly hiddenIn?: ((value: Members) => readonly string[]) | undefined;
+  /** Members that few people need, below the others and folded. */
+  readonly advanced?: readonly string[] | undefined;
   /** What a new form begins with. */
   readonly start?: Members;
   /** Controls of one's own, by member. */
@@ -83,18 +85,22 @@ function FormOf(props: FormProps & { readonly schema: NonNullable<ReturnType<typ
     if (done) return;
     requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid], .error-box')?.focus());
   };
+  const issues = issuesOf(error);
+  const names = Object.keys(schema.properties ?? {});
+  const { advanced = [] } = props;
+  const folded = names.filter((name) => advanced.includes(name) && !away.includes(name));
+  const parts = { schema, path: '', value, issues, onChange: setValue, part: Part, own };
   return (
     <form class="form" ref={form} onSubmit={submit}>
-      <MemberParts
-        schema={schema}
-        path=""
-        value={value}
-        issues={issuesOf(error)}
-        onChange={setValue}
-        part={Part}
-        hidden={away}
-        own={own}
-      />
+      <MemberParts {...parts} hidden={[...away, ...advanced]} />
+      {folded.length > 0 && (
+        <details class="advanced" open={issues.some(({ path }) => folded.some((name) => path.startsWith(name)))}>
+          <summary>{text.advanced}</summary>
+          <div class="form">
+            <MemberParts {...parts} hidden={names.filter((name) => !folded.includes(name))} />
+          </div>
+        </details>
+      )}
       {below?.(value)}
       {error !== undefined && <ErrorBox error={error} shownElsewhere={(path) => isShown(schema, path, away)} />}
       <div class="actions form-actions">
