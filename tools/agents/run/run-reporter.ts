@@ -13,7 +13,8 @@ import { NO_TOKENS, sumOfTokens } from '../../core/models/token-usage.ts';
 import type { Progress } from '../../core/registry/call.ts';
 import type { Evidence, ToolCall, ToolResult } from './agent-tools.ts';
 import { citationsIn } from './knowledge.ts';
-import type { Listener, Step, Turn } from './loop.ts';
+import type { Listener, Step } from './loop.ts';
+import type { Turn } from './turn.ts';
 
 /** Pieces of text that come within this time are sent together. */
 const TOGETHER_MS = 40;

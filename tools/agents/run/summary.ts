@@ -7,7 +7,8 @@ import { NO_TOKENS } from '../../core/models/token-usage.ts';
 import { tokensOf } from '../../core/models/tokens.ts';
 import { shortened } from '../../search/snippet.ts';
 import { firstWithin } from './conversation-history.ts';
-import { type LoopOptions, runLoop, type Turn } from './loop.ts';
+import { type LoopOptions, runLoop } from './loop.ts';
+import type { Turn } from './turn.ts';
 
 /** The messages of a thread before the one to answer. */
 export interface Earlier {
