@@ -8,6 +8,7 @@ import { AddressRefused, addressRefusal } from '../core/outbound/ip-addresses.ts
 import { Scrubber } from '../core/outbound/untrusted-text.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
 import { postSigned, retryAfterMs } from '../webhooks/attempt.ts';
+import { type Exchanged, inDoubt, NOT_SENT, quote, refused, shownHeaders } from './answers.ts';
 import { type OpenConnection, openConnection } from './connection-secrets.ts';
 import { ClientCredentialTokens } from './oauth-tokens.ts';
 import type { PlannedRequest } from './request-plan.ts';
@@ -47,19 +48,9 @@ interface OutgoingOptions {
   onFailure(cause: unknown): void;
 }
 
-/** What came back, with nothing of the secrets in it. The body is as it came. */
-export interface Exchanged {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
-  readonly truncated: boolean;
-  readonly scrubber: Scrubber;
-}
-
 /** Bytes of a body that are kept. */
 export const MOST_KEPT = 1_000_000;
 const ANSWER_MS = 30_000;
-const LONGEST_QUOTE = 300;
 /** How exactly the time of the last request is kept. */
 const USED_MS = 60_000;
 
@@ -266,53 +257,4 @@ export class Outgoing {
     });
     await noted.catch(onFailure); // what was sent is sent
   }
-}
-
-/** Failures after which certainly nothing was sent. */
-const NOT_SENT = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-]);
-
-function inDoubt(name: string, why: string): ToolError {
-  const message = `The connection ${name} failed, and what was sent may have been taken all the same; look before you try again. ${why}`;
-  return new ToolError('unavailable', message);
-}
-
-/** The error for an answer that asks to come again later, or that refuses a message. */
-function refused(
-  name: string,
-  status: number,
-  { words, afterMs }: { readonly words: string; readonly afterMs?: number | undefined },
-): ToolError {
-  const said = words && ` It said: ${words}`;
-  if (status !== 429 && status !== 503)
-    return new ToolError('conflict', `The connection ${name} answered ${status}.${said}`);
-  const seconds = afterMs === undefined ? undefined : Math.ceil(afterMs / 1000);
-  const when = seconds === undefined ? 'try again later' : `try again in ${seconds} seconds`;
-  return new ToolError('unavailable', `The connection ${name} answered ${status}; ${when}.${said}`, {
-    ...(status === 429 && { notMade: true as const }),
-    ...(seconds !== undefined && { retryAfterSeconds: seconds }),
-  });
-}
-
-/** Words of the other server, marked as a quotation. */
-function quote({ body, scrubber }: Pick<Exchanged, 'body' | 'scrubber'>): string {
-  const text = scrubber.shown(body.toString('utf8'), LONGEST_QUOTE);
-  return text && JSON.stringify(text);
-}
-
-const MOST_HEADERS = 60;
-/** They set up something between the two servers. */
-const HIDDEN = new Set(['set-cookie', 'connection', 'keep-alive', 'transfer-encoding', 'www-authenticate', 'alt-svc']);
-
-function shownHeaders(headers: Headers, scrubber: Scrubber): Record<string, string> {
-  const shown = [...headers].filter(([name]) => !HIDDEN.has(name)).slice(0, MOST_HEADERS);
-  return Object.fromEntries(shown.map(([name, value]) => [scrubber.shown(name, 100), scrubber.shown(value, 1000)]));
 }

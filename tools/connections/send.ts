@@ -8,8 +8,8 @@ import { ToolError } from '../core/errors.ts';
 import { isExcessive } from '../core/outbound/limits.ts';
 import type { Scrubber } from '../core/outbound/untrusted-text.ts';
 import { defineTool } from '../core/registry/define-tool.ts';
+import type { Exchanged } from './answers.ts';
 import { outgoingOf } from './connections.ts';
-import type { Exchanged } from './outgoing.ts';
 import { planRequest, type RequestInput } from './request-plan.ts';
 
 /** What was sent cannot be taken back, and the same call sends it again. */
