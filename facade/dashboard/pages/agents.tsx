@@ -4,6 +4,7 @@ import { FormButton } from '../components/form/form-button.tsx';
 import { NarrowAccessButton } from '../components/narrow-access.tsx';
 import { EffectBadge } from '../components/tool-catalog.tsx';
 import { patternTest, ToolsPicker } from '../components/tools-picker.tsx';
+import { viewAsTab } from '../components/view-as.tsx';
 import { changeItem, kindPage, pathOf, type Row } from '../kind/kind-page.tsx';
 import { type Column, Empty, Fields, LinkButton, Mono, Table, toast } from '../ui.ts';
 import { budgetsTab } from './budgets/budget.tsx';
@@ -32,6 +33,7 @@ export const Page = kindPage('agent', {
     { id: 'identity', label: 'Identity', content: () => <Identity row={row} /> },
     { id: 'tools', label: 'Tools', content: () => <AllowedTools row={row} /> },
     { id: 'runs', label: 'Runs', content: () => <AgentRuns agentId={String(row.id)} /> },
+    viewAsTab('agentId', row.id),
     budgetsTab('agent', row),
   ],
   loss: () => 'It takes no more work and its name is free again. Its versions stay, so it can be restored.',

@@ -1,5 +1,6 @@
 import { act, go } from '../app.ts';
 import { FormButton } from '../components/form/form-button.tsx';
+import { viewAsTab } from '../components/view-as.tsx';
 import { changeItem, kindPage, type Row, timeColumn } from '../kind/kind-page.tsx';
 import { Badge } from '../ui.ts';
 import { Deliveries } from './flows/deliveries.tsx';
@@ -34,6 +35,7 @@ export const Page = kindPage('flow', {
   tabs: (row) => [
     { id: 'runs', label: 'Runs', content: () => <Runs flowId={String(row.id)} /> },
     ...(kindOf(row.trigger) === 'webhook' ? [deliveriesOf(row)] : []),
+    viewAsTab('flowId', row.id),
   ],
   loss: () => 'It starts no more. Its runs and versions stay, so it can be restored.',
 });

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { ApiKey } from '../../../resources/api-key.ts';
 import { act, at, boot, call, type ListAnswer, useMay, usePagedList } from '../app.ts';
+import { viewAsTab } from '../components/view-as.tsx';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
 import {
   ActionButton,
@@ -55,6 +56,7 @@ export const Page = kindPage('admin-user', {
   ],
   actions: PersonActions,
   tabs: (row) => [
+    viewAsTab('userId', row.id, 'What they can do'),
     { id: 'holdings', label: 'Acting on their behalf', content: () => <Holdings row={row} /> },
     budgetsTab('person', row),
     { id: 'passkeys', label: 'Passkeys', content: () => <Passkeys userId={String(row.id)} /> },

@@ -228,6 +228,11 @@ export function peopleJourneys(dashboard: TestDashboard): void {
       await page.getByRole('radio', { name: /^Builder/ }).check();
       await page.getByRole('button', { name: 'Save' }).click();
       await page.locator('dd').getByText('Builder').waitFor();
+      await page.getByRole('tab', { name: 'What they can do' }).click();
+      await page.getByText(/^\d+ tools, \d+ of which change something\.$/).waitFor();
+      await page.getByRole('searchbox', { name: 'Find a tool' }).fill('create agent');
+      await page.getByRole('table', { name: 'What it can call' }).getByRole('link', { name: 'Create agent' }).waitFor();
+      assert.deepEqual(await findingsOf(page), []);
     });
     const { data } = await call('list_admin_users', { limit: 100 });
     const { access, id } = data.find((user: { email: string }) => user.email === email);
