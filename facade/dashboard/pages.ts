@@ -30,7 +30,7 @@ export const groups: Readonly<Record<string, readonly PageEntry[]>> = {
     page('/chat', 'Chat', 'chat', () => import('./pages/chat.tsx')),
     page('/approvals', 'Approvals', 'shield', () => import('./pages/approvals.tsx'), 'list_approvals'),
   ],
-  Automation: [
+  Agents: [
     page('/agents', 'Agents', 'agent', () => import('./pages/agents.tsx')),
     page('/skills', 'Skills', 'skill', () => import('./pages/skills.tsx')),
     page('/flows', 'Flows', 'flow', () => import('./pages/flows.tsx')),
@@ -55,14 +55,12 @@ export const groups: Readonly<Record<string, readonly PageEntry[]>> = {
     page('/reports', 'Reports', 'report', () => import('./pages/reports.tsx')),
     page('/import', 'Import', 'import', () => import('./pages/import.tsx'), 'import_records'),
   ],
-  Access: [
+  Administration: [
     page('/capsules', 'Capsules', 'capsule', () => import('./pages/capsules.tsx')),
     page('/keys', 'Keys', 'key', () => import('./pages/keys.tsx')),
     page('/apps', 'Connected apps', 'app', () => import('./pages/apps.tsx')),
     page('/people', 'Admin users', 'person', () => import('./pages/people.tsx')),
     page('/audit', 'Audit', 'shield', () => import('./pages/audit.tsx'), 'list_audit_entries'),
-  ],
-  Server: [
     page('/usage', 'Usage', 'chart', () => import('./pages/usage.tsx'), 'get_usage'),
     page('/budgets', 'Budgets', 'gauge', () => import('./pages/budgets.tsx')),
     page('/tools', 'Tools', 'tool', () => import('./pages/tools.tsx')),

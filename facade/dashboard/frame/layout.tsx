@@ -101,20 +101,55 @@ function Side({ path, onSearch }: { readonly path: string; readonly onSearch: ()
 
 type GroupProps = Readonly<{ title: string; entries: readonly PageEntry[]; here: PageEntry | undefined }>;
 
+/** A group with its pages, which the person may fold; where we are is never folded away. */
 function Group({ title, entries, here }: GroupProps) {
+  const [isFolded, setFolded] = useState(() => foldedGroups().includes(title));
   if (entries.length === 0) return null;
+  const isOpen = title === 'Top' || !isFolded || entries.some((entry) => entry === here);
+  const turn = () => {
+    foldGroup(title, isOpen);
+    setFolded(isOpen);
+  };
   return (
     <div class="nav-group">
-      {title !== 'Top' && <h2 class="nav-title">{title}</h2>}
-      {entries.map((entry) => (
-        <a key={entry.path} class="nav-link" href={at(entry.path)} aria-current={entry === here ? 'page' : undefined}>
-          <Icon name={entry.icon} />
-          {entry.title}
-          {entry.path === '/approvals' && <ApprovalCount />}
-        </a>
-      ))}
+      {title !== 'Top' && (
+        <h2>
+          <button type="button" class="nav-title" aria-expanded={isOpen} onClick={turn}>
+            {title}
+            <Icon name={isOpen ? 'down' : 'next'} size={12} />
+          </button>
+        </h2>
+      )}
+      {isOpen &&
+        entries.map((entry) => (
+          <a key={entry.path} class="nav-link" href={at(entry.path)} aria-current={entry === here ? 'page' : undefined}>
+            <Icon name={entry.icon} />
+            {entry.title}
+            {entry.path === '/approvals' && <ApprovalCount />}
+          </a>
+        ))}
     </div>
   );
+}
+
+const FOLDED = 'admin-folded';
+
+/** As this browser remembers them. */
+function foldedGroups(): readonly string[] {
+  try {
+    return localStorage.getItem(FOLDED)?.split(',') ?? [];
+  } catch {
+    return []; // the browser keeps nothing
+  }
+}
+
+function foldGroup(title: string, isFolded: boolean): void {
+  const others = foldedGroups().filter((one) => one !== title);
+  try {
+    localStorage.setItem(FOLDED, [...others, ...(isFolded ? [title] : [])].join(','));
+  } catch {
+    // It is folded until the page is left.
+  }
 }
 
 function Person() {

@@ -137,11 +137,18 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     });
   });
 
-  it('keeps where we are in sight in a navigation that is longer than the window', async () => {
+  it('keeps where we are in sight in a navigation that is longer than the window, and folds its groups', async () => {
     await visit({ path: '/settings', viewport: { width: 1280, height: 500 } }, async (page) => {
       const here = page.locator('.nav-link[aria-current="page"]');
       await here.filter({ hasText: 'Settings' }).waitFor();
       assert.equal(await here.evaluate((link) => link.getBoundingClientRect().bottom <= 500), true);
+      await page.getByRole('button', { name: 'Knowledge' }).click();
+      assert.equal(await page.locator('.nav-link', { hasText: 'Documents' }).count(), 0);
+      await page.reload();
+      await here.filter({ hasText: 'Settings' }).waitFor();
+      assert.equal(await page.locator('.nav-link', { hasText: 'Documents' }).count(), 0, 'it is remembered');
+      await page.getByRole('button', { name: 'Knowledge' }).click();
+      await page.locator('.nav-link', { hasText: 'Documents' }).waitFor();
     });
   });
 
