@@ -1,7 +1,7 @@
 import type { Connection, ConnectionAuth, ConnectionRecord } from '../../resources/connection.ts';
 import { SECRET_MASK } from '../../resources/integration.ts';
 import type { Change } from '../../store/port.ts';
-import { keepOrSeal } from '../core/sealing/kept-secret.ts';
+import { sealSecret } from '../core/sealing/seal-secret.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
 
 /** The members that hold a secret, or say where it is sent. */
@@ -24,7 +24,7 @@ export function sealedTarget(
   const auth = given ?? (isMoved ? maskedAuth(current.auth) : undefined);
   const former = auth && current?.auth.type === auth.type ? current.auth : undefined;
   const keep = (path: string, text: string, kept: { readonly current: string | undefined; readonly moves?: boolean }) =>
-    keepOrSeal(text, { box, place: placeOf(id, path), path, ...kept });
+    sealSecret(text, { box, place: placeOf(id, path), path, ...kept });
   const moves = isMoved || (former && auth && isOther(former, auth));
   const secret = auth?.secret && keep('auth.secret', auth.secret, { current: former?.secret, moves: moves === true });
   return {

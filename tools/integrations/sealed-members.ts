@@ -1,7 +1,7 @@
 import type { Issue } from '../../resources/error.ts';
 import { type IntegrationAuth, type IntegrationRecord, SECRET_MASK } from '../../resources/integration.ts';
 import { ToolError } from '../core/errors.ts';
-import { keepOrSeal } from '../core/sealing/kept-secret.ts';
+import { sealSecret } from '../core/sealing/seal-secret.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
 import { clientSecretContext } from './accounts/authorize-account.ts';
 import { isOAuth } from './auth-mode.ts';
@@ -44,7 +44,7 @@ function sealFor(id: string, box: SecretBox): Seal {
   return (member, given, current = {}) => {
     const sealed = Object.entries(given).map(([name, value]) => {
       const place = secretContext(id, member, name);
-      return [name, keepOrSeal(value, { box, place, path: `${member}.${name}`, current: current[name] })];
+      return [name, sealSecret(value, { box, place, path: `${member}.${name}`, current: current[name] })];
     });
     return Object.fromEntries(sealed);
   };
@@ -105,7 +105,7 @@ function sealedOAuth(
   if (clientSecret === undefined) return others;
   const issuer = clientSecret === SECRET_MASK ? (others.issuer ?? current?.issuer) : others.issuer;
   const isOther = moves || current?.clientId !== others.clientId || current?.issuer !== issuer;
-  const sealed = keepOrSeal(clientSecret, {
+  const sealed = sealSecret(clientSecret, {
     ...{ box, place: clientSecretContext(id), path: 'oauth.clientSecret' },
     ...{ current: current?.clientSecret, moves: isOther },
   });

@@ -3,7 +3,7 @@ import type { Measure, Meter } from '../telemetry/meter.ts';
 import { Circuit, type CircuitOptions } from './circuit.ts';
 import type { ProviderSettings } from './providers.ts';
 
-interface Kept {
+interface KnownCircuit {
   readonly circuit: Circuit;
   readonly kind: string;
 }
@@ -12,7 +12,7 @@ interface Kept {
 export class Circuits {
   readonly #options: CircuitOptions;
   /** By the names of providers, those that were asked for last. */
-  readonly #all = new Map<string, Kept>();
+  readonly #all = new Map<string, KnownCircuit>();
 
   constructor(options: CircuitOptions, meter: Meter) {
     this.#options = options;

@@ -2,7 +2,7 @@ import { SECRET_MASK } from '../../../resources/integration.ts';
 import { ToolError } from '../errors.ts';
 import type { SecretBox } from './secrets.ts';
 
-interface KeptSecret {
+interface SealSecretOptions {
   readonly box: SecretBox;
   /** Where it is stored, see `SecretBox`. */
   readonly place: string;
@@ -15,7 +15,7 @@ interface KeptSecret {
 }
 
 /** The secret to store, sealed. One given as the mask stays, for the target that it was given for. @throws ToolError (invalid_input) */
-export function keepOrSeal(given: string, { box, place, path, current, moves }: KeptSecret): string {
+export function sealSecret(given: string, { box, place, path, current, moves }: SealSecretOptions): string {
   if (given !== SECRET_MASK) return box.seal(given, place);
   if (current === undefined)
     throw refusal(path, `There is no stored value for ${SECRET_MASK} to keep; give the value itself.`);
