@@ -59,8 +59,16 @@ async function startProcess(open?: Store): Promise<Process> {
     return result;
   };
   const onCommit = store.onCommit.bind(store);
-  const { budgets: records, settings, agentRuns, jobs } = store;
-  const own = { transaction, onCommit, budgets: records, settings, agentRuns, jobs } as unknown as Store; // what the meter uses of it
+  const { budgets: records, settings, modelProviders, agentRuns, jobs } = store;
+  const own = {
+    transaction,
+    onCommit,
+    budgets: records,
+    settings,
+    modelProviders,
+    agentRuns,
+    jobs,
+  } as unknown as Store; // what the meter uses of it
   const budgets = await startBudgets({ store: own, now, onFailure: () => {} });
   const models = createModels({ providers: [{ kind: 'custom', baseUrl: provider.baseUrl, models: ['tiny'] }] });
   const server = testFacts(store, { now, catalog, budgets, models });
