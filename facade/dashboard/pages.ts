@@ -30,7 +30,7 @@ export const groups: Readonly<Record<string, readonly PageEntry[]>> = {
     page('/chat', 'Chat', 'chat', () => import('./pages/chat.tsx')),
     page('/approvals', 'Approvals', 'shield', () => import('./pages/approvals.tsx'), 'list_approvals'),
   ],
-  Agents: [
+  Automation: [
     page('/agents', 'Agents', 'agent', () => import('./pages/agents.tsx')),
     page('/skills', 'Skills', 'skill', () => import('./pages/skills.tsx')),
     page('/flows', 'Flows', 'flow', () => import('./pages/flows.tsx')),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Readers } from '../../store/port.ts';
+import { ToolError } from '../core/errors.ts';
 import { errorOf } from '../core/registry/call.ts';
 import type { CallingContext } from '../core/registry/context.ts';
 import type { MailAttachment } from './outgoing.ts';
@@ -42,7 +43,10 @@ export async function attachmentOf({ type, id, format = 'csv' }: Wanted, context
 // biome-ignore lint/suspicious/noExplicitAny: the output is that of the tool
 async function read(tool: string, input: object, { call }: Caller): Promise<any> {
   const answer = await call(tool, input);
-  if (!answer.ok) throw errorOf(answer.error);
+  if (!answer.ok) {
+    const { code, message, detail } = errorOf(answer.error);
+    throw new ToolError(code, message, { ...detail, notMade: true }); // all is read before the mail is sent
+  }
   return answer.output;
 }
 

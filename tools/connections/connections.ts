@@ -181,10 +181,17 @@ function asksNobody(input: object): boolean {
   return 'askFirst' in input && input.askFirst === false;
 }
 
+/** Whether what is sent by it asks nobody afterwards, and goes to more or to others than it did without asking. */
 async function loosens(input: object, { connections }: Pick<Readers, 'connections'>): Promise<boolean> {
-  const { id } = input as { readonly id: string }; // of the tool that has this member
-  return asksNobody(input) && (await connections.get(id))?.askFirst === true;
+  const { id, askFirst } = input as { readonly id: string; readonly askFirst?: boolean }; // of the tool that has them
+  const current = await connections.get(id);
+  if (!current || (askFirst ?? current.askFirst)) return false;
+  return (
+    current.askFirst || WIDENING.some((member) => member in input) || ('enabled' in input && input.enabled === true)
+  );
 }
+
+const WIDENING = ['baseUrl', 'webhookUrl', 'methods', 'paths'];
 
 function requireMayLoosen(isLooser: boolean, principal: Principal): void {
   if (isLooser) requireWithinRights(principal, { fullAccess: true });

@@ -111,7 +111,7 @@ export function matchesPath(glob: string, path: string): boolean {
 
 /** What decides whose request it is, where it goes and how it is framed is never the caller's. */
 const RESERVED =
-  /^(?:authorization|cookie|host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|content-length|content-encoding|accept-encoding|via|forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-rewrite-.*|x-http-.*|x-method-.*|proxy-.*|traceparent|tracestate)$/;
+  /^(?:authorization|cookie|host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|content-length|content-encoding|accept-encoding|via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|cf-.*|sudo|impersonate-.*|stripe-account|x-amz-.*|destination|x-original-.*|x-rewrite-.*|x-http-.*|x-method-.*|proxy-.*|traceparent|tracestate)$/;
 
 function headersOf({ auth }: Limits, given: RequestInput['headers'] = {}): Record<string, string> {
   const own = auth.header?.toLowerCase() ?? '';

@@ -81,10 +81,13 @@ const updateSettings = defineTool({
 
 export const settingsTools = [getSettings, updateSettings];
 
-/** Whether mails that wait for a person would wait no more. */
+/** Whether mails that wait for a person would wait no more, or go to others without. */
 async function mailsUnasked(input: object, store: Pick<Readers, 'settings'>): Promise<boolean> {
-  const isOff = 'mailAskFirst' in input && input.mailAskFirst === false;
-  return isOff && (await readSettings(store)).mailAskFirst !== false;
+  const { mailAskFirst, mailRecipients } = input as Partial<SettingsRecord>; // of the tool that has them
+  if (mailAskFirst !== false && mailRecipients === undefined) return false;
+  const current = await readSettings(store);
+  if (mailAskFirst ?? current.mailAskFirst ?? true) return false;
+  return current.mailAskFirst !== false || mailRecipients !== undefined;
 }
 
 /** @throws where the store was not prepared, which the server does at start. */

@@ -91,7 +91,8 @@ export class BudgetMeter implements Budgets {
   }
 
   call(principal: Principal): Promise<void> | undefined {
-    if (this.#bySubject.size === 0) return undefined;
+    // Anybody can make those of nobody; the limits of signing in bound them.
+    if (this.#bySubject.size === 0 || principal.type === 'anonymous') return undefined;
     const limiting = this.#limiting(limitsOn(principal), ['calls']);
     return limiting.length === 0 ? undefined : this.#count(limiting, isNeverRefused(principal));
   }

@@ -226,6 +226,37 @@ describe('a call that sends', () => {
     assert.equal(await world.codeOf('send_http_request', { ...input, connection: 'free' }, asking), 'ok');
   });
 
+  it('is sent with the length of its body, so that no body is read as another request', async () => {
+    far.answer = (_, response) => void response.end('ok');
+    await world.must('create_connection', http('deletes', { methods: ['DELETE'] }));
+    const count = far.asked.length;
+    const text = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n';
+    const input = { connection: 'deletes', method: 'DELETE', path: '/one', text };
+    assert.equal((await world.must('send_http_request', input)).status, 200);
+    const asked = far.asked.slice(count).map(({ method, url, body }) => [method, url, body]);
+    assert.deepEqual(asked, [['DELETE', '/api/one', text]]);
+  });
+
+  it('by a connection that asks nobody goes elsewhere only after a yes, whose key needs full access', async () => {
+    const { id } = await world.must('create_connection', http('open-way', { askFirst: false }));
+    const narrow = principalOf({
+      ...{ type: 'api-key', id: 'key_narrow', scopes: [] },
+      grants: [`connection:write:${id}`, `connection:use:${id}`, 'integration:write'],
+    });
+    for (const change of [
+      { baseUrl: 'http://127.0.0.1:9' },
+      { paths: ['/**'] },
+      { methods: ['POST'] },
+      { enabled: true },
+    ])
+      assert.equal(
+        await world.codeOf('update_connection', { id, ...change }, narrow),
+        'approval_required',
+        JSON.stringify(change),
+      );
+    assert.equal(await world.codeOf('update_connection', { id, enabled: false }, narrow), 'ok');
+  });
+
   it('goes where it was said yes to, and nowhere else', async () => {
     far.answer = (_, response) => void response.end('ok');
     const people = new ApprovalWorld(world.store, world.registry);

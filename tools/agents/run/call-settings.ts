@@ -1,3 +1,4 @@
+import { ProviderSilent } from '../../core/models/circuit.ts';
 import type { LanguageModel } from '../../core/models/language-model.ts';
 import { ProviderFailure } from '../../core/models/provider-failure.ts';
 
@@ -34,7 +35,8 @@ export class Silence {
   readonly #timer: NodeJS.Timeout | undefined;
 
   constructor(seconds: number | undefined) {
-    if (seconds !== undefined) this.#timer = setTimeout(() => this.#controller.abort(), seconds * 1000);
+    if (seconds !== undefined)
+      this.#timer = setTimeout(() => this.#controller.abort(new ProviderSilent()), seconds * 1000);
   }
 
   get signal(): AbortSignal {

@@ -103,6 +103,7 @@ async function wholeTurn(options: TurnOptions, messages: readonly ModelMessage[]
       throw hasBegun && error instanceof ProviderFailure ? error.begun() : error;
     });
     listener.turned(turn, options.modelId);
+    if (turn.cut) signal.throwIfAborted(); // what was used of it is counted
     hasBegun ||= turn.text !== '';
     used = sumOfTokens(used, turn.usage);
     if (!turn.cut) return { turn, used };
@@ -148,11 +149,11 @@ async function takeTurn(options: TurnOptions, messages: readonly ModelMessage[])
     const turn = await finished(stream, storableText(text), tools);
     return { ...turn, ms: performance.now() - begun };
   } catch (error) {
-    signal.throwIfAborted();
+    if (written === 0) signal.throwIfAborted();
     const failure = silence.signal.aborted
       ? tooSlow(model, { timeoutSeconds, isCut: written > 0 })
       : await ProviderFailure.of(model, error);
-    if (!failure.isCut) throw failure;
+    if (!failure.isCut && !signal.aborted) throw failure;
     const { inputTokens } = estimateOf(options, messages);
     const usage = { inputTokens, outputTokens: Math.ceil(written / CHARACTERS_PER_TOKEN) };
     const message = { role: 'assistant', content: text } as const;

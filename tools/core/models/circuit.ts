@@ -29,6 +29,13 @@ export class CircuitOpen extends Error {
   }
 }
 
+/** Why a request is given up to a provider that said nothing for too long. */
+export class ProviderSilent extends Error {
+  constructor() {
+    super('the provider was silent for too long');
+  }
+}
+
 export interface CircuitOptions {
   /** Names the circuit among all processes. Default: the name of the provider. */
   readonly id?: string;

@@ -1,5 +1,6 @@
+import { ToolError } from '../errors.ts';
 import { loadPackage } from '../load-package.ts';
-import type { Circuit, Permit } from './circuit.ts';
+import { type Circuit, type Permit, ProviderSilent } from './circuit.ts';
 import type { LanguageModel, ModelCall, StreamPart } from './language-model.ts';
 
 /** The model, which is asked only while its provider can be expected to answer. */
@@ -35,7 +36,9 @@ export function guardedModel(model: LanguageModel, circuit: Circuit): LanguageMo
 }
 
 async function judge(permit: Permit, { abortSignal }: ModelCall, error: unknown): Promise<void> {
-  if (abortSignal?.aborted) return permit.abandoned();
+  if (abortSignal?.reason instanceof ProviderSilent) return permit.failed();
+  // An error of this server, such as a package that is not there, says nothing of the provider.
+  if (abortSignal?.aborted || error instanceof ToolError) return permit.abandoned();
   return (await isOfProvider(error)) ? permit.failed() : permit.succeeded();
 }
 

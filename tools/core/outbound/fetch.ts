@@ -54,7 +54,7 @@ export function createFetch({ privateAddresses, mostBytes, files, cuts }: FetchO
       throw error;
     });
     response.once('close', () => pending.delete(own));
-    endCancelled(body, pending);
+    if (!cuts && !files) endCancelled(body, pending); // others send no messages of the SDK
     challenge = response.statusCode === 401 ? (response.headers['www-authenticate'] ?? '') : undefined;
     if (files) return fileAnswer(response, mostBytes);
     if (cuts) return streamed(response, cutBody(response, mostBytes));
@@ -97,7 +97,8 @@ function exchange(url: URL, options: RequestOptions, body: string): Promise<Inco
     const request = send(url, options, resolve);
     request.on('error', reject);
     request.on('socket', hearErrors);
-    // The SDK sends JSON text, or nothing.
+    // Node.js frames the body of a DELETE by itself in no way: what follows the head would be read as another request.
+    if (body !== '') request.setHeader('Content-Length', Buffer.byteLength(body));
     request.end(body === '' ? undefined : body);
   });
 }
