@@ -134,6 +134,22 @@ describe('an answer that breaks off', () => {
     assert.deepEqual([text, told.at(-1)?.data.message.content], ['The whole.', 'The whole.']);
   });
 
+  it('because its caller ended the run is counted all the same', async () => {
+    provider.play(() => ({ text: 'nearly the whole answer', goesOn: true }));
+    const body = { message: 'x', agentId: 'ada' };
+    const { events } = await openEvents(server, '/api/v1/chat', { key: server.adminKey, body });
+    let runId = '';
+    let text = '';
+    for await (const { name, data } of events) {
+      if (name === 'run') runId = data.runId;
+      if (name === 'delta') text += data.text;
+      if (name === 'delta' && text.endsWith('answer')) await must('cancel_agent_run', { id: runId });
+    }
+    const run = (await server.store.agentRuns.get(runId)) ?? assert.fail();
+    assert.deepEqual([run.status, pluck(run.turns ?? [], 'cutOff')], ['cancelled', [true]]);
+    assert.ok((run.usage?.inputTokens ?? 0) > 10 && (run.usage?.outputTokens ?? 0) >= 5, JSON.stringify(run.usage));
+  });
+
   it('in the form of OpenAI, whose clients keep what they got, ends with an error and its run; before the first word it goes unseen', async () => {
     const client = new OpenAI({ apiKey: server.adminKey, baseURL: `${server.baseUrl}/api/v1/openai`, maxRetries: 0 });
     const ask = () =>
