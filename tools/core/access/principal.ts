@@ -87,11 +87,6 @@ export interface SessionPrincipal extends Principal {
   readonly freshUntil?: string;
 }
 
-/** Whether a person who is signed in calls, and no key by a session that it opened. */
-export function isInPerson(principal: Principal): boolean {
-  return isSession(principal) && principal.madeWith === undefined;
-}
-
 /** False for a principal that acts for a session. */
 export function isSession(principal: Principal): principal is SessionPrincipal {
   return principal.type === 'session' && 'sessionId' in principal;

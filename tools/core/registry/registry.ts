@@ -8,7 +8,7 @@ import { asksFirst } from '../access/ask-first.ts';
 import type { CheckCredential } from '../access/credential-status.ts';
 import { requireFresh } from '../access/fresh-sign-in.ts';
 import { isListed } from '../access/guarded-tool.ts';
-import { isInPerson, type Principal, type SessionPrincipal } from '../access/principal.ts';
+import { isSession, type Principal, type SessionPrincipal } from '../access/principal.ts';
 import { mayCall, reaches, reachOf, withFixed } from '../access/reach.ts';
 import type { Subjects } from '../access/requirement.ts';
 import { subjectsIn } from '../access/subjects.ts';
@@ -136,7 +136,7 @@ export class Registry {
         asked.asks ||
         asked.approvalId !== undefined ||
         asksFirst(principal, tool, input) ||
-        (typeof tool.asks === 'function' && (await tool.asks(input, this.#store, isInPerson(principal))));
+        (typeof tool.asks === 'function' && (await tool.asks(input, this.#store, isSession(principal))));
       const approved = asks ? await this.#approvals.admit({ asked, tool, raw, input }) : undefined;
       const answer = await this.#runShown({ asked, wanted, tool, begun, given, input, approved });
       telemetry.called(tool.name, door, answer.ok ? undefined : answer.error.code, begun.ms);
