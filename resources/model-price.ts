@@ -5,7 +5,7 @@ import { A_MODEL, withFormHints } from './markers.ts';
 
 const perMillion = z.number().min(0).max(1e6);
 
-/** What a model costs from a day on, without its name. A price of 0 is one that is known: the model costs nothing. */
+/** The price of a model from a day on. A price of 0 means that it costs nothing. */
 export const priceFields = {
   from: z.iso
     .date({ abort: true, error: 'Write a date like 2026-03-01.' })

@@ -73,7 +73,7 @@ function callTool(
   });
 }
 
-/** A capsule can fix its agent. It is then left out, if it is the one that is asked for. */
+/** The input of the tool, without the agent where the capsule fixes that same agent. */
 async function inputFor(registry: Registry, context: RequestContext, asked: CompletionRequest): Promise<object> {
   const { tool, input, model } = asked;
   const entry = registry.find(tool);

@@ -6,6 +6,7 @@ import { ErrorBox } from './error-box.tsx';
 import { FindInput } from './find-input.tsx';
 import { Badge, Empty, Link, Skeleton } from './small.tsx';
 import { type Column, Table } from './table.tsx';
+import { WHEN } from './who-can.tsx';
 
 /** As `view_as` answers. */
 type Allowed = Readonly<{ tool: string; verdict: 'allowed' | 'depends'; rule: string }>;
@@ -59,9 +60,5 @@ const COLUMNS: readonly Column<Named>[] = [
       </span>
     ),
   },
-  {
-    title: 'When',
-    cell: ({ verdict }) => <Badge value={verdict}>{verdict === 'allowed' ? 'Always' : 'Sometimes'}</Badge>,
-    alignEnd: true,
-  },
+  WHEN,
 ];

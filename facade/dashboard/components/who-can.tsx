@@ -45,6 +45,13 @@ const WORDS: Readonly<Record<string, string>> = {
   flow: 'Flow',
 };
 
+/** Whether a call is always allowed, or for some records or arguments only. */
+export const WHEN: Column<Pick<Holder, 'verdict'>> = {
+  title: 'When',
+  cell: ({ verdict }) => <Badge value={verdict}>{verdict === 'allowed' ? 'Always' : 'Sometimes'}</Badge>,
+  alignEnd: true,
+};
+
 const COLUMNS: readonly Column<Holder>[] = [
   {
     title: 'Who',
@@ -61,9 +68,5 @@ const COLUMNS: readonly Column<Holder>[] = [
       );
     },
   },
-  {
-    title: 'When',
-    cell: ({ verdict }) => <Badge value={verdict}>{verdict === 'allowed' ? 'Always' : 'Sometimes'}</Badge>,
-    alignEnd: true,
-  },
+  WHEN,
 ];

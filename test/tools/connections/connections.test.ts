@@ -237,6 +237,12 @@ describe('a call that sends', () => {
     assert.deepEqual(asked, [['DELETE', '/api/one', text]]);
   });
 
+  it('is answered also where its text names a message of MCP', async () => {
+    far.answer = (_, response) => void response.end('ok');
+    const posted = { connection: 'asked', method: 'POST', path: '/x', text: 'see notifications/cancelled' };
+    assert.equal((await world.must('send_http_request', posted)).status, 200);
+  });
+
   it('by a connection that asks nobody goes elsewhere only after a yes, whose key needs full access', async () => {
     const { id } = await world.must('create_connection', http('open-way', { askFirst: false }));
     const narrow = principalOf({

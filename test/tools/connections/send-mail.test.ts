@@ -108,6 +108,16 @@ describe('a mail', () => {
     assert.equal(await world.codeOf('send_mail', mail(), asking), 'ok');
   });
 
+  it('that waits for nobody goes to others only if who has full access says so', async () => {
+    const writer = principalOf({ type: 'api-key', id: 'key_settings', scopes: [], grants: ['settings:write'] });
+    const mailRecipients = { addresses: [], domains: ['elsewhere.example'] };
+    const before = await world.must('get_settings', {});
+    await world.must('update_settings', { mailAskFirst: false });
+    assert.equal(await world.codeOf('update_settings', { approvalHours: 12 }, writer), 'ok');
+    assert.equal(await world.codeOf('update_settings', { mailRecipients }, writer), 'forbidden');
+    await world.must('update_settings', { mailAskFirst: before.mailAskFirst ?? true });
+  });
+
   it('says what to set where there is no mail server, and what the mail server said', async () => {
     const without = world.beside({ withMail: false });
     assert.match((await without.refused('send_mail', mail())).error, /SMTP_URL and MAIL_FROM/);

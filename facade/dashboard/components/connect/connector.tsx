@@ -41,7 +41,7 @@ export function usageOf({ lastUsedAt, callCount }: Readonly<Record<string, unkno
   return `${lastUsedAt} ${callCount}`;
 }
 
-/** From a client to its first call: which one, what it may do, what is pasted, and whether it came. */
+/** Connects a client, step by step: choose it, limit it, paste what is shown, and see its first call. */
 export function Connector({ capsule }: { readonly capsule?: CapsuleTarget }) {
   const url = capsule?.url ?? unifiedEndpoint();
   const shown = [...hosts].sort((one, other) =>

@@ -4,7 +4,7 @@ import { Badge, type Column, Empty, LinkButton, PagedTable, type Tone } from '..
 import { usePolling } from '../../use-polling.ts';
 import { cost } from '../usage/numbers.ts';
 
-/** `kind`: as in `kinds.ts`; absent for the workspace, of which there is one. */
+/** `kind` is a name of `kinds.ts`. The workspace has none. */
 export const SUBJECTS: readonly (Choice & { readonly kind?: string })[] = [
   { value: 'agent', label: 'Agent', kind: 'agent' },
   { value: 'person', label: 'Person', kind: 'admin-user' },
