@@ -23,8 +23,8 @@ import type { McpEndpoint } from './mcp/mcp.ts';
 import type { OAuth } from './oauth/oauth.ts';
 import { openAiEndpoints } from './openai/endpoints.ts';
 import { createOpenApi } from './openapi/openapi.ts';
-import { documentFileEndpoint } from './rest/document-file.ts';
 import { restDoor, restEndpoints } from './rest/rest.ts';
+import { documentFileEndpoint, threadFileEndpoint } from './rest/stored-file.ts';
 import { metricsRoute } from './routes.ts';
 
 export interface AppOptions extends AdmissionOptions, ErrorOptions {
@@ -93,6 +93,7 @@ function endpointsOf(options: AppOptions): Endpoint[] {
     openApiEndpoint(registry, baseUrl),
     metricsEndpoint(registry),
     documentFileEndpoint(registry),
+    threadFileEndpoint(registry),
     ...openAiEndpoints(registry),
     keysEndpoint(signIn.issuer),
     readiness.endpoint,

@@ -126,13 +126,21 @@ export const fileRoutes: readonly Route[] = [
   route('PATCH', '/api/v1/documents/{id}', 'update_document', 200),
 ];
 
-/** Its answer is the file that the document was made of. */
+/** Their answers are files. */
 export const documentFileRoute = route(
   'GET',
   '/api/v1/documents/{id}/file',
   'get_document',
   200,
   'Download the file of a document',
+);
+
+export const threadFileRoute = route(
+  'GET',
+  '/api/v1/threads/{id}/files/{file}',
+  'get_thread',
+  200,
+  'Download a file of a message',
 );
 
 /** The page that `Location` of a call leads to that waits for a person, and what is done there. */

@@ -32,7 +32,7 @@ import { Readiness } from './http/readiness.ts';
 import { RefusedRequests } from './http/refused-requests.ts';
 import { type HttpServer, listen } from './http/server.ts';
 import { AuditAnchor } from './launch/audit-anchor.ts';
-import { type Base, createDoors, createPeople } from './launch/doors.ts';
+import { type Base, createDoors, createSignIn } from './launch/doors.ts';
 import { factsOf, type Groups, liveCatalog } from './launch/facts.ts';
 import { failuresIn } from './launch/logger.ts';
 import { oneAtATime } from './launch/open-store.ts';
@@ -84,7 +84,7 @@ export async function startServer(
 ): Promise<RunningServer> {
   const { http = await takePort(config, logger) } = options;
   try {
-    return await begin(config, opened, logger, { ...options, http });
+    return await prepareServer(config, opened, logger, { ...options, http });
   } catch (error) {
     await http.close();
     throw error;
@@ -96,15 +96,15 @@ export function takePort(config: Config, logger: Logger): Promise<HttpServer> {
   return listen(config, logger, answerBeforeStart);
 }
 
-async function begin(
+async function prepareServer(
   config: Config,
   opened: Store,
   logger: Logger,
   options: StartOptions & { readonly http: HttpServer },
 ): Promise<RunningServer> {
   const { http, now = () => new Date(), prepare, opening = noProgress } = options;
-  const watch = await observe(config, opened, logger);
-  const { store, telemetry } = watch;
+  const monitoring = await startMonitoring(config, opened, logger);
+  const { store, telemetry } = monitoring;
   const models = createModels(config.models, telemetry, { cluster: store.cluster, now });
   const { onFailure, onCallFailure, onError } = failuresIn(logger);
   const secrets = await readSecrets(config, store, now);
@@ -118,27 +118,27 @@ async function begin(
   const onUncaught = createOnUncaught(logger, telemetry);
   const own = { secrets, refused, readiness, onFailure, onUncaught, now };
   const base: Base = { config, product, store, logger, telemetry, baseUrl, ...own };
-  return openDoors(base, { http, models, settling, watch, onCallFailure, onError }, options);
+  return assembleServer(base, { http, models, settling, monitoring, onCallFailure, onError }, options);
 }
 
-interface Begun extends Pick<ReturnType<typeof failuresIn>, 'onCallFailure'> {
+interface Prepared extends Pick<ReturnType<typeof failuresIn>, 'onCallFailure'> {
   readonly http: HttpServer;
   readonly models: ReturnType<typeof createModels>;
   readonly settling: PeriodicTask | undefined;
-  readonly watch: Awaited<ReturnType<typeof observe>>;
+  readonly monitoring: Awaited<ReturnType<typeof startMonitoring>>;
   readonly onError: McpOptions['onError'];
 }
 
-/** Starts everything that answers calls, and then opens the doors. */
-async function openDoors(
+/** Starts what answers calls, and opens the doors once all of it runs. */
+async function assembleServer(
   base: Base,
-  { http, models, settling, watch, onCallFailure, onError }: Begun,
+  { http, models, settling, monitoring, onCallFailure, onError }: Prepared,
   { tools, answerFirst, opening = noProgress }: StartOptions,
 ): Promise<RunningServer> {
   const { config, store, baseUrl, secrets, refused, readiness, onFailure } = base;
   const { connections } = http;
-  const { storage } = watch;
-  const people = createPeople(base, onCallFailure);
+  const { storage } = monitoring;
+  const people = createSignIn(base, onCallFailure);
   const live = liveCatalog(tools);
   const upstreams = createUpstreams(config, live, base);
   const backups = createBackups(config, base);
@@ -151,35 +151,34 @@ async function openDoors(
   const budgets = await startBudgets(base);
   const meaning = new Meaning({ store, models, budgets, now: base.now, onFailure });
   measureEmbeddings(base.telemetry.measures.meter, meaning);
-  const signIn = people.signIn;
+  const { signIn } = people;
   const groups = { upstreams, models, meaning, signIn, flows, backups, webhooks, outgoing, budgets, storage };
-  const facts = factsOf(base, live, groups, [...people.dependencies, ...watch.dependencies]);
+  const facts = factsOf(base, live, groups, [...people.dependencies, ...monitoring.dependencies]);
   const registry = createRegistry({ ...base, server: facts, repeatsSecret: secrets.repeats, onFailure: onCallFailure });
   const dashboard = createDashboard(version, baseUrl);
   const mcp = createMcpEndpoint({ registry, store, pages: dashboard, onError, answerFirst });
   live.onChange(() => mcp.toolsChanged());
   const doors = createDoors(base, people, { registry, mcp, connections, dashboard, accounts: upstreams.accounts });
-  const upkeep = startUpkeep(base, groups);
-  const abandoned = facts.agentRuns && new AbandonedRuns(store, facts.agentRuns).start(onFailure);
-  const decided = followDecisions({ store, registry, onFailure });
+  const upkeep = startUpkeep(base, groups, facts);
+  const decided = startApprovalFollowers({ store, registry, onFailure });
   opening.step('continuing runs of flows');
   await flows.start(registry);
   opening.signal.throwIfAborted();
   http.mount({ ...createApp(doors), onUncaught: base.onUncaught });
   readiness.begin();
-  const used = [settling, providers, webhooks, outgoing, upstreams, people.mailer, ...closingOf(doors)];
+  const used = [settling, providers, webhooks, outgoing, upstreams, people.mailer, ...doorResources(doors)];
   return {
     address: http.address,
     baseUrl,
-    signIn: people.signIn,
+    signIn,
     prepareDashboard: () => dashboard.prepare(),
     onUncaught: base.onUncaught,
-    ...endingOf(readiness, [http, mcp, flows, ...decided], [...used, refused, abandoned, ...upkeep, backups, watch]),
+    ...shutdown(readiness, [http, mcp, flows, ...decided], [...used, refused, ...upkeep, backups, monitoring]),
   };
 }
 
-/** What has calls that waited for a person run, and turns of agents go on, when that one has decided. */
-function followDecisions(parts: ConstructorParameters<typeof ApprovedCalls>[0]): Closing[] {
+/** Runs approved calls and resumes waiting turns of agents once somebody decides. */
+function startApprovalFollowers(parts: ConstructorParameters<typeof ApprovedCalls>[0]): Closing[] {
   return [new ApprovedCalls(parts).start(), new WaitingTurns(parts).start()];
 }
 
@@ -194,7 +193,7 @@ async function startProviders(base: Base, models: Models, upstreams: Upstreams) 
   return providers;
 }
 
-async function observe({ telemetry: settings, storageLimits }: Config, store: Store, logger: Logger) {
+async function startMonitoring({ telemetry: settings, storageLimits }: Config, store: Store, logger: Logger) {
   const toolNames = catalog.entries.map(({ tool }) => tool.name);
   const telemetry = await startTelemetry({ settings, store, logger, name, version, toolNames });
   return { ...telemetry, storage: new StorageMeter(telemetry.store, storageLimits) };
@@ -204,8 +203,8 @@ interface Closing {
   close(): unknown;
 }
 
-/** Those that answer close together; those that they use close after them, one by one. */
-function endingOf(readiness: Readiness, answering: readonly Closing[], used: readonly (Closing | undefined)[]) {
+/** Closes what answers requests in parallel, then what that uses, in order. */
+function shutdown(readiness: Readiness, answering: readonly Closing[], used: readonly (Closing | undefined)[]) {
   return {
     leave: () => readiness.leave(),
     async close() {
@@ -216,12 +215,16 @@ function endingOf(readiness: Readiness, answering: readonly Closing[], used: rea
   };
 }
 
-function closingOf({ capsules, webhooks, authorization }: AppOptions): (Closing | undefined)[] {
+function doorResources({ capsules, webhooks, authorization }: AppOptions): (Closing | undefined)[] {
   return [capsules.use, webhooks, authorization];
 }
 
-/** Begins what runs beside requests: imported rows are opened, models listed, backups made, usage added up, old entries deleted. */
-function startUpkeep({ config, store, onFailure, now }: Base, { models, meaning, backups, budgets }: Groups) {
+/** Starts background work: opens imported rows, lists models, makes backups, ends abandoned runs, adds up usage, deletes old entries. */
+function startUpkeep(
+  { config, store, onFailure, now }: Base,
+  { models, meaning, backups, budgets }: Groups,
+  { agentRuns }: ReturnType<typeof factsOf>,
+) {
   store.rows.wake().catch(onFailure);
   meaning.start().catch(onFailure);
   void models.list();
@@ -229,5 +232,6 @@ function startUpkeep({ config, store, onFailure, now }: Base, { models, meaning,
   const { privateUpstreams: privateAddresses, auditAnchorUrl: url } = config;
   const { proof } = store.audit;
   const anchor = proof && url !== undefined ? new AuditAnchor(proof, { url, privateAddresses, onFailure }) : undefined;
-  return [startRollUps(store, now, onFailure), startRetention(store, onFailure), anchor, meaning, budgets];
+  const abandoned = agentRuns && new AbandonedRuns(store, agentRuns).start(onFailure);
+  return [abandoned, startRollUps(store, now, onFailure), startRetention(store, onFailure), anchor, meaning, budgets];
 }

@@ -36,10 +36,18 @@ const givenPassage = recordRevision.extend({
 });
 export type GivenPassage = z.infer<typeof givenPassage>;
 
+const givenFile = z.object({
+  id: recordId.describe('Of an attachment of a message; gone where the run had no thread.'),
+  mediaType: z.string(),
+  sha256: z.string(),
+  as: z.enum(['file', 'text', 'left out']),
+});
+
 const milliseconds = z.number().min(0);
 
-const agentTurn = z.object({
+export const agentTurn = z.object({
   model: z.string(),
+  at: timestamp.optional().describe('When it began.'),
   usage: tokenUsage,
   ms: milliseconds.describe('How long the model took.'),
   summarizes: z.boolean().optional().describe('It made the summary of older messages.'),
@@ -61,9 +69,11 @@ export type ModelFallback = z.infer<typeof modelFallback>;
 const agentRunCall = z.object({
   turn: z.int().min(1).describe('Index in `turns`, from 1.'),
   tool: z.string(),
+  toolCallId: z.string().optional().describe('As messages name it.'),
   auditId: recordId.optional().describe('Its audit entry. Absent for a call that was not run.'),
   outcome: z.enum(['ok', 'failed']),
   code: errorCode.optional(),
+  at: timestamp.optional(),
   ms: milliseconds,
   records: z.array(recordRevision).describe('Records in its answer, each in the state that the model saw.'),
   runId: recordId.optional().describe('The run that the call began.'),
@@ -75,7 +85,16 @@ const waitingCall = z.object({
   toolCallId: z.string(),
   tool: z.string(),
 });
-export type WaitingCall = z.infer<typeof waitingCall>;
+
+/** The run that the call began, and that waits itself. The same call under its key goes on with it. */
+const innerRun = z.object({
+  runId: recordId,
+  key: z.string().describe('Idempotency key.'),
+  sealed: z.string().describe('The arguments.'),
+  approvalId: recordId.optional().describe('Under which the call is made, where it had to ask itself.'),
+});
+const waitingCallRecord = waitingCall.extend({ inner: innerRun.optional() });
+export type WaitingCall = z.infer<typeof waitingCallRecord>;
 
 /** One run of an agent, or of the assistant where no agent was named: which model it used and how it ended, but nothing that was said. */
 export const agentRun = z.object({
@@ -114,6 +133,10 @@ export const wholeAgentRun = agentRun.extend({
     .partial({ messageId: true })
     .optional()
     .describe('That stood in the prompt for older messages of the thread; list_messages shows the latest.'),
+  attachments: z
+    .array(givenFile)
+    .optional()
+    .describe('Files of the message and of earlier ones, as they were in the prompt.'),
   turns: z.array(agentTurn).optional(),
   calls: z.array(agentRunCall).optional(),
   fallbacks: z.array(modelFallback).optional().describe('Models that did not answer, in place of which others did.'),
@@ -121,6 +144,7 @@ export const wholeAgentRun = agentRun.extend({
 export type AgentRun = z.infer<typeof wholeAgentRun>;
 
 export const agentRunRecord = wholeAgentRun.extend({
+  waitsFor: z.array(waitingCallRecord).optional(),
   accessKeys: accessKeys.default([]),
   askers: z.array(z.string()).optional().describe('Ids of the asker and of all it acted for.'),
   worker: z.string().optional().describe('The process that runs it, where there can be several.'),
@@ -128,6 +152,15 @@ export const agentRunRecord = wholeAgentRun.extend({
     .extend({ endsWith: recordId.optional() })
     .optional()
     .describe('As whom it goes on when it waited.'),
+  chosenModels: z
+    .object({
+      model: z.string().optional(),
+      fallbackModels: z.array(z.string()).optional(),
+      maxTokens: z.int().optional(),
+    })
+    .optional()
+    .describe('What its call said of models, with which it goes on when it waited.'),
+  continuedBy: recordId.optional().describe('The newest run that goes on with it, where it had no thread.'),
   makerKey: z.string().optional().describe('The principal behind the asker, as access keys name it.'),
   begunBy: z.string().optional().describe('The key of the call that asked for it.'),
   begunWith: z.string().optional().describe('Tells the input of that call from others.'),

@@ -43,7 +43,7 @@ export const agentFields = {
   temperature: z.number().min(0).max(2).describe('Default: that of the provider.'),
   maxOutputTokens: z.int().min(1).max(1_000_000).describe('Of a turn. Default: `maxTokens` of the bot config.'),
   reasoningEffort: z.enum(['low', 'medium', 'high']).describe('For models that reason.'),
-  timeoutSeconds: z.int().min(1).max(300).describe('Longest silence of the model in a turn.'),
+  timeoutSeconds: z.int().min(1).max(300).describe('Seconds the model may stay silent in a turn.'),
   instructions: z.string().max(100_000).describe('System prompt of the agent.'),
   tools: withFormHints(z.array(z.string().min(1).max(200)).max(500), { control: 'tools' }).describe(
     'Tool allowlist: tool names or globs such as `list_*`.',

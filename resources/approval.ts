@@ -11,7 +11,6 @@ export const ENDED = ['done', 'rejected', 'failed', 'unknown', 'expired'] as con
 
 /** waiting: nobody decided. approved: it runs next. done: it ran, whatever it answered. failed: it could not begin. unknown: it was cut off. */
 export const approvalStatus = z.enum(['waiting', 'approved', 'running', ...ENDED]);
-export type ApprovalStatus = z.infer<typeof approvalStatus>;
 
 const party = z.object({ type: z.string(), id: z.string(), name: z.string() });
 
@@ -29,18 +28,23 @@ export const note = z.string().trim().min(1).max(2000);
 export const askFirst = withFormHints(z.array(z.string().trim().min(1).max(200)).max(500), {
   control: 'tools',
   title: 'Ask a person first',
-}).describe('Tool names or globs whose calls wait for the yes of a person before they run.');
+}).describe('Tool names or globs whose calls need approval by a person before they run.');
+
+export const askFirstWarning = z.array(z.string()).optional().describe('Entries of `askFirst` without effect now.');
 
 /** What both the record and callers have of an approval. */
 const shownMembers = {
   id: recordId,
   tool: z.string(),
   arguments: z.record(z.string(), z.unknown()).describe('Secrets masked, long ones cut.'),
-  reaches: z.string().optional().describe('Where the call goes outside, for which alone the yes holds.'),
+  reaches: z
+    .string()
+    .optional()
+    .describe('Where the call goes or what it takes along; the approval holds for that alone.'),
   by: party.describe('Who asked.'),
   onBehalfOf: z.array(party).optional().describe('Whom it acts for, nearest first.'),
   scopes: z.array(z.string()).describe('Rights of the caller when it asked.'),
-  grants: z.array(z.string()).optional(),
+  grants: z.array(z.string()).optional().describe('In get_approval.'),
   wouldChange: z
     .array(changedRecord)
     .optional()
@@ -88,6 +92,8 @@ export const approvalRecord = z.object({
   definition: z.string(),
   /** Absent if everybody may make the call. */
   right: neededRight.optional(),
+  /** The call began a run that waits for a person itself, and is repeated to go on with it. */
+  begun: z.literal(true).optional(),
   /** The revision in which it was decided. */
   decidedIn: z.int().optional(),
   /** The admin users behind the caller. */
@@ -100,12 +106,13 @@ export const approvalRecord = z.object({
 });
 export type ApprovalRecord = z.infer<typeof approvalRecord>;
 
-/** A call that waits for the yes of a person. */
+/** A call that waits for approval by a person. */
 export const approval = z.object({
   ...shownMembers,
   status: approvalStatus,
   url: z.string().optional().describe('The page on which a person decides.'),
   mayDecide: z.boolean().optional().describe('Of get_approval, while it waits: whether you may decide it.'),
+  whyNot: z.string().optional().describe('Why not, where to sign in another way helps.'),
   undecidable: z
     .literal(true)
     .optional()

@@ -5,12 +5,12 @@ import { orAgentName, withFormHints } from './markers.ts';
 export const budgetSubjectType = z.enum(['key', 'capsule', 'app', 'agent', 'person', 'workspace']);
 export type BudgetSubjectType = z.infer<typeof budgetSubjectType>;
 
-export const budgetMeasure = z
+const budgetMeasure = z
   .enum(['calls', 'tokens', 'cost'])
   .describe('calls: tool calls; tokens: what models read and wrote; cost: of these, by the prices of the settings.');
 export type BudgetMeasure = z.infer<typeof budgetMeasure>;
 
-export const budgetPeriod = z.enum(['day', 'month']).describe('In the time zone of the workspace.');
+const budgetPeriod = z.enum(['day', 'month']).describe('In the time zone of the workspace.');
 
 /** The id of the only one of its type. */
 export const WORKSPACE_ID = 'workspace';
@@ -39,7 +39,7 @@ export const budgetFields = {
   warnAt: withFormHints(z.number().min(0.01).max(1), { title: 'Warn at' }).describe(
     'Part of the limit at which `budget.warned` happens. Default: 0.8.',
   ),
-  enabled: z.boolean().describe('False: it neither counts nor refuses.'),
+  enabled: z.boolean().describe('False: the budget is not enforced and does not count.'),
 };
 
 const notice = z.enum(['warned', 'reached']);
@@ -60,7 +60,7 @@ export const budget = z.object({
 });
 export type Budget = z.infer<typeof budget>;
 
-export const budgetReservation = z.object({
+const budgetReservation = z.object({
   id: z.string(),
   amount: z
     .int()

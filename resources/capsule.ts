@@ -55,6 +55,8 @@ export const capsuleRecord = z.object({
   /** Prefixes of the current and the replaced tokens. A capsule is found by them. */
   tokenPrefixes: z.array(z.string()),
   tokenRotatedAt: timestamp,
+  /** When the current token was last used. */
+  tokenUsedAt: timestamp.optional(),
   ownerId: recordId,
   endsWith: recordId.optional().describe('Expiring API key that created it, and with which it ends.'),
   /** See `budgetSubjects` of principals. Capsules that older versions made have none. */
@@ -72,6 +74,7 @@ export const capsule = capsuleRecord
   .extend({
     tokenPrefix: z.string().describe('The token starts with `cpt_<prefix>_`.'),
     tokenRotatedAt: timestamp.describe('When the token was made.'),
+    tokenUsedAt: timestamp.optional().describe('When that token was last used.'),
     ownerId: recordId.describe('Admin user the capsule acts for.'),
     createdBy: recordId.describe('Principal that made the capsule.'),
     callCount: z.int().min(0).describe('Tool calls so far.'),

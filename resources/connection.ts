@@ -30,7 +30,7 @@ const headerName = z
 const printable = (text: string) =>
   /^(?:[\x21-\x7e\x80-\xff](?:[\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)$/.test(text);
 
-export const connectionKind = z.enum(['http', 'slack', 'webhook']);
+const connectionKind = z.enum(['http', 'slack', 'webhook']);
 export type ConnectionKind = z.infer<typeof connectionKind>;
 
 const authType = z.enum(['none', 'bearer', 'basic', 'header', 'oauth-client-credentials', 'signature']);
@@ -109,7 +109,7 @@ export const connectionFields = {
     .max(100)
     .describe('Like /repos/*/issues or /open/**.'),
   rate: z.strictObject({ perMinute: z.int().min(1).max(6000) }),
-  askFirst: z.boolean().describe('All but people wait for one.'),
+  askFirst: z.boolean().describe('Calls by anyone but a signed-in person need approval.'),
   enabled: z.boolean(),
 };
 

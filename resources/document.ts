@@ -1,5 +1,10 @@
 import { z } from 'zod';
+import { attachmentTypes } from './attachment.ts';
 import { bookkeeping, nameText, recordId, timestamp } from './fields.ts';
+import { weakMark } from './search.ts';
+
+/** Of the text of a file that goes with a message, in characters. */
+export const MOST_TEXT = 60_000;
 
 export const documentFields = {
   title: nameText(200),
@@ -9,7 +14,7 @@ export const documentFields = {
 };
 
 /** The file that a document was made of. */
-export const documentSource = z.object({
+const documentSource = z.object({
   name: nameText(500).describe('Name of the file, with its folders where it was imported with others.'),
   mimeType: z.string().describe('What the file contains.'),
   sizeBytes: z.int().min(0),
@@ -17,12 +22,18 @@ export const documentSource = z.object({
 });
 export type DocumentSource = z.infer<typeof documentSource>;
 
-/** The file itself, which stays as long as a version of the document can bring it back. */
+/** The file itself. That of a document stays as long as a version of the document can bring it back, that of a message as long as its thread. */
 export const documentFileRecord = z.object({
   id: recordId,
-  documentId: recordId,
+  documentId: recordId.optional(),
+  threadId: recordId.optional(),
   sha256: z.string(),
   sizeBytes: z.int().min(0),
+  /** Of a message: what the file is called, what it holds, and the beginning of its text, with a note of what is missing. */
+  name: nameText(200).optional(),
+  mediaType: z.enum(attachmentTypes).optional(),
+  text: z.string().max(MOST_TEXT).optional(),
+  cut: z.string().max(200).optional(),
   /** The principal in whose quota of storage it counts. */
   principalId: z.string().optional(),
   createdAt: timestamp,
@@ -68,5 +79,5 @@ export const foundPassage = z.object({
   offset: z.int().min(0).describe('Where it begins in the content.'),
   text: z.string(),
   score: z.number().min(0).max(1),
-  weak: z.literal(true).optional().describe('It hardly fits what is asked.'),
+  weak: weakMark,
 });

@@ -86,6 +86,16 @@ export const includeTotal = z.boolean().default(false).describe('Adds `total`.')
 /** Input members that all list tools have. */
 export const paging = { limit, cursor, includeTotal };
 
+/** The input member of lists that sort by these members and by the times of their records. */
+export function sortBy<Member extends string>(...members: readonly Member[]) {
+  return sortByOnly<Member | 'createdAt' | 'updatedAt'>(...members, 'createdAt', 'updatedAt');
+}
+
+/** The input member of lists that sort by these members alone. */
+export function sortByOnly<Member extends string>(...members: readonly Member[]) {
+  return { sort: z.enum(members.flatMap((member) => [member, `-${member}` as const])).optional() };
+}
+
 /** The `nextCursor` of a list that always fits on one page. */
 export const noNextPage = z.null().describe('Always: all of them are here.');
 

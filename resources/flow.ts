@@ -24,9 +24,9 @@ const stepFields = {
   when: withFormHints(z.string().min(1).max(2000), { control: 'code' }).describe(
     'CEL condition over `steps` and `input`; the step is skipped if false.',
   ),
-  approval: z.boolean().describe('True: waits for the yes of a person before it runs, whoever runs the flow.'),
+  approval: z.boolean().describe('True: waits for approval before it runs, whoever runs the flow.'),
   onError: z.enum(['stop', 'continue']),
-  attempts: z.int().min(1).max(10).describe('Tries in all.'),
+  attempts: z.int().min(1).max(10).describe('Most attempts, including the first.'),
   delayMs: z.int().min(0).max(3_600_000).describe('Wait before the next try.'),
 };
 

@@ -10,6 +10,10 @@ export const idempotencyRecord = z.object({
     .unknown()
     .optional()
     .describe('Absent if the answer holds a secret and may not be kept, or held a purged record.'),
+  begun: z
+    .literal(true)
+    .optional()
+    .describe('It acts outside, and has no answer yet: where nobody runs it any more, it was cut off.'),
   limit: z.string().optional().describe('Hash of the tools and fixed arguments that the caller was held to.'),
   recordIds: z.array(recordId).optional().describe('Ids in the answer, and those below.'),
   guardedIds: z

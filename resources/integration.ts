@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { askFirstWarning } from './approval.ts';
 import { bookkeeping, namesUser, nameText, recordId, timestamp } from './fields.ts';
 import { address, secret } from './markers.ts';
 
@@ -99,7 +100,7 @@ export const integrationFields = {
     .array(z.string().min(1).max(200))
     .max(200)
     .describe(
-      'Names or globs, as the server names its tools or as `<toolPrefix>/<tool>`: calls by anybody wait for the yes of a person. To ask for less waits too.',
+      'Names or globs, as the server names its tools or as `<toolPrefix>/<tool>`: calls by anybody need approval. Removing an entry needs approval too.',
     ),
   timeoutMs: z.int().min(1000).max(600_000).describe('How long a call may take without a sign of progress.'),
 };
@@ -236,12 +237,13 @@ export const integration = integrationRecord
       .string()
       .optional()
       .describe('Of the tools it lists now; give it to refresh_integration with `accept`.'),
+    warnings: askFirstWarning,
   });
 export type Integration = z.infer<typeof integration>;
 
 /** An integration as lists show it, with the number of its tools instead of the tools. */
 export const integrationSummary = integration
-  .omit({ tools: true, prompts: true, resources: true, listingHash: true })
+  .omit({ tools: true, prompts: true, resources: true, listingHash: true, warnings: true })
   .extend({
     toolCount: z.int().min(0).describe('Tools that are offered.'),
     heldCount: z.int().min(0).describe('Tools, prompts and resources that wait to be accepted.'),

@@ -16,7 +16,7 @@ export const memoryFields = {
   tag: z.string().trim().normalize('NFC').min(1).max(100),
   tags: z.array(z.string().trim().normalize('NFC').min(1).max(100)).max(50),
   importance: z.number().min(0).max(1),
-  pinned: z.boolean().describe('Always given to the agents it holds for.'),
+  pinned: z.boolean().describe('Always in the prompt of the agents in its scope.'),
   source: z.string().trim().min(1).max(500).describe('Where it comes from.'),
   expiresAt: time.describe('From then on it is gone.'),
   supersedes: refTo('memory', recordId).describe('Memory that this one replaces.'),

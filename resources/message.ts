@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { tokenUsage } from './agent-run.ts';
+import { attachment } from './attachment.ts';
 import { recordId, timestamp } from './fields.ts';
 
 export const messageRole = z.enum(['user', 'assistant', 'system', 'tool']);
@@ -33,6 +34,7 @@ export const message = z.object({
   toolCalls: z.array(toolCall).optional(),
   toolCallId: z.string().optional().describe('Of role tool: the call it is the result of.'),
   failed: z.boolean().optional().describe('Of role tool: the call failed.'),
+  attachments: z.array(attachment).optional(),
   citations: z.array(citation).optional(),
   runId: recordId.optional().describe('The run that wrote it.'),
   usage: tokenUsage.optional(),

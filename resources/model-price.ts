@@ -6,7 +6,7 @@ import { A_MODEL, withFormHints } from './markers.ts';
 const perMillion = z.number().min(0).max(1e6);
 
 /** The price of a model from a day on. A price of 0 means that it costs nothing. */
-export const priceFields = {
+const priceFields = {
   from: z.iso
     .date({ abort: true, error: 'Write a date like 2026-03-01.' })
     .refine(isNear, 'Give a date from 1900-01-01 to 2199-12-31.')

@@ -4,22 +4,26 @@ import { integrationFields, SECRET_MASK } from './integration.ts';
 import { currency } from './locale.ts';
 import { address, secret } from './markers.ts';
 
-export const modelProviderKind = z.enum(['openai', 'anthropic', 'openai-compatible', 'google', 'azure', 'bedrock']);
+const modelProviderKind = z.enum(['openai', 'anthropic', 'openai-compatible', 'google', 'azure', 'bedrock']);
 export type ModelProviderKind = z.infer<typeof modelProviderKind>;
 
 /** Longest name of a model: ids hold the name of its provider too. */
-export const LONGEST_MODEL_NAME = 150;
-export const MOST_PROVIDER_MODELS = 200;
+const LONGEST_MODEL_NAME = 150;
+const MOST_PROVIDER_MODELS = 200;
 const MOST_PRICES = 500;
 const NO_NEAR_DATE = 'Give a date from 1900-01-01 to 2199-12-31.';
 
 const modelName = plainLine(z.string().trim().min(1).max(LONGEST_MODEL_NAME));
 const tokens = z.int().min(1).max(100_000_000);
 
+export const modelInput = z.enum(['text', 'image', 'pdf']);
+export type ModelInput = z.infer<typeof modelInput>;
+
 const providerModel = z.strictObject({
   name: modelName,
   contextTokens: tokens.optional(),
   maxOutputTokens: tokens.optional(),
+  inputs: z.array(modelInput).max(3).optional().describe('What it reads. Default: as known of it.'),
 });
 
 const perMillion = z.number().min(0).max(1e6);

@@ -8,6 +8,8 @@ export const searchText = z
   .max(500)
   .describe('Words to find, in any order; beginnings of words and small misspellings match too.');
 
+export const weakMark = z.literal(true).optional().describe('It hardly fits what is asked.');
+
 /** Where in the text of a document it matches, for get_document. */
 const passagePlace = z.object({
   revision: z.int().min(1),
@@ -26,6 +28,7 @@ export const searchHit = z.object({
     .object({ type: z.string(), id: z.string() })
     .optional()
     .describe('The record it is read with, such as the thread of a message.'),
+  weak: weakMark,
   passage: passagePlace.optional().describe('The passage of a document, whose beginning is the snippet.'),
 });
 export type FoundPlace = z.infer<typeof passagePlace> & { readonly text: string };

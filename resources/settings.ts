@@ -42,6 +42,8 @@ const analyticsEvents = z.strictObject({
   activityEvents: z.union([z.literal('all'), z.array(eventName).max(500)]).describe('Events that make a user active.'),
 });
 
+export const MOST_PRICES = 2000;
+
 /** The members of the settings, without `revision` and times. */
 export const settingsFields = {
   workspaceName: z.string().trim().min(1).max(120),
@@ -53,7 +55,7 @@ export const settingsFields = {
     .describe('Rates to the workspace currency, at most one per month and currency.'),
   prices: z
     .array(modelPrice)
-    .max(2000)
+    .max(MOST_PRICES)
     .describe('What models cost, at most one price per model and date. Tokens without a price cost an unknown amount.'),
   defaultAgentId: agentRef.describe('Agent that answers where none is named.'),
   analytics: analyticsEvents,
@@ -70,25 +72,30 @@ export const settingsFields = {
       usage: days.optional().describe('Hourly figures of usage. Default: 730.'),
     })
     .describe('Days after which these are deleted, once a day; null keeps them forever.'),
-  approvalHours: z.int().min(1).max(720).describe('Hours for which a call waits for the yes of a person. Default: 24.'),
+  approvalHours: z.int().min(1).max(720).describe('Hours for which a call waits for approval. Default: 24.'),
   mailRecipients: z
     .strictObject({
       addresses: z.array(email.toLowerCase()).max(500),
       domains: z.array(domain).max(100),
     })
     .describe('Where send_mail goes besides admin users.'),
-  mailAskFirst: z.boolean().describe('All but people ask one before send_mail.'),
+  mailAskFirst: z.boolean().describe('Agents, flows, apps and keys need approval for each send_mail.'),
   featureSwitches: z
     .record(switchName, z.boolean())
     .refine((switches) => Object.keys(switches).length <= 200, 'Has too many switches; give at most 200.')
     .describe('Feature switches by name, for clients of this workspace; the server reads none.'),
 };
 
-/** The members on update: of `analytics` and `retentionDays`, those that are not given stay. */
+const { addresses, domains } = settingsFields.mailRecipients.shape;
+
+/** The members on update: of `analytics` and `retentionDays`, those that are not given stay; one of those who receive mail is enough. */
 export const settingsPatch = {
   ...settingsFields,
   analytics: partOf(settingsFields.analytics),
   retentionDays: partOf(settingsFields.retentionDays),
+  mailRecipients: settingsFields.mailRecipients
+    .extend({ addresses: addresses.default([]), domains: domains.default([]) })
+    .describe(settingsFields.mailRecipients.description ?? ''),
 };
 
 function partOf<Shape extends z.core.$ZodShape>(group: z.ZodObject<Shape, z.core.$strict>) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bookkeeping, recordId } from './fields.ts';
 
 /** What usage is counted from: the calls in the audit log, the runs of agents, or requests to embedding models. */
-export const usageSource = z.enum(['calls', 'runs', 'embeddings']);
+const usageSource = z.enum(['calls', 'runs', 'embeddings']);
 export type UsageSource = z.infer<typeof usageSource>;
 
 /** The figures of one hour, kept when the calls or runs themselves are deleted. `createdAt` is the beginning of the hour. */

@@ -6,7 +6,7 @@ import { address } from './markers.ts';
 
 /** What an alert can be about, each with the words that people read. */
 export const ALERTS = {
-  'approval.requested': 'A call waits for the yes of a person',
+  'approval.requested': 'A call waits for approval',
   'flow.failed': 'A run of a flow failed',
   'integration.waiting': 'An integration has tools that wait for approval',
   'integration.away': 'An integration cannot be reached',
@@ -125,7 +125,7 @@ const seenFacts = z.object({
   createdBy: z.string().optional(),
 });
 
-export const webhookEvent = z.object({
+const webhookEvent = z.object({
   type: z.string(),
   id: recordId.describe('Of the record that it is about.'),
   revision: z.int().min(1).optional(),

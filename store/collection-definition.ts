@@ -11,6 +11,8 @@ export interface CollectionDefinition<Schema extends z.ZodObject = z.ZodObject> 
   readonly unique: readonly UniqueRule<z.infer<Schema>>[];
   /** Each entry makes equality filters on exactly these fields fast. An array field is indexed by each of its items. */
   readonly indexes: readonly (readonly Field<z.infer<Schema>>[])[];
+  /** Text members that queries can sort by, without case and accents. */
+  readonly sorts?: readonly Field<z.infer<Schema>>[];
   /** Members that queries look into (`part`): they have columns, so that the records themselves are not read. */
   readonly parts?: readonly Field<z.infer<Schema>>[];
   /** Counts in constant time: by equality filters on `by`, with `quarters` by quarters of an hour, with `bytes` also sizes. */

@@ -15,7 +15,7 @@ export class OrderedSet<Entry extends Position = Position> {
 
   static of<Entry extends Position>(entries: Iterable<Entry>): OrderedSet<Entry> {
     const set = new OrderedSet<Entry>();
-    for (const entry of entries) set.add(entry);
+    for (const entry of [...entries].sort(comparePositions)) set.add(entry);
     return set;
   }
 

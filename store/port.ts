@@ -58,7 +58,7 @@ export type Transaction = Writers & {
   erase(ids: readonly string[]): void;
 };
 
-export interface RowWriter {
+interface RowWriter {
   /** The rows count if and only if the transaction commits; one refused for lack of disk may have kept them, and its audit entries. */
   commit(staged: StagedRows): void;
   /** Removes all that was imported about the user. Where the transaction commits, nothing of it is on the disk soon after. */
@@ -147,11 +147,20 @@ export interface Query<Record> extends Filter<Record> {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly order?: 'newest' | 'oldest' | undefined;
+  /** Instead of `order`. */
+  readonly sort?: Sort<keyof Record & string> | undefined;
   readonly limit: number;
-  readonly after?: Position | undefined;
+  readonly after?: Cursor | undefined;
 }
 
-export interface CountQuery<Record> extends Omit<Query<Record>, 'limit' | 'after' | 'order'> {
+/** By a member that the collection declares in `sorts`, then by id. Case and accents do not count; records without the member come last. */
+export interface Sort<Member extends string> {
+  readonly by: Member;
+  /** The reverse order. */
+  readonly isDescending: boolean;
+}
+
+export interface CountQuery<Record> extends Omit<Query<Record>, 'limit' | 'after' | 'order' | 'sort'> {
   readonly owner?: Filter<object> | undefined;
 }
 
@@ -160,9 +169,15 @@ export interface Position {
   readonly id: string;
 }
 
+/** Where a page continues. */
+export interface Cursor extends Position {
+  /** What the record is sorted by, where the query sorts. */
+  readonly sortKey?: string;
+}
+
 export interface Page<Record> {
   readonly records: readonly Record[];
-  readonly next: Position | null;
+  readonly next: Cursor | null;
 }
 
 export interface TextSearch {
@@ -228,6 +243,8 @@ export interface AuditFilter {
   readonly principal?: string | undefined;
   readonly tool?: string | undefined;
   readonly withoutTools?: readonly string[] | undefined;
+  /** Leaves out the calls of these tools at this door. */
+  readonly without?: { readonly door: AuditEntry['door']; readonly tools: readonly string[] } | undefined;
   readonly outcome?: AuditEntry['outcome'] | undefined;
   readonly door?: AuditEntry['door'] | undefined;
   readonly requestId?: string | undefined;

@@ -70,12 +70,15 @@ export function changeOf(
 
 function changed(collection: Named, current: Row, change: Change<Row>, kept: object): Row {
   const merged: Record<string, unknown> = { ...current };
+  const unchanged: Record<string, unknown> = { ...current };
   for (const [member, value] of Object.entries(change)) {
     if (value === undefined || BOOKKEEPING.includes(member)) continue;
+    delete unchanged[member];
     if (value === null) delete merged[member];
     else merged[member] = value;
   }
-  const next = parse(collection, merged);
+  // A newer process may have written members that the schema does not know: what is not changed stays as it is.
+  const next = { ...parse(collection, merged), ...unchanged };
   return isDeepStrictEqual(next, current) ? current : Object.freeze({ ...next, ...kept });
 }
 

@@ -5,6 +5,8 @@ interface Word {
   readonly end: number;
 }
 
+/** Only this many characters of each member are indexed. */
+export const LONGEST_INDEXED = 200_000;
 /** Longer runs of letters, such as encoded data, are cut. */
 const LONGEST_TERM = 64;
 
@@ -25,6 +27,12 @@ export function fold(text: string): string {
   if (ASCII.test(lower)) return lower;
   const plain = lower.normalize('NFKD').replace(ACCENTS, '').normalize('NFC').toLowerCase();
   return plain.replace(LETTERS, (letter) => SPELLED[letter] ?? letter);
+}
+
+/** The text in lower case without accents. */
+export function unaccented(text: string): string {
+  const lower = text.toLowerCase();
+  return ASCII.test(lower) ? lower : lower.normalize('NFKD').replace(ACCENTS, '');
 }
 
 /** The form of a text that is looked for as a part of others, which are compared in lower case. */

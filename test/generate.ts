@@ -1,10 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type GeneratedFile, generated } from './contract/generated-files.ts';
+import { type GeneratedFile, generated, releasedSurface } from './contract/generated-files.ts';
 
-/** Writes the files that are made from the code, or with --check says which of them are not current. */
+/**
+ * Writes the files that are made from the code, or with --check says which of them are not current. With --release it also keeps what others build
+ * upon, which the next versions are compared with.
+ */
 const check = process.argv.includes('--check');
-const stale = generated().filter(({ path, text }) => current(path) !== text);
+const made = [...generated(), ...(process.argv.includes('--release') ? [releasedSurface()] : [])];
+const stale = made.filter(({ path, text }) => current(path) !== text);
 
 for (const file of stale) write(file);
 if (check && stale.length > 0) process.exitCode = 1;

@@ -31,8 +31,8 @@ import { sourcePlaces } from './support/source-maps.ts';
 import { onPostgres } from './support/store.ts';
 
 /**
- * Runs every test file below this folder, or those whose path holds one of the arguments; fails where none ran. With `FULL=1` the
- * heavy rounds are complete, a skipped test fails the run, and the files run on PostgreSQL too. With `RECORD=1` a run of all files renews the list of the longest.
+ * Runs every test file below this folder, or those whose path holds one of the arguments; fails where none ran. With `FULL=1` heavy
+ * rounds run too, a skipped test fails the run, and the files run on PostgreSQL too. With `RECORD=1` a run of all files renews the list of the longest.
  */
 const root = fileURLToPath(new URL('.', import.meta.url));
 const wanted = process.argv.slice(2);
@@ -78,8 +78,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.exit(1);
   });
 
-/** Heavy rounds take minutes where the machine has other work. */
-const FILE_TIMEOUT_MS = (FULL ? 15 : 5) * 60 * 1000;
+/** Heavy rounds, and the database of all files, take minutes where the machine has other work. */
+const FILE_TIMEOUT_MS = (FULL || onPostgres ? 15 : 5) * 60 * 1000;
 /** For a process that hangs so that its own time-outs do not fire. Most processes run as long as there are files. */
 const PROCESS_TIMEOUT_MS = 75 * 60 * 1000;
 /** Node.js keeps the tests of a process in memory, with all that they refer to, until it ends. */
@@ -192,8 +192,16 @@ function noteFailure(file: string | undefined, name: string, error: Error & { fa
   const cause = error.cause instanceof Error ? error.cause.message : error.message;
   const [first = ''] = cause.trim().replaceAll('\t', ' ').split('\n', 1);
   if (process.env.FAILURES) appendFileSync(process.env.FAILURES, `${[name, error.failureType, first].join('\t')}\n`);
-  if (error.failureType !== 'subtestsFailed') failures.push(`  ${shown(file)}: ${name}: ${first}`);
+  const told = cause
+    .split(/\s*\n\s*/)
+    .filter(Boolean)
+    .join(' | ')
+    .slice(0, MOST_TOLD);
+  if (error.failureType !== 'subtestsFailed') failures.push(`  ${shown(file)}: ${name}: ${told}`);
 }
+
+/** Of the message of a failure, in the list of all at the end. */
+const MOST_TOLD = 600;
 
 function failedLines(title: string): string {
   return failures.length > 0 ? ['', title, ...failures, ''].join('\n') : '';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ArtifactRecord, artifact, artifactFields, artifactSummary } from '../resources/artifact.ts';
-import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { expectedRevision, pageOf, paging, recordId, sortBy } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import type { Readers } from '../store/port.ts';
 import { whereAllowed } from './core/access/record-limit.ts';
@@ -34,6 +34,7 @@ const listArtifacts = defineTool({
     projectId: recordId.optional(),
     threadId: recordId.optional(),
     mimeType: z.string().min(1).max(200).optional(),
+    ...sortBy('name'),
     ...paging,
   }),
   output: pageOf(artifactSummary),

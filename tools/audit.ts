@@ -22,6 +22,7 @@ export const listAuditEntries = defineTool({
       .describe('Principal id, or name of an agent or flow.'),
     tool: refTo('tool', z.string().max(200)).optional(),
     changes: z.boolean().optional().describe('True: without the calls of tools that only read.'),
+    dashboardReads: z.boolean().optional().describe('False: without what people only read in the dashboard.'),
     outcome: outcome.optional(),
     door: door.optional(),
     requestId: z.string().min(1).max(200).optional().describe('All calls of one request (`X-Request-Id`).'),
@@ -35,12 +36,14 @@ export const listAuditEntries = defineTool({
   errors: [],
 
   async handler({ limit, cursor, includeTotal, ...filters }, { store, principal, server }) {
-    const { from, to, changes, ...named } = filters;
+    const { from, to, changes, dashboardReads = true, ...named } = filters;
     const query = {
       ...named,
       ...(from && { from: instant(from) }),
       ...(to && { to: instant(to) }),
       ...(changes && { withoutTools: readingTools(server.catalog) }),
+      ...(!changes &&
+        !dashboardReads && { without: { door: 'dashboard' as const, tools: readingTools(server.catalog) } }),
     };
     const page = await server.audit.find({ ...query, limit, after: openCursor(cursor, filters) });
     const total = includeTotal && { total: await server.audit.count(query) };
@@ -51,7 +54,8 @@ export const listAuditEntries = defineTool({
 
 const reading = new WeakMap<Catalog['entries'], readonly string[]>();
 
-function readingTools({ entries }: Catalog): readonly string[] {
+/** The names of the tools that only read. */
+export function readingTools({ entries }: Catalog): readonly string[] {
   const known =
     reading.get(entries) ?? entries.filter(({ tool }) => tool.annotations.readOnlyHint).map(({ tool }) => tool.name);
   reading.set(entries, known);

@@ -5,7 +5,7 @@ import type { Dependency } from './core/registry/context.ts';
 /** Processes whose clocks are further apart judge the ends of links, sessions and signatures differently. */
 const MOST_APART_MS = 5000;
 
-export interface WrongClock {
+interface WrongClock {
   readonly process: string;
   readonly text: string;
 }

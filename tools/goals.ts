@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expectedRevision, pageOf, paging, recordId } from '../resources/fields.ts';
+import { expectedRevision, pageOf, paging, recordId, sortBy } from '../resources/fields.ts';
 import { type Goal, goal, goalFields, goalStatus } from '../resources/goal.ts';
 import { refTo } from '../resources/markers.ts';
 import { whereAllowed } from './core/access/record-limit.ts';
@@ -23,7 +23,12 @@ const listGoals = defineTool({
     selects: { status: 'status', projectId: 'projectId' },
   },
   annotations: READS,
-  input: z.strictObject({ status: goalStatus.optional(), projectId: recordId.optional(), ...paging }),
+  input: z.strictObject({
+    status: goalStatus.optional(),
+    projectId: recordId.optional(),
+    ...sortBy('title', 'targetDate'),
+    ...paging,
+  }),
   output: pageOf(goal),
   errors: [],
 

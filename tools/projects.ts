@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expectedRevision, namePart, pageOf, paging, recordId } from '../resources/fields.ts';
+import { expectedRevision, namePart, pageOf, paging, recordId, sortBy } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import { type Project, project, projectFields, projectStatus } from '../resources/project.ts';
 import { whereAllowed } from './core/access/record-limit.ts';
@@ -23,6 +23,7 @@ const listProjects = defineTool({
     name: projectFields.name.optional().describe('Exactly this name, which several projects may have.'),
     q: namePart.describe('Part of the name, ignoring case.'),
     status: projectStatus.optional(),
+    ...sortBy('name'),
     ...paging,
   }),
   output: pageOf(project),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expectedRevision, namePart, pageOf, paging, plainLine, recordId } from '../resources/fields.ts';
+import { expectedRevision, namePart, pageOf, paging, plainLine, recordId, sortBy } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import { type Report, renderedReport, report, reportFields, reportQueryInput } from '../resources/report.ts';
 import type { Readers } from '../store/port.ts';
@@ -37,6 +37,7 @@ const listReports = defineTool({
   input: z.strictObject({
     tool: refTo('tool', z.string().min(1).max(200)).optional().describe('Only those whose query calls it.'),
     q: namePart.describe('Part of the title or description, ignoring case.'),
+    ...sortBy('title'),
     ...paging,
   }),
   output: pageOf(report),

@@ -1,4 +1,5 @@
 import { ENDED } from '../resources/approval.ts';
+import { DAY_MS } from '../resources/durations.ts';
 import { SETTINGS_ID, type Settings } from '../resources/settings.ts';
 import { pagesOf } from '../store/pages.ts';
 import { type PeriodicTask, startLeaderTask } from '../store/periodic-task.ts';
@@ -7,14 +8,13 @@ import { hasEnded } from './flows/run-queue.ts';
 import { isUnused, removeThread } from './threads/threads.ts';
 import { rollUp } from './usage/roll-ups.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** Records that are looked at, or deleted in one transaction. */
 const BATCH = 100;
 /** Days for which runs are kept where the settings say nothing. */
 export const RUN_DAYS = 30;
 
 /** The same for approvals. */
-export const APPROVAL_DAYS = 90;
+const APPROVAL_DAYS = 90;
 
 /** Deletes audit entries, runs, threads and approvals that are older than the settings allow, now and once a day. */
 export function startRetention(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expectedRevision, namePart, pageOf, paging, plainLine, recordId } from '../resources/fields.ts';
+import { expectedRevision, namePart, pageOf, paging, plainLine, recordId, sortBy } from '../resources/fields.ts';
 import { orNameOf, refTo } from '../resources/markers.ts';
 import { type Skill, skill, skillFields } from '../resources/skill.ts';
 import type { Readers } from '../store/port.ts';
@@ -26,6 +26,7 @@ const listSkills = defineTool({
   input: z.strictObject({
     name: skillFields.name.optional(),
     q: namePart.describe('Part of name or displayName, ignoring case.'),
+    ...sortBy('name', 'displayName'),
     ...paging,
   }),
   output: pageOf(skill),

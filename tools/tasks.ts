@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentRef, expectedRevision, instant, pageOf, paging, recordId } from '../resources/fields.ts';
+import { agentRef, expectedRevision, instant, pageOf, paging, recordId, sortBy } from '../resources/fields.ts';
 import { refTo } from '../resources/markers.ts';
 import { type Task, task, taskDocument, taskFields, taskPriority, taskStatus } from '../resources/task.ts';
 import { whereAllowed } from './core/access/record-limit.ts';
@@ -31,6 +31,7 @@ const listTasks = defineTool({
     projectId: recordId.optional(),
     goalId: recordId.optional(),
     assigneeAgentId: agentRef.optional(),
+    ...sortBy('title', 'dueAt'),
     ...paging,
   }),
   output: pageOf(task),

@@ -41,7 +41,7 @@ ${Object.entries(commands)
   completion    prints what completes these words: source <(agent-admin completion bash), or zsh
 
 Without a command, the server starts. Its data is in DATA_DIR, by default data/local below the current folder.
-A command that needs arguments says which when it is run without.`;
+With --help, a command says what it takes.`;
 
 const COMPLETION: Readonly<Record<string, string>> = {
   bash: `complete -W "${Object.keys(commands).join(' ')} completion --help --version" -o default agent-admin`,

@@ -4,13 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import { readConfig } from '../config/config.ts';
+import { howToRun } from '../config/how-to-run.ts';
 import { fillDemo } from '../demo/fill.ts';
 import { DemoClock } from '../demo/workspace.ts';
 import { createLogger } from '../launch/logger.ts';
 import { serve } from '../launch/serve.ts';
 import { Start } from '../launch/start.ts';
 import { takePort } from '../server.ts';
-import { explainExit } from './run-command.ts';
+import { answerHelp, explainExit } from './run-command.ts';
+
+const USAGE = `Usage: ${howToRun('demo')}
+
+Runs a server on a demo workspace, whose folder is removed when it ends.
+Environment: that of a server, for example PORT.`;
 
 /** Runs a server on a folder of its own with a demo workspace. The folder is removed when the server ends. */
 async function main(start: Start): Promise<void> {
@@ -30,6 +36,7 @@ async function main(start: Start): Promise<void> {
   console.log(`A demo workspace, ready after ${seconds} s; Ctrl-C ends the server and removes ${folder}.`);
 }
 
+answerHelp(USAGE);
 const start = new Start();
 main(start).catch((error) => {
   if (!start.signal.aborted) explainExit(error);

@@ -1,11 +1,17 @@
 import type { EmbeddedTexts, IntegrationHealth, SetupFinding } from '../../resources/health.ts';
 import { OperatorError } from '../../store/errors.ts';
 import { type Config, ConfigError, readConfig } from '../config/config.ts';
+import { howToRun } from '../config/how-to-run.ts';
 import { examine } from '../doctor/examine.ts';
 import { type Finding, fail, ok, reasonOf, warn, withoutSecrets } from '../doctor/finding.ts';
 import { type ClientConfig, readClientConfig } from './client-config.ts';
-import { runCommand } from './run-command.ts';
+import { answerHelp, runCommand } from './run-command.ts';
 import { callServer } from './server-call.ts';
+
+const USAGE = `Usage: ${howToRun('doctor')}
+
+Checks the running server, or the configuration of this shell where none answers, and says what to do. Ends with 1 where something fails.
+Environment: API_KEY and BASE_URL of the server, or what it would be started with.`;
 
 /** One line for each finding of the running server, or of the configuration of this shell. Ends with 1 where something fails. */
 async function main(): Promise<number> {
@@ -91,4 +97,5 @@ async function answers(address: string): Promise<boolean> {
   }
 }
 
+answerHelp(USAGE);
 runCommand(main);

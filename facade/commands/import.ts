@@ -15,7 +15,8 @@ import { readArguments, runCommand } from './run-command.ts';
 import { callServer } from './server-call.ts';
 
 const USAGE = `Usage: ${howToRun('import')} <type> <file.csv|file.ndjson|file.parquet> [--map <columns>] [--dry-run]
-       ${howToRun('import')} documents <folder> [--project <id>] [--tags <a,b>] [--as <name>] [--delete-removed] [--dry-run]
+       ${howToRun('import')} documents <folder> [--project <id>] [--tags <a,b>] [--as <name>] [--also <yaml,py>]
+           [--delete-removed] [--dry-run]
 
 Loads rows into the running server; rows that are there already change nothing, so a file may be imported again.
 Types: ${Object.keys(importedRows).join(', ')}.
@@ -28,6 +29,7 @@ ${Object.entries(presets)
 
 documents: makes a document of each PDF, DOCX, HTML, Markdown, text and CSV file below the folder; again, only of those that changed.
 --project, --tags: where new documents belong. --as: the name of the folder in the documents, by which they are found again.
+--also: endings of further files that are text, such as \`--also yaml,py\`; others are left out and named.
 --delete-removed: deletes the documents of files that are no longer there; without it they are listed.
 Environment: API_KEY (required; scope write, for rows scope admin or grant user:import), BASE_URL (default http://127.0.0.1:3000).`;
 
@@ -56,17 +58,20 @@ async function main(): Promise<number> {
     project: { type: 'string' },
     tags: { type: 'string' },
     as: { type: 'string' },
+    also: { type: 'string' },
     'delete-removed': { type: 'boolean' },
   } as const;
   const { values, words } = readArguments(USAGE, options, [0, 3]);
   const [type, file, ...rest] = words;
-  if (type === 'documents' && file !== undefined && rest.length === 0) {
+  if (type === 'documents' && rest.length === 0) {
+    if (file === undefined) throw new OperatorError(`Name the folder: ${howToRun('import')} documents <folder>`);
     return importDocuments({
       folder: file,
       client: readClientConfig(process.env),
       projectId: values.project,
-      tags: values.tags?.split(',').map((tag) => tag.trim()),
+      tags: listIn(values.tags),
       as: values.as,
+      also: listIn(values.also) ?? [],
       deleteRemoved: values['delete-removed'] === true,
       dryRun: values['dry-run'] === true,
     });
@@ -83,6 +88,10 @@ async function main(): Promise<number> {
   const run = new ImportRun({ type: known, client: readClientConfig(process.env), fileBytes: size, columns, dryRun });
   for await (const read of readRows(file)) await run.take(read);
   return run.finish();
+}
+
+function listIn(text: string | undefined): string[] | undefined {
+  return text?.split(',').map((part) => part.trim());
 }
 
 interface ImportOptions {

@@ -1,9 +1,15 @@
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { howToRun } from '../config/how-to-run.ts';
 import { readClientConfig } from './client-config.ts';
-import { runCommand } from './run-command.ts';
+import { answerHelp, runCommand } from './run-command.ts';
 import { answeringFetch } from './stdio-fetch.ts';
+
+const USAGE = `Usage: ${howToRun('stdio')}
+
+The stdio door of the running server. An MCP client starts it, and speaks to it by standard input and output.
+Environment: API_KEY (required), BASE_URL (default http://127.0.0.1:3000), CAPSULE_ID where API_KEY is the token of a capsule.`;
 
 const LAST_ANSWERS_MS = 10_000;
 
@@ -102,4 +108,5 @@ function write(message: object): void {
   process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 
+answerHelp(USAGE);
 runCommand(main);

@@ -1,6 +1,6 @@
 import { howToRun } from '../config/how-to-run.ts';
 import { readClientConfig } from './client-config.ts';
-import { runCommand } from './run-command.ts';
+import { answerHelp, runCommand } from './run-command.ts';
 import { callServer } from './server-call.ts';
 
 const USAGE = `Usage: ${howToRun('tool')} <tool> ['<json>']
@@ -34,4 +34,5 @@ function pretty(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
+answerHelp(USAGE);
 runCommand(() => main(process.argv.slice(2)));

@@ -11,7 +11,7 @@ export function howToRun(command: string): string {
 }
 
 export function stdioProgram(): { readonly command: string; readonly args: readonly string[] } {
-  // The folder of an installed package may be one that npx makes and removes.
-  if (isInstalled) return { command: 'npx', args: ['-y', 'agent-admin', 'stdio'] };
+  // npx and the like make and remove their folders as they please.
+  if (/[\\/](_npx|dlx|bunx)[\\/-]/.test(root)) return { command: 'npx', args: ['-y', 'agent-admin', 'stdio'] };
   return { command: process.execPath, args: [`${root}facade/launch/launch.mjs`, 'commands/stdio'] };
 }

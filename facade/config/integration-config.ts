@@ -21,7 +21,7 @@ export const integrationEnvironment = {
     'Whether integrations may run programs. Default: on if HOST is a loopback address and no proxy is trusted.',
   ),
   PRIVATE_UPSTREAMS: onOrOff.describe(
-    'Whether integrations may be at private and local addresses. Default: on if HOST is a loopback address and no proxy is trusted.',
+    'Whether integrations may be at private and local addresses. Default: on if HOST is a loopback address and no proxy is trusted. Links of documents may name such only where it is set to `on`; link-local addresses and those of cloud metadata nothing may.',
   ),
 };
 
@@ -35,6 +35,7 @@ export function integrationSettings(
     secretsKeys: given.SECRETS_KEY,
     stdioIntegrations: (given.STDIO_INTEGRATIONS ?? fallback) === 'on',
     privateUpstreams: (given.PRIVATE_UPSTREAMS ?? fallback) === 'on',
+    privateLinks: given.PRIVATE_UPSTREAMS === 'on',
   };
 }
 export type IntegrationSettings = Readonly<ReturnType<typeof integrationSettings>>;

@@ -26,7 +26,7 @@ export const modelEnvironment = {
     .max(190)
     .optional()
     .describe(
-      'Model that search by meaning uses: `custom/<name>` of MODEL_BASE_URL or `openai/<name>`. Default: search by words alone.',
+      'Model that search by meaning uses: `custom/<name>` of MODEL_BASE_URL, `openai/<name>`, or `<provider>/<name>` of a model provider of the workspace. Default: search by words alone.',
     ),
   OPENAI_API_KEY: z.string().optional().describe('Makes the models of OpenAI available as `openai/<name>`.'),
   OPENAI_BASE_URL: addressOf('OPENAI_API_KEY').describe(
@@ -57,12 +57,16 @@ export function modelProblems(given: GivenVariables): string[] {
   return problems;
 }
 
-function embeddingProblems({ EMBEDDING_MODEL: id, MODEL_BASE_URL, OPENAI_API_KEY }: GivenVariables): string[] {
-  const [provider = '', name = ''] = id?.split(/\/(.*)/s) ?? [];
-  const needed = { custom: MODEL_BASE_URL, openai: OPENAI_API_KEY };
-  const isKnown = Object.entries(needed).some(([kind, value]) => kind === provider && value !== undefined);
-  if (id === undefined || (isKnown && name !== '')) return [];
-  return ['EMBEDDING_MODEL: begins with custom/ and needs MODEL_BASE_URL, or with openai/ and needs OPENAI_API_KEY'];
+function embeddingProblems({ EMBEDDING_MODEL: id, MODEL_BASE_URL, ANTHROPIC_API_KEY }: GivenVariables): string[] {
+  if (id === undefined) return [];
+  const [provider = '', name = ''] = id.split(/\/(.*)/s);
+  if (provider === '' || name === '' || provider === 'offline') {
+    return ['EMBEDDING_MODEL: is <provider>/<name>, like custom/<name>, openai/<name> or that of a model provider'];
+  }
+  if (provider === 'custom' && MODEL_BASE_URL === undefined)
+    return ['EMBEDDING_MODEL: with custom/ needs MODEL_BASE_URL'];
+  const isAnthropic = provider === 'anthropic' && ANTHROPIC_API_KEY !== undefined;
+  return isAnthropic ? ['EMBEDDING_MODEL: Anthropic has no embedding models; use those of another provider'] : [];
 }
 
 export function modelSettings(given: Variables): ModelSettings {

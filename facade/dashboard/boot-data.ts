@@ -14,6 +14,8 @@ export interface Boot {
   /** Part of the forms that this page sends. */
   readonly formToken: string;
   readonly version: string;
+  /** Whether links to sign in reach people by mail. */
+  readonly sendsMail: boolean;
   /** Names of the tools that the person may call now; what they take follows by `tools/list`. */
   readonly tools: readonly string[];
 }

@@ -17,7 +17,7 @@ export function call<Output = Readonly<Record<string, unknown>>>(
   return confirmed(() => callOnce<Output>(tool, input, options));
 }
 
-/** What the work comes to, which begins again once the person has confirmed that it is them where that is what it needs. @throws CallError */
+/** Runs `work`. Where that needs a fresh sign-in, asks for it and runs `work` again. @throws CallError */
 export async function confirmed<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -24,10 +24,15 @@ export function wordOf(value: string): string {
   return withCapital(shortWordsIn(value.replaceAll(/[_-]/g, ' ')));
 }
 
+/** What kind of caller: a session is a person who is signed in. */
+export function callerWord(type: string): string {
+  return type === 'session' ? 'person' : shortWordsIn(type.replaceAll(/[_-]/g, ' '));
+}
+
 const SHORT_WORDS = /\b(url|uri|id|uid|mrr|ltv|api|mcp|ip|usd|csv|json|tts|http|sms|ok)(s?)\b/g;
 
 /** Words that are spoken by their letters, as they are written: `api keys` -> `API keys`. */
-export function shortWordsIn(words: string): string {
+function shortWordsIn(words: string): string {
   return words.replace(SHORT_WORDS, (_, word: string, plural: string) => word.toUpperCase() + plural);
 }
 

@@ -12,6 +12,8 @@ export interface Kind {
   readonly prefix?: string;
   /** As people call one and many of them. */
   readonly words: { readonly one: string; readonly many: string };
+  /** The heading of the form for a new one. Default: `New` and what one is called. */
+  readonly newTitle?: string;
 }
 
 /** A kind whose tools read one record and list all of them. */
@@ -48,7 +50,10 @@ export const kinds = {
   user: kind('user', 'users', '/users', 'email'),
   app: listed('connected_app', 'connected_apps', '/apps', 'client', 'app_'),
   budget: listed('budget', 'budgets', '/budgets', 'id', 'bud_'),
-  'model-provider': listed('model_provider', 'model_providers', '/models', 'name', 'mdp_'),
+  'model-provider': {
+    ...listed('model_provider', 'model_providers', '/models', 'name', 'mdp_'),
+    newTitle: 'Add a provider',
+  },
   model: listed('model', 'models', '', 'id'),
 };
 

@@ -12,6 +12,7 @@ type LiveMessage =
   | { readonly kind: 'follow'; readonly tab: string; readonly uris: readonly string[] }
   | { readonly kind: 'who' }
   | { readonly kind: 'changed'; readonly uri: string }
+  | { readonly kind: 'followed'; readonly uris: readonly string[] }
   | { readonly kind: 'tools' };
 
 const channel = new BroadcastChannel('admin-live');
@@ -41,7 +42,14 @@ function sayFollowed(): void {
 
 function hear(said: LiveMessage): void {
   if (said.kind === 'changed') renewSoon();
+  else if (said.kind === 'followed') invalidate((tool) => said.uris.some((uri) => isOf(tool, uri)));
   else if (said.kind === 'tools') void loadTools();
+}
+
+/** Whether a tool reads records like that at the address: `list_agents` those at `agent://`. */
+function isOf(tool: string, uri: string): boolean {
+  const [kind = ''] = uri.split('://');
+  return /^(list|get)_/.test(tool) && tool.includes(kind.replaceAll('-', '_').replace(/y$/, ''));
 }
 
 const LEAST_BETWEEN_MS = 1000;
@@ -122,7 +130,11 @@ async function listenUntilRestart(): Promise<void> {
   const since = Date.now();
   try {
     const notifications = { toolsListChanged: true, resourceSubscriptions: uris };
-    await request('subscriptions/listen', { notifications }, { signal: stop.signal, onNotification: handOn });
+    await request(
+      'subscriptions/listen',
+      { notifications },
+      { signal: stop.signal, onNotification: (said) => handOn(said, uris) },
+    );
   } catch {
     // Whether it failed or was ended by the server, it is asked for again below.
   }
@@ -135,12 +147,20 @@ async function listenUntilRestart(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, longest * (0.5 + Math.random() / 2)));
 }
 
-function handOn({ method, params }: { readonly method: string; readonly params?: Readonly<Record<string, unknown>> }) {
+interface Notification {
+  readonly method: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
+/** What changed before the server listens for it is not told later, so it is asked for again; after an absence, everything. */
+function handOn({ method, params }: Notification, uris: readonly string[]) {
   const said: LiveMessage | undefined =
     method === 'notifications/resources/updated'
       ? { kind: 'changed', uri: String(params?.uri) }
-      : method === 'notifications/subscriptions/acknowledged' && wasAway
-        ? { kind: 'changed', uri: '' } // what changed while nobody listened is not told later
+      : method === 'notifications/subscriptions/acknowledged'
+        ? wasAway
+          ? { kind: 'changed', uri: '' }
+          : { kind: 'followed', uris }
         : method === 'notifications/tools/list_changed'
           ? { kind: 'tools' }
           : undefined;

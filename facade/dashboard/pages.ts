@@ -37,7 +37,7 @@ export const groups: Readonly<Record<string, readonly PageEntry[]>> = {
     page('/runs', 'Agent runs', 'clock', () => import('./pages/runs.tsx'), 'list_agent_runs'),
     page('/models', 'Models', 'model', () => import('./pages/models.tsx')),
     page('/integrations', 'Integrations', 'plug', () => import('./pages/integrations.tsx')),
-    page('/connections', 'Connections', 'link', () => import('./pages/connections.tsx')),
+    page('/connections', 'Connections', 'external', () => import('./pages/connections.tsx')),
     page('/webhooks', 'Webhooks', 'send', () => import('./pages/webhooks.tsx')),
   ],
   Knowledge: [
@@ -60,7 +60,8 @@ export const groups: Readonly<Record<string, readonly PageEntry[]>> = {
     page('/keys', 'Keys', 'key', () => import('./pages/keys.tsx')),
     page('/apps', 'Connected apps', 'app', () => import('./pages/apps.tsx')),
     page('/people', 'Admin users', 'person', () => import('./pages/people.tsx')),
-    page('/audit', 'Audit', 'shield', () => import('./pages/audit.tsx'), 'list_audit_entries'),
+    page('/access', 'Who can do what', 'eye', () => import('./pages/access.tsx'), 'view_as'),
+    page('/audit', 'Audit', 'menu', () => import('./pages/audit.tsx'), 'list_audit_entries'),
     page('/usage', 'Usage', 'chart', () => import('./pages/usage.tsx'), 'get_usage'),
     page('/budgets', 'Budgets', 'gauge', () => import('./pages/budgets.tsx')),
     page('/tools', 'Tools', 'tool', () => import('./pages/tools.tsx')),

@@ -35,15 +35,15 @@ export function go(path: string, { replace = false } = {}): void {
   tell();
 }
 
-/** Keeps the state of a page in its address: filters, sorting, the open tab. Undefined and '' remove a name. */
-export function setQuery(changes: Readonly<Record<string, string | undefined>>): void {
+/** Keeps the state of a page in its address: filters, sorting, the open tab. Undefined and '' remove a name. With `replace: false`, Back leads to the state before. */
+export function setQuery(changes: Readonly<Record<string, string | undefined>>, { replace = true } = {}): void {
   const { path, query } = placeNow();
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined || value === '') query.delete(name);
     else query.set(name, value);
   }
   const search = query.toString();
-  go(`${path}${search && `?${search}`}`, { replace: true });
+  go(`${path}${search && `?${search}`}`, { replace });
 }
 
 /** Links within the dashboard load no new page. */

@@ -19,6 +19,10 @@ export interface JsonSchema {
   readonly 'x-ref'?: string;
   /** The control that fits: code, secret, timezone, cron, model, tools. */
   readonly 'x-control'?: string;
+  /** What people read in place of the values of an enumeration. */
+  readonly 'x-words'?: Readonly<Record<string, string>>;
+  /** What the button says that asks for a group which need not be there. */
+  readonly 'x-add'?: string;
 }
 
 const NULL = (schema: JsonSchema) => schema.type === 'null';

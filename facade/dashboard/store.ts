@@ -12,6 +12,8 @@ interface Entry {
   at: number;
   stale: boolean;
   readonly listeners: Set<() => void>;
+  /** Somebody looked at it before: what was asked for ahead is not asked for twice. */
+  isSeen?: true;
 }
 
 const entries = new Map<string, Entry>();
@@ -78,6 +80,9 @@ function tell(entry: Entry, answer: Answer<unknown>): void {
   for (const listener of entry.listeners) listener();
 }
 
+/** How long an answer is good that nobody looks at. */
+const UNSEEN_MS = 1000;
+
 const NOTHING: Answer<never> = { loading: false };
 
 /** The answer of a reading tool, kept and renewed when records change. Undefined as tool: nothing is asked. */
@@ -89,6 +94,9 @@ export function useAnswer<Output>(tool: string | undefined, input: object = {}):
     if (tool === undefined) return undefined;
     const entry = entryOf(tool, input);
     const listener = () => draw({});
+    // What others changed while nobody looked is not known.
+    if (entry.isSeen && entry.listeners.size === 0 && Date.now() - entry.at > UNSEEN_MS) entry.stale = true;
+    entry.isSeen = true;
     entry.listeners.add(listener);
     const shown = entry.answer;
     prefetch(tool, input);

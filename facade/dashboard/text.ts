@@ -5,6 +5,7 @@ export const text = {
   create: 'Create',
   edit: 'Edit',
   delete: 'Delete',
+  discard: 'Discard',
   close: 'Close',
   copy: 'Copy',
   copied: 'Copied',

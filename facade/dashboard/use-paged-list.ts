@@ -17,6 +17,44 @@ export interface Pages<Row> {
   readonly look: (from: number, to: number) => void;
 }
 
+interface ListedRecord<Row> extends Omit<Pages<Row>, 'look'> {
+  readonly data: Row | undefined;
+  /** Neither found nor still looked for. */
+  readonly isGone: boolean;
+}
+
+/** A record that no tool gets by itself: its list is read until it is found, and the page that it is on is renewed. */
+export function useListedRecord<Row>(
+  tool: string | undefined,
+  input: object,
+  isWanted: (row: Row) => boolean,
+): ListedRecord<Row> {
+  const { look, ...pages } = usePagedList<Row>(tool, input);
+  const { rows, more, loading, error } = pages;
+  const place = rows.findIndex(isWanted);
+  const isFurther = place < 0 && !loading && more !== undefined;
+  if (place >= 0) look(place, place + 1);
+  useEffect(() => {
+    if (isFurther) more();
+  }, [isFurther, rows.length]);
+  return { ...pages, data: rows[place], isGone: place < 0 && !isFurther && !loading && !error };
+}
+
+/** The first record of a list that is wanted, read page by page. */
+export async function findListed<Row>(
+  tool: string,
+  input: object,
+  isWanted: (row: Row) => boolean,
+): Promise<Row | undefined> {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page: ListAnswer<Row> = await call(tool, { ...input, cursor });
+    const found = page.data.find(isWanted);
+    if (found) return found;
+    cursor = page.nextCursor;
+  }
+  return undefined;
+}
+
 /** A page after the first one, by the cursor it was asked with. */
 type Further<Row> = Readonly<{ cursor: string; rows: readonly Row[] }>;
 

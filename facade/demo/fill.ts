@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import { type FirstStart, prepareStore } from '../launch/first-start.ts';
 import { eventRows, visitRows } from './activity.ts';
 import { invoiceRows, makeSubscriptions, subscriptionRows, userRows } from './customers.ts';
+import type { Sealing } from './registry.ts';
 import { DAY, iso, type LoggedStatement, loggedBy, type Statement, spanUntil } from './story.ts';
 import { makeUsers, websiteRows } from './users.ts';
 import { type DemoClock, FOUNDED, fillWorkspace } from './workspace.ts';
@@ -17,14 +18,14 @@ const STEP = 10_000;
 export async function fillDemo(
   store: Store,
   clock: DemoClock,
-  config: Pick<Config, 'adminEmail' | 'bootstrapKey'>,
+  config: Pick<Config, 'adminEmail' | 'bootstrapKey'> & Sealing,
 ): Promise<FirstStart> {
   const now = clock.now();
   const today = iso(now.getTime()).slice(0, 10);
   clock.set(Date.parse(addDays(today, FOUNDED)));
   await prepareSettings(store);
   const first = await prepareStore(store, config);
-  await fillWorkspace(store, clock, today);
+  await fillWorkspace(store, clock, { today, ...config });
   clock.release();
   const rows = loggedBy(now.getTime(), demoStatements(today));
   await importRows(store, rows);

@@ -2,16 +2,11 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { Store } from '../../store/port.ts';
 import { addDays, addIntervals } from '../../tools/analytics/calendar.ts';
-import { catalog } from '../../tools/catalog.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { scopeRights } from '../../tools/core/access/rights.ts';
-import { createModels } from '../../tools/core/models/models.ts';
 import { OFFLINE_MODEL } from '../../tools/core/models/offline-model.ts';
 import { errorOf } from '../../tools/core/registry/call.ts';
-import { createRegistry, type Registry } from '../../tools/core/registry/registry.ts';
-import { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
-import { kinds } from '../../tools/kinds.ts';
-import { type BudgetMeter, startBudgets } from '../../tools/usage/budget-meter.ts';
+import { demoRegistry, type Sealing } from './registry.ts';
 import { HOUR, MINUTE, material } from './story.ts';
 
 /** Calls in the order of their days. `$name` in an input stands for the id of the record called so, `@+3` for the date in three days. */
@@ -43,13 +38,16 @@ export class DemoClock {
 export const FOUNDED = -150;
 
 /** Makes the past of the workspace: each record is made by its tool, at its time, with its version and audit entry. */
-export async function fillWorkspace(store: Store, clock: DemoClock, today: string): Promise<void> {
+export async function fillWorkspace(
+  store: Store,
+  clock: DemoClock,
+  { today, ...sealing }: Readonly<{ today: string }> & Sealing,
+): Promise<void> {
   const url = new URL('../../data/demo/workspace.json', import.meta.url);
   const story = calls.parse(JSON.parse(readFileSync(url, 'utf8')));
   const owner = await store.adminUsers.first({ where: { role: 'owner' } });
   if (!owner) throw new Error('The store has no owner yet.');
-  const budgets = await startBudgets({ store, now: clock.now, onFailure: fail });
-  const registry = registryOn(store, clock, budgets);
+  const { registry, close } = await demoRegistry(store, clock.now, sealing);
   const principal: Principal = {
     type: 'session',
     id: owner.id,
@@ -72,7 +70,7 @@ export async function fillWorkspace(store: Store, clock: DemoClock, today: strin
       if (as !== undefined && index === 0) ids.set(as, idIn(output));
     }
   }
-  await budgets.close();
+  await close();
 }
 
 /** The id of the record that a call made; a chat makes a thread. */
@@ -107,32 +105,4 @@ function resolved(value: unknown, ids: ReadonlyMap<string, string>, today: strin
   const id = ids.get(value.slice(1));
   if (id === undefined) throw new Error(`No record is called ${value} yet.`);
   return id;
-}
-
-function registryOn(store: Store, clock: DemoClock, budgets: BudgetMeter): Registry {
-  return createRegistry({
-    store,
-    server: {
-      name: 'agent-admin',
-      version: '',
-      protocolVersions: [],
-      startedAt: new Date(),
-      catalog,
-      kinds,
-      audit: store.audit,
-      rows: store.rows,
-      files: store.files,
-      storeKind: store.kind,
-      storeStatus: () => store.status(),
-      models: createModels(),
-      telemetry: new Telemetry(),
-      now: clock.now,
-      budgets,
-    },
-    onFailure: fail,
-  });
-}
-
-function fail(cause: unknown): never {
-  throw cause;
 }

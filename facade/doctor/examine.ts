@@ -6,13 +6,13 @@ import { type Check, clockFinding, type Finding, fail, ok, reasonOf, warn, witho
 
 const WAIT_MS = 10_000;
 
-export function outsideChecks(config: Config): Check[] {
+function outsideChecks(config: Config): Check[] {
   return [() => checkAddress(config), () => checkMail(config), () => checkProvider(config), () => checkModels(config)];
 }
 
 async function checkAddress({ baseUrl, host, port }: Config): Promise<Finding[]> {
   const address = baseUrl ?? localUrl(host, port);
-  const reach = reachOf(address, baseUrl !== undefined, host);
+  const reach = addressFindings(address, baseUrl !== undefined, host);
   try {
     const { status } = await get(`${address}/readyz`);
     if (status === 200) return [ok('address', `${address} answers and is ready.`), ...reach];
@@ -26,7 +26,7 @@ async function checkAddress({ baseUrl, host, port }: Config): Promise<Finding[]>
   }
 }
 
-function reachOf(address: string, isGiven: boolean, host: string): Finding[] {
+function addressFindings(address: string, isGiven: boolean, host: string): Finding[] {
   const { protocol, hostname } = new URL(address);
   const isLocal = /^(localhost|127\..*|\[::1\])$/.test(hostname);
   if (!isGiven && host !== '127.0.0.1' && host !== 'localhost' && host !== '::1') {

@@ -12,7 +12,7 @@ import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
 import { authenticateSession } from '../../tools/sign-in/open-sessions.ts';
 import type { SessionCookies } from './session-cookie.ts';
 
-const BEARER = /^bearer +(\S+) *$/i;
+export const BEARER = /^bearer +(\S+) *$/i;
 
 export interface Authenticator {
   /** @throws ToolError (unauthenticated) */
@@ -23,7 +23,7 @@ export interface Authenticator {
   problem(principal: Principal): Promise<ToolError>;
 }
 
-export interface ShownAccess {
+interface ShownAccess {
   readonly token: OAuthStateRecord;
   readonly app: ConnectedAppRecord;
 }

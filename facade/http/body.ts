@@ -20,6 +20,8 @@ export interface BodyKind {
   readonly largest: number;
   /** Of JSON: reading stops as soon as it exceeds this. Asked only for a body that may do so. */
   readonly bounds?: () => JsonLimits;
+  /** Of a body that others wait for: for so long it may be silent, without that the server keeps it waiting. */
+  readonly silenceMs?: number;
   /** @throws ToolError (unsupported_media_type) */
   requireType(contentType: string | undefined): void;
 }
@@ -32,6 +34,9 @@ export function jsonBody(takesBulk: () => boolean): BodyKind {
 export const CREDENTIAL: BodyKind = { largest: 64 * 1024, bounds: () => INPUT_LIMITS, requireType: requireJson };
 const FORM: BodyKind = { largest: 16 * 1024, requireType: requireForm };
 
+/** `silenceMs` of files. */
+export const FILES_SILENCE_MS = 30_000;
+const SILENT = 'Nothing more of the body came, and others of yours wait; send it again.';
 const EMPTY = Buffer.alloc(0);
 const BROKEN = 'The connection ended before the body did.';
 /** How long the rest of an oversized body is still read, so that its sender gets the answer instead of a broken connection. */
@@ -158,9 +163,13 @@ interface Collecting {
 /** Stops reading as soon as the body has too many members or levels. */
 function collect(request: IncomingMessage, kind: BodyKind, { take, gauge }: Collecting): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    // A sender who went while the body waited for its turn is not told of any more.
+    if (request.destroyed) return reject(new ToolError('invalid_input', BROKEN));
     const chunks: Buffer[] = [];
     let size = 0;
+    const silence = silenceOf(request, kind, reject);
     request.on('data', (chunk: Buffer) => {
+      silence?.refresh();
       size += chunk.length;
       chunks.push(chunk);
       try {
@@ -176,9 +185,19 @@ function collect(request: IncomingMessage, kind: BodyKind, { take, gauge }: Coll
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.on('error', () => reject(new ToolError('invalid_input', BROKEN)));
     request.on('close', () => {
+      clearTimeout(silence);
       if (!request.complete) reject(new ToolError('invalid_input', BROKEN));
     });
   });
+}
+
+function silenceOf(request: IncomingMessage, { silenceMs }: BodyKind, end: (why: ToolError) => void) {
+  if (silenceMs === undefined) return undefined;
+  const timer = setTimeout(() => {
+    if (request.isPaused()) timer.refresh();
+    else if (!request.complete) end(dropped(request, new ToolError('invalid_input', SILENT)));
+  }, silenceMs);
+  return timer.unref();
 }
 
 /** What `collect` does, for a body that is here already: short ones come with their head. */

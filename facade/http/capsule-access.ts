@@ -1,8 +1,10 @@
 import type { Readers, Store } from '../../store/port.ts';
 import { CapsuleUse } from '../../tools/capsules/use.ts';
 import { type DoorProblem, doorProblem } from '../../tools/core/access/capsule-principal.ts';
+import { prefixOf } from '../../tools/core/access/key-secret.ts';
 import { capsuleIn, type Principal } from '../../tools/core/access/principal.ts';
 import { ToolError } from '../../tools/core/errors.ts';
+import { BEARER } from './authenticate.ts';
 import type { RefusedRequests } from './refused-requests.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -38,7 +40,7 @@ export class CapsuleAccess {
       throw new ToolError('forbidden', 'Insufficient permissions', detail);
     }
     const capsule = capsuleIn(principal);
-    if (capsule) this.use.note(capsule.id, 0);
+    if (capsule) this.use.note(capsule.id, 0, tokenPrefixIn(context));
   }
 
   async stillAdmitted(principal: Principal | undefined, capsuleId: string | undefined): Promise<Principal | undefined> {
@@ -53,6 +55,12 @@ export class CapsuleAccess {
     }
     return doorProblem(this.#store, principal, { capsuleId, now: this.#now() });
   }
+}
+
+/** Undefined where the caller is an app, which shows a token of its own. */
+function tokenPrefixIn({ principal, request }: RequestContext): string | undefined {
+  if (principal.type !== 'capsule') return undefined;
+  return prefixOf('capsule', BEARER.exec(request.headers.authorization ?? '')?.[1] ?? '');
 }
 
 const MCP_ADDRESS = /\/api\/(?:v1|capsules\/[^/]+)\/mcp$/;

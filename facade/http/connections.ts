@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   readonly maxConnections: number;
   /** How long a connection may take for its next complete request, as long as none on it was authenticated. */
   readonly firstRequestMs: number;
@@ -100,8 +100,13 @@ export class Connections {
     });
   }
 
+  /** Ends the connection a turn after its time: what came while the process was at work is read in between. */
   #timer(socket: Socket): NodeJS.Timeout {
-    return setTimeout(() => this.#end(socket), this.#options.firstRequestMs).unref();
+    const endIfNoneCame = () => {
+      if (this.#strangers.get(socket)?.timer === timer) this.#end(socket); // an answer meanwhile set another timer
+    };
+    const timer = setTimeout(() => setImmediate(endIfNoneCame), this.#options.firstRequestMs).unref();
+    return timer;
   }
 
   #end(socket: Socket): void {

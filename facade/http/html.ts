@@ -1,3 +1,5 @@
+import { escapeHtml } from '../../tools/core/escape-html.ts';
+
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -15,17 +17,5 @@ export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): 
 function show(part: Part): string {
   if (part instanceof Html) return part.text;
   if (typeof part === 'object') return part.map(({ text }) => text).join('');
-  return part === undefined || part === false ? '' : escaped(String(part));
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+  return part === undefined || part === false ? '' : escapeHtml(String(part));
 }

@@ -32,7 +32,7 @@ export interface Base extends ServerBase {
 }
 
 /** What people sign in by. */
-export function createPeople(
+export function createSignIn(
   { config, store, logger, baseUrl, secrets, refused, now, onFailure: onBackgroundFailure }: Base,
   onFailure: (cause: unknown, call: Failed) => void,
 ) {
@@ -53,7 +53,7 @@ export function createPeople(
 /** What judges and answers requests at each door. */
 export function createDoors(
   base: Base,
-  people: ReturnType<typeof createPeople>,
+  people: ReturnType<typeof createSignIn>,
   {
     registry,
     mcp,
@@ -76,9 +76,9 @@ export function createDoors(
   const capsules = new CapsuleAccess({ store, refused, onFailure, now });
   const receiver = new WebhookReceiver({ store, registry, onFailure, now });
   const webhooks = new WebhookDoor({ receiver, guards, refused, authenticator, connections, cluster: store.cluster });
-  const around = { store, registry, cookies, guards, refused, baseUrl, logger, dashboard };
-  const more = { ...authorization?.handlers, ...createAccountHandlers(accounts, around) };
-  const pages = [dashboard.serveAssets, new Pages({ ...people, ...around, more }).serve];
+  const pageDeps = { store, registry, cookies, guards, refused, baseUrl, logger, dashboard };
+  const more = { ...authorization?.handlers, ...createAccountHandlers(accounts, pageDeps) };
+  const pages = [dashboard.serveAssets, new Pages({ ...people, ...pageDeps, more }).serve];
   const { signIn } = people;
   return {
     ...config,

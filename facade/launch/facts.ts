@@ -87,6 +87,7 @@ export function factsOf(
     integrationAccounts: upstreams.accounts,
     secrets: upstreams.secrets,
     privateAddresses: config.privateUpstreams,
+    privateLinks: config.privateLinks,
     ...parts,
   };
 }

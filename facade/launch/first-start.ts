@@ -11,7 +11,7 @@ export interface FirstStart {
   readonly warning?: string;
 }
 
-export interface FirstKeys {
+interface FirstKeys {
   readonly admin: string;
   /** The operator gave the admin key, so it is not shown. */
   readonly adminIsGiven: boolean;
@@ -91,8 +91,8 @@ Another link, later:
   API_KEY="${key}" BASE_URL=${baseUrl} ${howToRun('tool')} create_sign_in_link '${JSON.stringify({ email }).replaceAll("'", "'\\''")}'
 
 Claude Desktop (claude_desktop_config.json). The key in it was made for this client and is shown this once: it reads and writes, and
-administers nothing. Many hosts show a model no more than 128 tools, so MODE has three listed that lead to all others; leave it out
-where yours takes more.
+administers nothing. Many hosts show a model no more than 128 tools: MODE=search lists only three, through which all others are
+found and called. Remove it if your client has no limit.
 
 ${JSON.stringify(clientBlock(baseUrl, keys.client), null, 2)}
 `;

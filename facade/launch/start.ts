@@ -6,16 +6,8 @@ const LOOK_MS = 250;
 /** How long a start may take to end after a signal. Nothing is lost where it is cut off. */
 const END_MS = 10_000;
 
-interface StartOptions {
-  readonly print: (line: string) => void;
-  readonly exit: (code: number) => void;
-  readonly quietMs?: number;
-  readonly everyMs?: number;
-}
-
 /** The start of the server: its operator reads what takes long, and can end it by SIGTERM or Ctrl-C at any time. */
 export class Start implements OpenProgress {
-  readonly #options: StartOptions;
   readonly #stopping = new AbortController();
   readonly #begunAt = performance.now();
   readonly #looking: NodeJS.Timeout;
@@ -24,8 +16,7 @@ export class Start implements OpenProgress {
   #printedAt: number | undefined;
   #stop: (() => Promise<void>) | undefined;
 
-  constructor({ print = console.log, exit = process.exit, ...options }: Partial<StartOptions> = {}) {
-    this.#options = { ...options, print, exit };
+  constructor() {
     this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#asked());
   }
@@ -40,7 +31,7 @@ export class Start implements OpenProgress {
   }
 
   notice(text: string): void {
-    this.#options.print(text);
+    console.log(text);
   }
 
   /** The start is over: from now on, a signal stops the server in this way, and the process ends with 0. */
@@ -52,28 +43,26 @@ export class Start implements OpenProgress {
 
   /** A second signal ends the process at once. */
   #asked(): void {
-    const { exit, print } = this.#options;
-    if (this.signal.aborted) exit(1);
+    if (this.signal.aborted) process.exit(1);
     this.#stopping.abort(new Error('The start was ended by a signal.'));
-    if (!this.#stop) setTimeout(() => exit(0), END_MS).unref();
+    if (!this.#stop) setTimeout(() => process.exit(0), END_MS).unref();
     this.#stop?.().then(
-      () => exit(0),
+      () => process.exit(0),
       (error) => {
-        print(`The server could not end as it should: ${error}`);
-        exit(1);
+        console.log(`The server could not end as it should: ${error}`);
+        process.exit(1);
       },
     );
   }
 
   #look(): void {
-    const { quietMs = QUIET_MS, everyMs = EVERY_MS, print } = this.#options;
     const now = performance.now();
-    const isDue = this.#printedAt === undefined ? now - this.#begunAt >= quietMs : now - this.#printedAt >= everyMs;
+    const isDue = this.#printedAt === undefined ? now - this.#begunAt >= QUIET_MS : now - this.#printedAt >= EVERY_MS;
     if (!isDue) return;
     this.#printedAt = now;
     const seconds = Math.round((now - this.#begunAt) / 1000);
     const isSame = this.#printed === this.#step;
     this.#printed = this.#step;
-    print(`Starting for ${seconds} s: ${isSame ? 'still ' : ''}${this.#step}.`);
+    console.log(`Starting for ${seconds} s: ${isSame ? 'still ' : ''}${this.#step}.`);
   }
 }

@@ -8,7 +8,7 @@ import type { IntegrationSettings } from '../config/integration-config.ts';
 import type { ServerBase } from './facts.ts';
 import { reencryptSecrets } from './reencrypt-secrets.ts';
 
-/** Starts the integrations. After a change of keys, what an earlier one encrypted is encrypted anew before, and the log says when that one can go. */
+/** Starts the integrations. After a key change it first encrypts stored secrets anew, and logs when the old key can be removed. */
 export async function startUpstreams(
   { store, logger }: Pick<ServerBase, 'store' | 'logger'>,
   upstreams: Upstreams,
@@ -19,7 +19,12 @@ export async function startUpstreams(
 }
 
 export function createUpstreams(
-  { secretsKeys, stdioIntegrations, privateUpstreams, dataDir }: IntegrationSettings & { readonly dataDir: string },
+  {
+    secretsKeys,
+    stdioIntegrations,
+    privateUpstreams,
+    dataDir,
+  }: Omit<IntegrationSettings, 'privateLinks'> & { readonly dataDir: string },
   catalog: LiveCatalog,
   { store, product: client, baseUrl, telemetry, now, onFailure, logger }: Omit<ServerBase, 'config'>,
 ): Upstreams {

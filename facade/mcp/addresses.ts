@@ -1,6 +1,6 @@
 import type { SearchDefinition } from '../../store/collection-definition.ts';
 import { collections } from '../../store/collections.ts';
-import type { Kind } from '../../tools/core/registry/define-kind.ts';
+import { type Kind, readingTool } from '../../tools/core/registry/define-kind.ts';
 import type { Tool } from '../../tools/core/registry/tool.ts';
 import { kinds } from '../../tools/kinds.ts';
 
@@ -18,6 +18,8 @@ export interface Address {
   readonly text?: string;
   readonly blob?: string;
   readonly readTool: string;
+  /** The tool of those to whom templates show such addresses. */
+  readonly shownWith: string;
   /** Undefined if the records are only read by an address known from elsewhere. */
   readonly listTool: string | undefined;
   /** Member that a list shows as the name of the record. */
@@ -51,6 +53,7 @@ function addressOf(kind: Kind, get: Tool, given: Exclude<Kind['address'], 'none'
     collection,
     ...(sees && { sees }),
     readTool: get.name,
+    shownWith: (readingTool(kind) ?? get).name,
     // A list within an owner is not a list of all records.
     listTool: list && variables.some((name) => name in list.input.shape) ? undefined : list?.name,
     label: labelOf(kind),

@@ -1,6 +1,6 @@
 import { INVALID_PARAMS, type Result } from '@modelcontextprotocol/server';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import { reaches } from '../../tools/core/access/reach.ts';
+import { seesTool } from '../../tools/core/access/reach.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { Served, ServedPrompt, ServedResources } from '../../tools/core/registry/tool.ts';
 import type { RequestContext } from '../http/request-context.ts';
@@ -30,7 +30,7 @@ export function guestResources(
 
 function guests({ server }: Registry, principal: Principal): Guest<Served>[] {
   return server.catalog.entries.flatMap(({ tool }) =>
-    tool.serves && reaches(principal, tool) ? [{ tool: tool.name, serves: tool.serves }] : [],
+    tool.serves && seesTool(principal, tool) ? [{ tool: tool.name, serves: tool.serves }] : [],
   );
 }
 

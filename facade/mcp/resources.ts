@@ -29,7 +29,7 @@ export async function listTemplates(
 ): Promise<Result> {
   if (cursor !== undefined) throw foreignCursor();
   const seen = visibleTools(registry, context.principal);
-  const shown = addresses.filter((address) => hasVariables(address) && seen.has(address.readTool));
+  const shown = addresses.filter((address) => hasVariables(address) && seen.has(address.shownWith));
   const own = shown.map(({ uriTemplate, title, description, mimeType }) => ({
     uriTemplate,
     name: title,

@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { checkNow } from '../../tools/core/access/credential-status.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import { reachOf } from '../../tools/core/access/reach.ts';
+import { rightsFingerprint } from '../../tools/core/access/reach.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { isObject, type RequestId, RpcError } from './message.ts';
@@ -93,10 +93,10 @@ export class Subscriptions {
   }
 
   #comparer(principal: Principal, bus: ServerEventBus): Subscription['compare'] {
-    let [list, reach] = [this.#registry.list(principal), reachOf(principal)];
+    let [list, reach] = [this.#registry.list(principal), rightsFingerprint(principal)];
     return (renewed) => {
       const [before, reachBefore] = [list, reach];
-      [list, reach] = [this.#registry.list(renewed), reachOf(renewed)];
+      [list, reach] = [this.#registry.list(renewed), rightsFingerprint(renewed)];
       const same = list.length === before.length && list.every((entry, index) => entry === before[index]);
       // With another reach, the same tools may have other fixed arguments.
       if (!same || reach !== reachBefore) bus.publish({ kind: 'tools_list_changed' });

@@ -2,7 +2,7 @@ import { INVALID_PARAMS } from '@modelcontextprotocol/server';
 import { globMatcher } from '../../tools/core/access/allowlist.ts';
 import { isListed } from '../../tools/core/access/guarded-tool.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import { reachOf } from '../../tools/core/access/reach.ts';
+import { rightsFingerprint } from '../../tools/core/access/reach.ts';
 import { nearest } from '../../tools/core/access/similar-names.ts';
 import type { CatalogEntry } from '../../tools/core/registry/catalog-index.ts';
 import type { ServerFacts } from '../../tools/core/registry/context.ts';
@@ -73,7 +73,7 @@ export class ToolLists {
 
   #list({ principal, url }: ListRequest): CachedList {
     const entries = this.#registry.list(principal);
-    const key = `${reachOf(principal)}${url.search === '' ? '' : `\n${narrowingOf(url)}`}`;
+    const key = `${rightsFingerprint(principal)}${url.search === '' ? '' : `\n${narrowingOf(url)}`}`;
     const known = this.#kept.get(key);
     if (known && sameEntries(known.entries, entries)) return known;
     const shown = url.search === '' ? entries : this.#narrowed(entries, principal, url.searchParams);

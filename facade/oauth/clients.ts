@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../resources/durations.ts';
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers, Store } from '../../store/port.ts';
@@ -7,7 +8,6 @@ import { type ClientMetadata, redirectHost } from './client-metadata.ts';
 import type { ClientDocuments } from './documents.ts';
 import { makeRoom } from './unused-clients.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const USE_NOTED_EVERY_MS = DAY_MS;
 
 /** A client as the library reads it (RFC 7591). `client_secret` is the hash of the secret. */

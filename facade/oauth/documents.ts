@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { DAY_MS } from '../../resources/durations.ts';
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import type { Store } from '../../store/port.ts';
 import { hashSecret } from '../../tools/core/access/key-secret.ts';
@@ -13,7 +14,7 @@ export const LARGEST_DOCUMENT = 10 * 1024;
 const LONGEST_ADDRESS = 500;
 export const DEADLINE_MS = 5000;
 export const SHORTEST_KEPT_MS = 5 * 60 * 1000;
-export const LONGEST_KEPT_MS = 24 * 60 * 60 * 1000;
+export const LONGEST_KEPT_MS = DAY_MS;
 /** How long a host that failed is not asked again. */
 const FAILED_KEPT_MS = 60 * 1000;
 const MOST_REMEMBERED = 1000;

@@ -10,7 +10,7 @@ import { type Problem, problemOf, sendProblem } from './answers.ts';
 import { redirectHost, THIS_COMPUTER } from './client-metadata.ts';
 import type { ClientKind } from './clients.ts';
 
-export type ShowProblem = (response: ServerResponse, problem: Problem) => Promise<void>;
+type ShowProblem = (response: ServerResponse, problem: Problem) => Promise<void>;
 
 /** Shows the person in the browser why the app cannot be connected. If the app's address is the problem, the app itself gets no answer. */
 export function createShowProblem(store: Pick<Readers, 'settings'>, { prefix }: Addresses): ShowProblem {

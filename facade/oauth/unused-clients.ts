@@ -1,8 +1,8 @@
+import { DAY_MS } from '../../resources/durations.ts';
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
 import type { Page, Query, Store } from '../../store/port.ts';
 import { deleteStates } from './states.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** How long a client is kept that nobody has connected. */
 export const UNUSED_MS = 7 * DAY_MS;
 /** How long a client is kept that was connected and is not any more: hosts remember their registration and ask again under it. */

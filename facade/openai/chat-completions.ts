@@ -1,6 +1,7 @@
 import type { Answer, Call } from '../../tools/core/registry/call.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import { challengeOf } from '../http/authenticate.ts';
+import { HeldFiles } from '../http/held-files.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { sendJson } from '../http/respond.ts';
 import { type Completed, completedBy, RunNotes } from './completed.ts';
@@ -14,20 +15,23 @@ export async function completeChat(registry: Registry, context: RequestContext):
   const { response } = context;
   await context.beforeCall();
   const created = Math.floor(registry.server.now().getTime() / 1000);
-  const request = await readRequest(context).catch((problem: unknown) => ({ problem }));
+  const held = new HeldFiles();
+  const mayAttach = registry.list(context.principal).some(({ tool }) => TOOLS.includes(tool.name));
+  const request = await readRequest(context, { held, mayAttach }).catch((problem: unknown) => ({ problem }));
   const asked = 'problem' in request ? undefined : request;
   const notes = new RunNotes(response);
   const stream = asked?.stream ? new CompletionStream(response, { ...asked, created, notes }) : undefined;
-  const answer = await callTool(registry, context, request, (progress) => {
+  const onProgress: Call['onProgress'] = (progress) => {
     notes.note(progress);
-    if (stream?.cannotTakeBack(progress)) giveUp(context, stream, notes);
-    else stream?.onProgress(progress);
-  });
+    if (stream && !response.writableEnded && !stream.follow(progress)) giveUp(context, stream, notes);
+  };
+  const answer = await callTool(registry, context, { request, held, onProgress }).finally(() => held.release());
   stream?.stop();
   if (response.writableEnded || response.destroyed) return;
   if (answer.replayed && !response.headersSent) response.setHeader('Idempotency-Replayed', 'true');
   const completed = asked && completedBy(answer, asked, notes);
   if (asked && completed) {
+    if (stream?.isAhead) return giveUp(context, stream, notes);
     return stream ? stream.finish(completed) : sendCompletion(context, asked, { completed, created });
   }
   if (answer.ok) throw new Error('An answer without a request.');
@@ -38,21 +42,28 @@ export async function completeChat(registry: Registry, context: RequestContext):
 
 /** Ends the stream with an error, and the run with it, unless its answer is kept for who asks again. */
 function giveUp(context: RequestContext, stream: CompletionStream, { runId }: RunNotes): void {
-  const message = `The answer of the model broke off in the run ${runId}; send the message again.`;
+  const message = `The answer of the model broke off in the run ${runId}; look at what that run did, then send the message again.`;
   stream.fail({ message, type: 'server_error', param: null, code: 'cut_off', run_id: runId });
   if (context.request.headers['idempotency-key'] === undefined) context.abort();
 }
 
-type ReadRequest = CompletionRequest | { readonly problem: unknown };
+/** The tools that a completion may be a call of. */
+const TOOLS: readonly string[] = ['invoke_agent', 'send_chat_message'] satisfies CompletionRequest['tool'][];
+
+interface Calling {
+  readonly request: CompletionRequest | { readonly problem: unknown };
+  readonly held: HeldFiles;
+  readonly onProgress: Call['onProgress'];
+}
 
 function callTool(
   registry: Registry,
   context: RequestContext,
-  asked: ReadRequest,
-  onProgress: Call['onProgress'],
+  { request: asked, held, onProgress }: Calling,
 ): Promise<Answer> {
   const { request, requestId, principal, url } = context;
   const key = request.headers['idempotency-key'];
+  const attached = held.bytes.length > 0 ? held : undefined;
   const idempotency = typeof key === 'string' ? { key, operation: `POST ${url.pathname}` } : undefined;
   return registry.call({
     principal,
@@ -62,6 +73,7 @@ function callTool(
       if ('problem' in asked) throw asked.problem; // as part of the call, so that it is in the audit log
       return inputFor(registry, context, asked);
     },
+    attached: () => attached,
     door: 'openai',
     requestId,
     idempotency,

@@ -47,7 +47,7 @@ export class RunNotes {
   /** What the text does not say yet of calls that wait for a person. */
   unsaid(text: string): string {
     const lines = [...this.waits].flatMap(([url, tool]) => (text.includes(url) ? [] : [`${tool}: ${url}`]));
-    return lines.length === 0 ? '' : `\n\n(Waits for the yes of a person:\n${lines.join('\n')})`;
+    return lines.length === 0 ? '' : `\n\n(Waits for approval:\n${lines.join('\n')})`;
   }
 }
 

@@ -8,6 +8,13 @@ interface StreamOptions extends Pick<CompletionRequest, 'model' | 'includeUsage'
   readonly notes: RunNotes;
 }
 
+/** In the events of RunReporter. */
+interface Told {
+  readonly text?: string;
+  /** So many at the end were of a turn that is taken again. */
+  readonly characters?: number;
+}
+
 const HEARTBEAT_MS = 10_000;
 
 /** The chunks of a completion. It begins with the first word, so that what fails before has the status of its error, or after a while. */
@@ -20,6 +27,9 @@ export class CompletionStream {
   /** Text and calls came before it. */
   #parted = false;
   #isOpen = false;
+  /** Where the text of a turn that is taken again begins, and what it has said now, as long as that is no more than before. */
+  #from = 0;
+  #again: string | undefined;
 
   constructor(response: ServerResponse, options: StreamOptions) {
     this.#response = response;
@@ -32,21 +42,30 @@ export class CompletionStream {
     return this.#isOpen;
   }
 
-  /** Clients of this form keep what they got, so an answer that begins again cannot be streamed to them. */
-  cannotTakeBack({ event }: Progress): boolean {
-    return event?.name === 'restarted' && this.#text !== '';
+  /** Whether clients have text that a turn which was taken again did not say. */
+  get isAhead(): boolean {
+    return this.#again !== undefined;
   }
 
-  readonly onProgress = ({ event }: Progress): void => {
-    const { text } = (event?.data ?? {}) as { readonly text?: string }; // the events of RunReporter
+  /**
+   * Sends what the event adds. False if the stream cannot go on: text that was sent cannot be taken back, and a repeated turn of the model
+   * differs from it.
+   */
+  follow({ event }: Progress): boolean {
+    const { text, characters = 0 } = (event?.data ?? {}) as Told;
+    if (event?.name === 'restarted' && this.#text !== '') {
+      if (!this.isAhead) this.#from = Math.max(0, this.#text.length - characters);
+      if (this.#from < this.#text.length) this.#again = '';
+    }
     if (event?.name === 'tool_call') {
+      if (this.isAhead) return false;
       this.#parted ||= this.#text !== '';
       this.#text = '';
       this.#open();
     }
     // The JSON of a schema is known to fit only at the end.
-    if (event?.name === 'delta' && text !== undefined && !this.#options.hasForm) this.#say(text);
-  };
+    return event?.name !== 'delta' || text === undefined || this.#options.hasForm || this.#hear(text);
+  }
 
   finish({ id, text, finishReason, usage, metadata }: Completed): void {
     // What was not said by the model, or came before this stream: a limit, a person to wait for, a kept answer.
@@ -67,6 +86,20 @@ export class CompletionStream {
 
   stop(): void {
     clearInterval(this.#heartbeat);
+  }
+
+  #hear(text: string): boolean {
+    if (this.#again === undefined) {
+      this.#say(text);
+      return true;
+    }
+    const said = this.#again + text;
+    const before = this.#text.slice(this.#from);
+    this.#again = said.length < before.length ? said : undefined;
+    if (this.isAhead) return before.startsWith(said);
+    if (!said.startsWith(before)) return false;
+    this.#say(said.slice(before.length));
+    return true;
   }
 
   #say(text: string): void {
@@ -107,7 +140,7 @@ export class CompletionStream {
 
   #end(last: string): void {
     this.stop();
-    this.#response.end(last);
+    if (this.#isWritable) this.#response.end(last);
   }
 }
 

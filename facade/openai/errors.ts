@@ -31,7 +31,7 @@ const KINDS: Readonly<Partial<Record<ErrorCode, readonly [type: string, code: st
 const MEMBERS: readonly (readonly [RegExp, string])[] = [
   [/^outputSchema\b/, 'response_format.json_schema.schema'],
   [/^agent(Id)?$/, 'model'],
-  [/^(input|message|history)\b/, 'messages'],
+  [/^(input|message|history|attachments)\b/, 'messages'],
   [/^maxTokens$/, 'max_completion_tokens'],
   [/^threadId$/, 'metadata.thread_id'],
 ];

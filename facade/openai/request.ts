@@ -1,8 +1,11 @@
+import { isObject, parseJson } from '../../resources/json.ts';
 import { MOST_TOKENS } from '../../tools/chat/answer.ts';
 import { invalidMember, ToolError } from '../../tools/core/errors.ts';
-import { isObject, parseJson } from '../../tools/core/json.ts';
-import { decodeText, heavyTurn, jsonBody, readBody } from '../http/body.ts';
+import { hashOf } from '../../tools/documents/files/hash.ts';
+import { decodeText, FILES_SILENCE_MS, heavyTurn, jsonBody, LARGEST_BODY, readBody } from '../http/body.ts';
+import type { HeldFiles } from '../http/held-files.ts';
 import type { RequestContext } from '../http/request-context.ts';
+import { contentOf, type SentFile } from './content-parts.ts';
 
 /** A chat completion, as a call of a tool. */
 export interface CompletionRequest {
@@ -20,33 +23,63 @@ type Body = Readonly<Record<string, unknown>>;
 interface Said {
   readonly role: 'user' | 'assistant' | 'system';
   readonly content: string;
+  readonly files: readonly SentFile[];
 }
 
 /** As many earlier messages are passed on; older ones are left out. */
 const MOST_EARLIER = 200;
 
+/** Files of 20 MB in base64, with what stands around them. */
+const LARGEST_WITH_FILES = 28 * 1024 * 1024;
+const BODY = jsonBody(() => false);
+const WITH_FILES = { ...BODY, largest: LARGEST_WITH_FILES, silenceMs: FILES_SILENCE_MS };
+
+interface Reading {
+  /** Gets the files of the messages, in the order in which the input names them. */
+  readonly held: HeldFiles;
+  /** Whether the caller could give files to any agent. */
+  readonly mayAttach: boolean;
+}
+
 /** @throws ToolError (invalid_input, too_large, unsupported_media_type) */
-export async function readRequest(context: RequestContext): Promise<CompletionRequest> {
-  const bytes = await readBody(
-    context,
-    jsonBody(() => false),
-  );
+export async function readRequest(context: RequestContext, { held, mayAttach }: Reading): Promise<CompletionRequest> {
+  if (mayAttach && mayBeLarge(context)) await held.takeTurn(context.principal);
+  const bytes = await readBody(context, mayAttach ? WITH_FILES : BODY);
   const turn = heavyTurn(context);
   if (turn) await turn;
   const body = parseJson(decodeText(bytes));
   if (!isObject(body)) throw new ToolError('invalid_input', 'The body must be a JSON object.');
-  return requestIn(body);
+  const said = messagesIn(body.messages);
+  // Clients send the files of all messages, also those that are not passed on.
+  const beside = bytes.length - bytesIn(said).reduce((sum, { length }) => sum + Math.ceil(length / 3) * 4, 0);
+  if (beside > LARGEST_BODY) throw new ToolError('too_large', TOO_LONG);
+  const { files, ...request } = await requestIn(body, said);
+  held.bytes = files;
+  if (files.length === 0) held.release();
+  return request;
 }
 
-function requestIn(body: Body): CompletionRequest {
+const TOO_LONG = `The body has more than ${LARGEST_BODY} bytes beside its files; send less at a time.`;
+
+/** Whether more may come than a body without files has. */
+function mayBeLarge({ request: { headers } }: RequestContext): boolean {
+  if (headers['transfer-encoding'] !== undefined) return true;
+  const isPlain = (headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
+  return !isPlain || Number(headers['content-length'] ?? 0) > LARGEST_BODY;
+}
+
+interface WithFiles extends CompletionRequest {
+  readonly files: readonly Buffer[];
+}
+
+async function requestIn(body: Body, said: readonly Said[]): Promise<WithFiles> {
   const { model, stream = false, stream_options: options, metadata } = body;
   if (typeof model !== 'string' || model === '') throw invalidMember('model', 'model: give the name of an agent.');
   if (stream !== null && typeof stream !== 'boolean') throw invalidMember('stream', 'stream: must be true or false.');
   refuseUnsupported(body);
-  const said = messagesIn(body.messages);
   const last = said.at(-1);
   if (last?.role !== 'user') {
-    throw invalidMember('messages', 'messages: the last one must be what the user says, with text in it.');
+    throw invalidMember('messages', 'messages: the last one must be what the user says, with text or a file in it.');
   }
   const form = formIn(body.response_format);
   const threadId = isObject(metadata) ? metadata.thread_id : undefined;
@@ -61,8 +94,9 @@ function requestIn(body: Body): CompletionRequest {
   if (threadId !== undefined) {
     if (form)
       throw invalidMember('response_format', 'response_format: a thread keeps texts; leave metadata.thread_id out.');
-    const input = { threadId, agentId: model, message: last.content, ...bounds };
-    return { ...common, tool: 'send_chat_message', input };
+    const said = last.content.trim() === '' ? {} : { message: last.content };
+    const input = { threadId, agentId: model, ...said, ...(await attachmentsIn(last)), ...bounds };
+    return { ...common, tool: 'send_chat_message', input, files: bytesIn([last]) };
   }
   const history = said.slice(0, -1);
   const wishes = history.filter(({ role }) => role === 'system');
@@ -70,12 +104,32 @@ function requestIn(body: Body): CompletionRequest {
   const kept = [...wishes.slice(-MOST_EARLIER / 2), ...talk].slice(-MOST_EARLIER);
   const input = {
     agent: model,
-    input: last.content,
-    ...(kept.length > 0 && { history: kept }),
+    input: last.content.trim() === '' ? NO_WORDS : last.content,
+    ...(await attachmentsIn(last)),
+    ...(kept.length > 0 && { history: await Promise.all(kept.map(earlierIn)) }),
     ...(form && { outputSchema: form }),
     ...bounds,
   };
-  return { ...common, tool: 'invoke_agent', input };
+  return { ...common, tool: 'invoke_agent', input, files: bytesIn([...kept, last]) };
+}
+
+/** An agent is always told something. */
+const NO_WORDS = 'Look at the attached files.';
+
+async function earlierIn(said: Said) {
+  const content = said.content === '' ? NO_WORDS : said.content;
+  return { role: said.role, content, ...(await attachmentsIn(said)) };
+}
+
+/** The hashes stand for the bytes where repeats are compared. */
+async function attachmentsIn({ files }: Said) {
+  if (files.length === 0) return {};
+  const named = files.map(async ({ bytes, ...file }) => ({ ...file, sha256: await hashOf(bytes) }));
+  return { attachments: await Promise.all(named) };
+}
+
+function bytesIn(said: readonly Said[]): Buffer[] {
+  return said.flatMap(({ files }) => files.map(({ bytes }) => bytes));
 }
 
 /** No model writes more, so a client may ask for it. */
@@ -109,8 +163,9 @@ function messagesIn(messages: unknown): Said[] {
     if (role === 'tool' || role === 'function') return [];
     const as = typeof role === 'string' && Object.hasOwn(ROLES, role) ? ROLES[role] : undefined;
     if (!as) throw invalidMember(`${path}.role`, `${path}.role: is one of ${Object.keys(ROLES).join(', ')}, tool.`);
-    const content = textOf(message.content, `${path}.content`);
-    return content.trim() === '' ? [] : [{ role: as, content }];
+    const { text: content, files } = contentOf(message.content, `${path}.content`);
+    if (files.length > 0 && as !== 'user') throw invalidMember(path, `${path}: only what the user says has files.`);
+    return content.trim() === '' && files.length === 0 ? [] : [{ role: as, content, files }];
   });
 }
 
@@ -120,24 +175,6 @@ const ROLES: Readonly<Record<string, Said['role']>> = {
   system: 'system',
   developer: 'system',
 };
-
-function textOf(content: unknown, path: string): string {
-  if (content === undefined || content === null) return '';
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) throw invalidMember(path, `${path}: must be text, or parts with text.`);
-  return content.map((part: unknown, at) => partText(part, `${path}[${at}]`)).join('\n');
-}
-
-function partText(part: unknown, path: string): string {
-  const { type, text, refusal } = isObject(part) ? part : {};
-  if (type === 'text' && typeof text === 'string') return text;
-  if (type === 'refusal' && typeof refusal === 'string') return refusal;
-  if (typeof type === 'string' && type !== 'text') {
-    const shown = JSON.stringify(type.slice(0, 100));
-    throw invalidMember(path, `${path}: agents read text only, not ${shown}; send the text of it, or leave it out.`);
-  }
-  throw invalidMember(path, `${path}: must be {"type": "text", "text": "..."}.`);
-}
 
 function formIn(format: unknown): object | undefined {
   if (format === undefined || format === null) return undefined;

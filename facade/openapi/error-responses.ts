@@ -15,6 +15,7 @@ interface ErrorAnswer {
 export const errorAnswers: Readonly<Record<ErrorCode, ErrorAnswer>> = readTexts('errors');
 
 const headersOf: Partial<Record<ErrorCode, string>> = {
+  approval_required: 'Location',
   unauthenticated: 'WWW-Authenticate',
   method_not_allowed: 'Allow',
   rate_limited: 'Retry-After',

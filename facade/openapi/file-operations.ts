@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { MOST_ATTACHMENTS } from '../../resources/attachment.ts';
 import type { Tool } from '../../tools/core/registry/define-tool.ts';
 import { fileInput } from '../../tools/documents/file-input.ts';
 import { MOST_FILE_BYTES } from '../../tools/documents/files/limits.ts';
-import { fieldsBesideFile } from '../rest/file-body.ts';
+import { fieldsBesideFile, takesMany } from '../rest/file-body.ts';
 import { headerRefs } from './operation.ts';
 import type { Part, SchemaComponents } from './schemas.ts';
 
@@ -10,7 +11,9 @@ const BYTES = { type: 'string', contentMediaType: 'application/octet-stream', ma
 
 /** An operation whose body may also be a file: in a form, or as the bytes themselves with their fields in the query. */
 export function withFileBodies(operation: Part, tool: Tool, schemas: SchemaComponents): Part {
-  const shape = { ...fieldsBesideFile(tool.input).shape, ...fileInput.pick({ name: true, sha256: true }).shape };
+  const many = takesMany(tool.input);
+  const named = many ? {} : fileInput.pick({ name: true, sha256: true }).shape;
+  const shape = { ...fieldsBesideFile(tool.input).shape, ...named };
   const { properties = {} } = schemas.inline(z.object(shape), 'input');
   const members = Object.entries(properties as Readonly<Record<string, Part>>); // made from an object schema
   const fields = members.map(([name, schema]) => [name, asText(schema)] as const);
@@ -21,7 +24,9 @@ export function withFileBodies(operation: Part, tool: Tool, schemas: SchemaCompo
   const form = {
     type: 'object',
     properties: {
-      file: { ...BYTES, description: 'The bytes. Their file name counts where `name` is left out.' },
+      file: many
+        ? { type: 'array', items: BYTES, maxItems: MOST_ATTACHMENTS, description: 'The files, each with its name.' }
+        : { ...BYTES, description: 'The bytes. Their file name counts where `name` is left out.' },
       ...Object.fromEntries(fields),
     },
     required: ['file'],
@@ -34,6 +39,10 @@ export function withFileBodies(operation: Part, tool: Tool, schemas: SchemaCompo
     schema,
     ...(schema.type === 'array' && { style: 'form', explode: false }),
   }));
+  if (many) {
+    const content = { ...requestBody.content, 'multipart/form-data': { schema: form } };
+    return { ...operation, requestBody: { ...requestBody, content } };
+  }
   return {
     ...operation,
     parameters: [...parameters, ...inQuery],

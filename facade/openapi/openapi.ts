@@ -1,7 +1,8 @@
 import { SESSION_COOKIE } from '../../resources/session.ts';
 import type { ServerFacts } from '../../tools/core/registry/context.ts';
 import { CAPSULE_MCP_PATH } from '../mcp/endpoints.ts';
-import { documentFileRoute, fileRoutes, type Route, routes } from '../routes.ts';
+import { takesMany } from '../rest/file-body.ts';
+import { documentFileRoute, fileRoutes, type Route, routes, threadFileRoute } from '../routes.ts';
 import { createErrorResponses, readTexts } from './error-responses.ts';
 import { withFileAnswer, withFileBodies } from './file-operations.ts';
 import { capsuleMcpOperations, mcpOperations } from './mcp-operations.ts';
@@ -52,17 +53,17 @@ function pathsOf({ catalog }: Described, table: readonly Route[], components: Co
     const entry = catalog.get(route.tool);
     if (!entry) throw new Error(`The route ${route.method} ${route.path} names no tool of the catalog.`);
     const operation = toolOperation(route, entry, components);
-    const described = fileRoutes.includes(route)
-      ? withFileBodies(operation, entry.tool, components.schemas)
-      : operation;
+    const described =
+      fileRoutes.includes(route) || takesMany(entry.tool.input)
+        ? withFileBodies(operation, entry.tool, components.schemas)
+        : operation;
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: described };
   }
-  const reading = catalog.get(documentFileRoute.tool);
-  if (reading) {
-    const about =
-      'The file that the document was made of, as it was sent. Whoever may read the document gets it; tokens of capsules and apps do not.';
-    const operation = toolOperation(documentFileRoute, reading, components);
-    paths[documentFileRoute.path] = { get: withFileAnswer(operation, 'get_document_file', about) };
+  for (const [route, id, about] of FILE_ANSWERS) {
+    const reading = catalog.get(route.tool);
+    if (!reading) continue;
+    const operation = toolOperation(route, reading, components);
+    paths[route.path] = { get: withFileAnswer(operation, id, about) };
   }
   paths['/api/v1/mcp'] = mcpOperations(paths['/api/v1/mcp']?.get, components);
   paths[CAPSULE_MCP_PATH] = capsuleMcpOperations(components);
@@ -70,9 +71,22 @@ function pathsOf({ catalog }: Described, table: readonly Route[], components: Co
   return paths;
 }
 
+const FILE_ANSWERS = [
+  [
+    documentFileRoute,
+    'get_document_file',
+    'The file that the document was made of, as it was sent. Whoever may read the document gets it; tokens of capsules and apps do not.',
+  ],
+  [
+    threadFileRoute,
+    'get_thread_file',
+    'A file of a message of the thread, as it was sent: an image to be shown, anything else to be saved. Whoever may read the thread gets it; tokens of capsules and apps do not.',
+  ],
+] as const;
+
 function describeApi({ errors }: Components): Part {
   const { info, get_openapi: operation, schema } = texts;
-  const example = { openapi: OPENAPI, info: { title: info.title, version: '0.1.0' }, paths: {} };
+  const example = { openapi: OPENAPI, info: { title: info.title, version: '1.0.0' }, paths: {} };
   return {
     ...operation,
     responses: {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { type ErrorCode, errorBody } from '../../resources/error.ts';
+import { type ErrorCode, errorBody, errorStatus } from '../../resources/error.ts';
 import { SESSION_COOKIE } from '../../resources/session.ts';
 import { analyticsTools } from '../../tools/analytics/tools.ts';
 import { mayNeedFresh } from '../../tools/core/access/fresh-sign-in.ts';
@@ -11,7 +11,7 @@ import type { Tool } from '../../tools/core/registry/define-tool.ts';
 import type { JsonSchema } from '../../tools/core/registry/json-schema.ts';
 import { unwrap } from '../../tools/core/registry/validate.ts';
 import type { Route } from '../routes.ts';
-import type { ErrorResponses } from './error-responses.ts';
+import { type ErrorResponses, errorAnswers } from './error-responses.ts';
 import type { Part, SchemaComponents } from './schemas.ts';
 
 export interface Components {
@@ -46,6 +46,7 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
   const input = components.schemas.inline(tool.input, 'input');
   const requestBody = body.length > 0 ? requestBodyOf(tool, body, input, example, components) : undefined;
   const posts = route.method === 'POST';
+  const asks = mayAsk(tool);
   const codes: ErrorCode[] = [
     ...COMMON_ERRORS,
     'rate_limited',
@@ -59,11 +60,12 @@ export function toolOperation(route: Route, { group, tool }: CatalogEntry, compo
     summary: route.summary ?? tool.title,
     description: `${tool.description}\n\n${accessLine(tool)}`,
     ...(tool.session === 'begins' ? { security: [] } : accessMembers(tool)),
-    ...parametersOf({ path, query }, input, example, posts),
+    ...parametersOf({ path, query }, input, example, { posts, asks }),
     ...(requestBody && { requestBody }),
     responses: {
       ...(tool.isPending && route.status === 202 && { 200: successOf({ ...route, status: 200 }, tool, components) }),
-      [route.status]: successOf(route, tool, components),
+      ...(asks && askedOf(tool, components)),
+      [route.status]: answerOf(route, tool, components),
       ...components.errors.of(codes),
       ...(tool.tellsDown && { 503: downOf(tool, components) }),
     },
@@ -99,12 +101,13 @@ function parametersOf(
   { path, query }: Omit<Places, 'body'>,
   input: JsonSchema,
   { input: given = {} }: Example,
-  posts: boolean,
+  { posts, asks }: { readonly posts: boolean; readonly asks: boolean },
 ): object {
   const parameters = [
     ...path.map((name) => parameter(name, 'path', input, given[name])),
     ...query.map((name) => parameter(name, 'query', input, given[name])),
     ...(posts ? [{ $ref: '#/components/parameters/Idempotency-Key' }] : []),
+    ...(asks ? [{ $ref: '#/components/parameters/Approval-Id' }] : []),
   ];
   return parameters.length > 0 ? { parameters } : {};
 }
@@ -164,6 +167,36 @@ function successOf({ method, status }: Route, tool: Tool, { schemas, examples }:
       },
     }),
   };
+}
+
+/**
+ * The answer of a call that waits for a person, which has the status 202. Of reads, which are asked about only by who asks about everything, it
+ * stands as `default`: clients made from the document take each 2xx for what was asked for, and would have to look at every answer twice.
+ */
+function askedOf({ annotations }: Tool, { errors }: Components): Part {
+  const asked = errors.of(['approval_required'])[errorStatus.approval_required];
+  return annotations.readOnlyHint ? { default: asked } : { [errorStatus.approval_required]: asked };
+}
+
+/** Where it is 202, too, one of both. */
+function answerOf(route: Route, tool: Tool, components: Components): Part {
+  const answer = successOf(route, tool, components);
+  if (route.status !== errorStatus.approval_required || !mayAsk(tool)) return answer;
+  const { description, headers, content } = answer;
+  const { 'application/json': json } = content as Record<string, Part>; // as made below
+  const anyOf = [json?.schema, components.schemas.schema(errorBody, 'output')];
+  return {
+    description: `${description} Or: ${errorAnswers.approval_required.description}`,
+    headers: { ...(headers as object), Location: { description: WHERE_ASKED, schema: { type: 'string' } } },
+    content: { 'application/json': { ...json, schema: { anyOf } } },
+  };
+}
+
+const WHERE_ASKED = 'With `code: approval_required` alone: the approval.';
+
+/** Whether calls can wait for a person. Who begins a session is nobody yet who could be asked about. */
+function mayAsk({ discovery, neverAsks, session }: Tool): boolean {
+  return !discovery && !neverAsks && session !== 'begins';
 }
 
 /** The output says what is down. Where the server cannot even say that, it answers with an error. */

@@ -1,5 +1,7 @@
+import { ToolError } from '../../tools/core/errors.ts';
+
 /** A field of a form: `bytes` is a part of the body, not a copy. */
-export interface FormPart {
+interface FormPart {
   readonly field: string;
   readonly filename: string | undefined;
   readonly bytes: Buffer;
@@ -8,8 +10,10 @@ export interface FormPart {
 const HEADERS_END = Buffer.from('\r\n\r\n');
 const LINE_END = Buffer.from('\r\n');
 const MOST_PARTS = 100;
+/** In bytes, of the headers of a part. */
+const LONGEST_HEADERS = 16 * 1024;
 
-/** The parts of a `multipart/form-data` body (RFC 7578). Undefined if it is not one. Files are not copied, as the libraries' parsers do. */
+/** The parts of a `multipart/form-data` body (RFC 7578). Undefined if it is not one. Files are not copied, as the libraries' parsers do. @throws ToolError (too_large) */
 export function partsOf(body: Buffer, contentType: string): FormPart[] | undefined {
   const [, quoted, bare] = /;\s*boundary=(?:"([^"]{1,70})"|([^;\s]{1,70}))/i.exec(contentType) ?? [];
   const boundary = quoted ?? bare;
@@ -25,6 +29,7 @@ export function partsOf(body: Buffer, contentType: string): FormPart[] | undefin
     if (!body.subarray(at, at + 2).equals(LINE_END)) return undefined;
     const headersEnd = body.indexOf(HEADERS_END, at);
     if (headersEnd < 0) return undefined;
+    if (headersEnd - at > LONGEST_HEADERS) throw new ToolError('too_large', TOO_LONG);
     const from = headersEnd + HEADERS_END.length;
     // A part without content ends with the line that ends its headers.
     const end = body.indexOf(next, headersEnd + LINE_END.length);
@@ -34,8 +39,10 @@ export function partsOf(body: Buffer, contentType: string): FormPart[] | undefin
     parts.push({ ...named, bytes: body.subarray(from, Math.max(from, end)) });
     at = end + next.length;
   }
-  return undefined;
+  throw new ToolError('too_large', `The form has more than ${MOST_PARTS} fields and files; send less at a time.`);
 }
+
+const TOO_LONG = `A part of the form has headers of more than ${LONGEST_HEADERS} bytes; shorten the name of the file.`;
 
 /** Browsers and curl write names in UTF-8, and escape quotes. */
 function namesIn(headers: string): Pick<FormPart, 'field' | 'filename'> | undefined {

@@ -17,7 +17,7 @@ export function queryReader(input: z.ZodObject): QueryReader {
       const given = query.getAll(name);
       const reader = readers.get(name);
       if (given.length > 1 && !reader?.takesMany) {
-        issues.push({ path: name, message: 'Is given more than once in the query; give it once.' });
+        issues.push({ path: name, message: 'Is given more than once; give it once.' });
       }
       Object.defineProperty(values, name, {
         value: reader ? reader.read(given) : given[0],

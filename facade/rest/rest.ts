@@ -14,7 +14,7 @@ import { sendErrorBody, sendJson } from '../http/respond.ts';
 import type { SessionCookies } from '../http/session-cookie.ts';
 import { acceptedTypes } from '../http/target.ts';
 import { approvalRoutes, fileRoutes, type Route, routes } from '../routes.ts';
-import { FileBody, fieldReader, isFileBody } from './file-body.ts';
+import { FileBody, fieldReader, isFileBody, takesMany } from './file-body.ts';
 import { type QueryReader, queryReader } from './query.ts';
 
 interface RestOperation extends Route {
@@ -29,6 +29,7 @@ interface RestOperation extends Route {
   readonly streams: boolean;
   /** The body may be a file, with these fields. */
   readonly readFields: QueryReader | undefined;
+  readonly takesMany: boolean;
 }
 
 export function restDoor(telemetry: Telemetry): Middleware {
@@ -66,13 +67,17 @@ async function callTool(
   const idempotency = idempotencyOf(context);
   const live = operation.inSteps ? new RestCall(context, operation) : undefined;
   const { readFields } = operation;
-  const file = readFields && isFileBody(request) ? new FileBody(context, readFields) : undefined;
+  const file = readFields && isFileBody(request) ? new FileBody(context, readFields, operation.takesMany) : undefined;
   const call = registry.call({
     principal,
     tool: operation.tool,
     input: parameters,
-    readInput: () => file?.read() ?? readInput(context, operation, live),
-    attachment: () => file?.bytes,
+    readInput: async () => {
+      const input = await (file?.read() ?? readInput(context, operation));
+      live?.choose(input);
+      return input;
+    },
+    attached: () => file,
     door: 'rest',
     requestId,
     idempotency,
@@ -113,7 +118,8 @@ function prepare(route: Route, { server }: Registry): RestOperation {
     isPending: tool.isPending,
     tellsDown: tool.tellsDown,
     streams: tool.streams === true,
-    readFields: fileRoutes.includes(route) ? fieldReader(tool.input) : undefined,
+    takesMany: takesMany(tool.input),
+    readFields: fileRoutes.includes(route) || takesMany(tool.input) ? fieldReader(tool.input) : undefined,
   };
 }
 
@@ -126,7 +132,6 @@ function statusOf({ status, isPending, tellsDown }: RestOperation, output: objec
 async function readInput(
   context: RequestContext,
   { readQuery, takesBody, bodyKind, method }: RestOperation,
-  live: RestCall | undefined,
 ): Promise<object> {
   const { url, parameters } = context;
   const hasQuery = url.search !== '' && url.searchParams.size > 0;
@@ -139,9 +144,7 @@ async function readInput(
   }
   const query = hasQuery ? readQuery(url.searchParams) : {};
   requireOnce(query, body ?? {}, parameters);
-  const input = withMembers(body ?? {}, { ...query, ...parameters });
-  live?.choose(input);
-  return input;
+  return withMembers(body ?? {}, { ...query, ...parameters });
 }
 
 /** @throws ToolError if a member is given in two places */

@@ -49,6 +49,7 @@ function sessionHandlers(options: HandlerOptions, sessions: BrowserSessions): Ha
     await dashboard.sendPage(request, response, {
       workspace,
       formToken,
+      sendsMail: options.mailer.kind === 'smtp',
       user,
       expiresAt,
       base: around.at(''),

@@ -1,5 +1,6 @@
 import * as oidc from 'openid-client';
 import { z } from 'zod';
+import { parseJson } from '../../resources/json.ts';
 import type { Dependency } from '../../tools/core/registry/context.ts';
 import { type Algorithm, refuseSignIn, type VerifiedIdentity, verifyIdToken } from '../../tools/sign-in/id-token.ts';
 import { away, findSigningKey, ProviderConnection, type ProviderConnectionOptions } from './provider-connection.ts';
@@ -97,15 +98,7 @@ function meant(query: string, flows: readonly Flow[]): Flow | undefined {
 
 /** The flows, newest first. */
 function readFlows(kept = '[]'): readonly Flow[] | undefined {
-  return z.array(flowSchema).safeParse(parse(kept)).data;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return z.array(flowSchema).safeParse(parseJson(kept)).data;
 }
 
 function redeem(config: oidc.Configuration, callback: URL, flow: Flow) {

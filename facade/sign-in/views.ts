@@ -41,7 +41,7 @@ ${
 }
 <form method="post" action="${at('/sign-in')}">
 <input type="hidden" name="form" value="${formToken}">
-<label for="email">E-mail</label>
+<label for="email">Email</label>
 ${bad && html`<p class="problem" id="problem" role="alert">Enter a whole e-mail address, like ada@example.com.</p>`}
 <input id="email" name="email" type="email" autocomplete="username${passkeyScript !== undefined && ' webauthn'}" required maxlength="320" value="${wrong ?? again?.name ?? ''}" aria-describedby="${bad && 'problem '}hint"${bad && html` aria-invalid="true"`}>
 <p class="hint" id="hint">You get a link by mail. It works once, within 10 minutes, in this browser.</p>
@@ -96,7 +96,7 @@ export function linkPage({ workspace, at, formToken }: PageContext, secret: stri
 <form method="post" action="${at('/sign-in/link')}">
 <input type="hidden" name="form" value="${formToken}">
 <input type="hidden" name="token" value="${secret}">
-<p>You are about to sign in, in this browser.</p>
+<p>You are about to sign in.</p>
 <button>Sign in</button>
 </form>`,
   };

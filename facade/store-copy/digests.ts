@@ -7,7 +7,7 @@ import { storedColumns } from '../../store/rows/table-rows.ts';
 import type { AnyRecord, Part } from './contents.ts';
 
 /** How much there is of something, and a sum of hashes that is the same in any order. */
-export interface Digest {
+interface Digest {
   readonly count: number;
   readonly sum: string;
 }

@@ -29,7 +29,7 @@ const end = z.object({
 export type End = z.infer<typeof end>['end'];
 
 const metric = z.object({ metric: z.string(), answer: z.record(z.string(), z.unknown()) });
-export type MetricLine = z.infer<typeof metric>;
+type MetricLine = z.infer<typeof metric>;
 
 /** Reads the whole file before anything of it is used. @throws OperatorError that names the line if it is not as it was written */
 export async function checkFile(path: string): Promise<{ readonly head: Head; readonly end: End }> {

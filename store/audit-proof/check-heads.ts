@@ -2,7 +2,7 @@ import { type AuditHead, hashOfHead, type Pruned, type SpanHead, type StoredHead
 import type { PublicProofKey } from './proof-key.ts';
 import { headProblem, type KnownHead, nameOf, type Problem } from './verdict.ts';
 
-export interface HeadCheck {
+interface HeadCheck {
   readonly publicKeys: readonly PublicProofKey[];
   readonly known?: KnownHead | undefined;
   readonly takesOver?: boolean | undefined;

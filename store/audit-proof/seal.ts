@@ -4,7 +4,7 @@ import { type AuditEntry, isIdText } from '../../resources/audit-entry.ts';
 /** An entry as it is stored: with its seal, and the salt of the content that can be withdrawn. */
 export type SealedEntry = AuditEntry & { readonly proof?: string; readonly salt?: string };
 
-export interface SealPlace {
+interface SealPlace {
   /** The chain of one run of one process. */
   readonly chain: string;
   /** A span of the chain has a key and a head of its own. */

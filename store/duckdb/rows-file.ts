@@ -7,7 +7,7 @@ import { Engine, Readers } from './engine.ts';
 import { currentRowsFile, placeFile, removeFile, removeOthers, rowsFile, temporaryFolder } from './files.ts';
 import { prepareTables, readFact, writeFact } from './schema.ts';
 
-export interface RowRecovery {
+interface RowRecovery {
   /** The version that the rows had at least. A lower one says that rows are lost. */
   leastVersion(): number;
   erased(): readonly string[];
@@ -41,7 +41,7 @@ export interface OpenedRows {
 export const READERS = 2;
 
 /** Opens the file that counts, and puts right what a crash left. @throws StoreDamaged */
-export async function openRows(options: RowsOptions): Promise<OpenedRows> {
+async function openRows(options: RowsOptions): Promise<OpenedRows> {
   const { folder, recovery } = options;
   const file = folder === undefined ? 1 : Math.max(1, currentRowsFile(folder));
   if (folder !== undefined) {
@@ -54,7 +54,7 @@ export async function openRows(options: RowsOptions): Promise<OpenedRows> {
 }
 
 /** Opens the file with this number, and calls `prepare` before anybody else uses it. */
-export async function openFile(
+async function openFile(
   { folder, memoryMb }: RowsOptions,
   file: number,
   prepare?: (writer: Connection) => Promise<void>,

@@ -30,7 +30,8 @@ import type { Compaction } from './journal/compaction.ts';
 import type { Journal } from './journal/journal.ts';
 import type { StoredChange, UndoLog } from './journal/undo-log.ts';
 import type { Collection } from './records/collection.ts';
-import { count, find, type RowCount, type RowFilter, withOwners } from './records/query.ts';
+import { find, inOrder } from './records/find.ts';
+import { count, type RowCount, type RowFilter, type RowQuery, withOwners } from './records/query.ts';
 import type { RowCommits } from './rows.ts';
 import type { FolderFiles } from './stored-files.ts';
 import { search } from './text/text-search.ts';
@@ -168,12 +169,17 @@ export class LowdbStore implements StoreCore {
     return {
       get: async (id) => this.#current(collection).get(id),
       read: async (id) => this.#current(collection).read(id),
-      find: async (query) => find(this.#current(collection), query),
-      first: async (query) => find(this.#current(collection), { ...query, limit: 1 }).records[0],
+      find: (query) => this.#find(collection, query),
+      first: async (query) => (await this.#find(collection, { ...query, limit: 1 })).records[0],
       count: async (filter) => {
         return count(this.#current(collection), await this.#withOwners(collection, filter));
       },
     };
+  }
+
+  async #find(collection: Collection, query: RowQuery) {
+    if (query.sort) await inOrder(this.#current(collection), query);
+    return find(this.#current(collection), query);
   }
 
   async sizes(name: CollectionName): Promise<readonly Size[]> {

@@ -11,7 +11,7 @@ export interface Migration {
 }
 
 /** How the tables of a database stand to this version. */
-export interface TablesState {
+interface TablesState {
   /** The newest migration that they have; undefined where there are no tables yet. */
   readonly from: string | undefined;
   /** The newest migration of this version. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { catalog } from '../../tools/catalog.ts';
 import { reachOfCapsule } from '../../tools/core/access/capsule-principal.ts';
 import { type Access, isListed } from '../../tools/core/access/guarded-tool.ts';
-import { reaches } from '../../tools/core/access/reach.ts';
+import { seesTool } from '../../tools/core/access/reach.ts';
 import { scopeRights } from '../../tools/core/access/rights.ts';
 import { GUEST_SCOPES, scopesSatisfy } from '../../tools/core/access/scopes.ts';
 import { INPUT_LIMITS, inputLimitsOf } from '../../tools/core/registry/json-limits.ts';
@@ -41,9 +41,13 @@ describe('the members of an input', () => {
 
   it('are many only where a tool takes bulk data', () => {
     const bulk = catalog.entries.filter(({ tool }) => tool.bulk).map(({ tool }) => tool.name);
-    assert.deepEqual(bulk.sort(), ['call_tool', 'import_records', 'update_settings']);
+    assert.deepEqual(bulk.sort(), ['call_tool', 'import_records', 'invoke_agent', 'update_settings']);
     const needing = catalog.entries.filter(({ tool }) => mostMembers(tool.input) > INPUT_LIMITS.members);
-    assert.deepEqual(needing.map(({ tool }) => tool.name).sort(), ['import_records', 'update_settings']);
+    assert.deepEqual(needing.map(({ tool }) => tool.name).sort(), [
+      'import_records',
+      'invoke_agent',
+      'update_settings',
+    ]);
   });
 });
 
@@ -105,8 +109,8 @@ const reached = catalog.entries
   .map(({ tool }) => tool)
   .filter((tool) => isListed(tool) && !tool.discovery)
   .flatMap((tool) => {
-    const scope = reaches({ rights: READ }, tool) ? 'read' : reaches({ rights: WRITE }, tool) ? 'write' : 'none';
-    const glob = reaches(whole, tool) ? 'glob' : 'named';
+    const scope = seesTool({ rights: READ }, tool) ? 'read' : seesTool({ rights: WRITE }, tool) ? 'write' : 'none';
+    const glob = seesTool(whole, tool) ? 'glob' : 'named';
     return scope === 'none' && glob === 'named' ? [] : [[tool.name, scope, glob]];
   });
 
@@ -131,7 +135,7 @@ describe('the tools that existing keys and capsules reach by a broad scope or a 
         catalog,
       );
       for (const { tool } of catalog.entries) {
-        if (isListed(tool) && !tool.discovery && reaches(reach, tool))
+        if (isListed(tool) && !tool.discovery && seesTool(reach, tool))
           assert.ok(named.has(tool.name), `${glob}: ${tool.name}`);
       }
     }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { SECTIONS } from '../../facade/dashboard/pages/settings/sections.ts';
 import { catalog } from '../../tools/catalog.ts';
 import type { JsonSchema } from '../../tools/core/registry/json-schema.ts';
 import { formSchema } from '../../tools/core/registry/listed-tool.ts';
@@ -124,5 +125,17 @@ describe('hints for forms', () => {
     it('are 1 or absent', async () => {
       assert.match((await list('?hints=yes')).error.message, /hints= in the URL is 1/);
     });
+  });
+
+  it('have words for people at each setting, on one tab of the settings', () => {
+    const settings = catalog.entries.find(({ tool }) => tool.name === 'update_settings');
+    const { properties = {} } = formSchema(settings?.tool.input ?? assert.fail(), kinds) as Member;
+    const asked = SECTIONS.flatMap(({ words }) => Object.keys(words).filter((name) => !name.includes('.')));
+    assert.deepEqual(
+      asked.sort(),
+      Object.keys(properties)
+        .filter((name) => name !== 'expectedRevision')
+        .sort(),
+    );
   });
 });

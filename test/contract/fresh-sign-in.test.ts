@@ -137,6 +137,7 @@ async function lastingCalls(must: ReturnType<typeof callsOf>['must']): Promise<R
   const { data: versions } = await must('list_versions', { entityType: 'flow', entityId: flow });
   const { id: skill } = await must('create_skill', { name: 'x' });
   const { data: skills } = await must('list_versions', { entityType: 'skill', entityId: skill });
+  const undoing = { by: { capsuleId: capsule }, since: '2026-01-01T00:00:00Z' };
   return {
     create_flow: { lasting: { name: 'y', trigger: EVENT }, harmless: { name: 'y', trigger: { kind: 'manual' } } },
     update_flow: { lasting: { id: flow, steps: [] }, harmless: { id: flow, name: 'z', enabled: false } },
@@ -144,7 +145,7 @@ async function lastingCalls(must: ReturnType<typeof callsOf>['must']): Promise<R
       lasting: { entityType: 'flow', entityId: flow, versionId: versions[1].id },
       harmless: { entityType: 'skill', entityId: skill, versionId: skills[0].id },
     },
-    undo_changes: { lasting: UNDOING, harmless: { ...UNDOING, dryRun: true } },
+    undo_changes: { lasting: undoing, harmless: { ...undoing, dryRun: true } },
     update_capsule: { lasting: { id: capsule, allowedTools: ['*'] }, harmless: { id: capsule, status: 'disabled' } },
     create_integration: {
       lasting: { ...PROGRAM, name: 'fourth' },
@@ -154,7 +155,6 @@ async function lastingCalls(must: ReturnType<typeof callsOf>['must']): Promise<R
   };
 }
 
-const UNDOING = { by: { capsuleId: 'cap_one' }, since: '2026-01-01T00:00:00Z' };
 const EVENT = { kind: 'event', type: 'skill.created' };
 const STEPS = [{ id: 'a', tool: 'list_skills' }];
 const PROGRAM = { transport: 'stdio', command: '/bin/cat', enabled: false };

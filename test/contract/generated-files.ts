@@ -18,6 +18,8 @@ import { prometheusLabel, prometheusName } from '../../tools/core/telemetry/prom
 import { STORE_GAUGES } from '../../tools/core/telemetry/store-gauges.ts';
 import { EMBEDDING_GAUGES } from '../../tools/embeddings/measure-embeddings.ts';
 import { doorLimits } from './door-limits.ts';
+import { manifests } from './manifests.ts';
+import { breakingChanges, requireMajor, surface } from './surface.ts';
 import { toolLimits } from './tool-limits.ts';
 
 export interface GeneratedFile {
@@ -33,8 +35,18 @@ export function generated(): GeneratedFile[] {
       return { path, text: withSection(path, name, make()) };
     }),
     { path: 'README.md', text: withSection('README.md', 'hosts', hostList()) },
+    ...manifests(),
     { path: 'test/contract/snapshots/tools-list.json', text: `${JSON.stringify(wire, null, 2)}\n` },
   ];
+}
+
+export function releasedSurface(): GeneratedFile {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const path = 'test/contract/released.json';
+  const before = JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+  const now = surface();
+  requireMajor(before.version, version, breakingChanges(before, now));
+  return { path, text: `${JSON.stringify({ version, ...now })}\n` };
 }
 
 /** By the mark around it, what the section of a reference page says. */
@@ -42,6 +54,7 @@ const sections: Readonly<Record<string, () => string>> = {
   configuration: configurationTable,
   errors: errorTable,
   fresh: freshTools,
+  licences: licenceTable,
   limits: limitTables,
   metrics: metricTable,
   rows: rowsTable,
@@ -139,6 +152,32 @@ function metricTable(): string {
     },
   );
   return table(['metric', 'type', 'meaning', 'labels'], rows);
+}
+
+/** Of what is installed with the server, as the lock file says. */
+function licenceTable(): string {
+  const { packages } = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'));
+  const used = Object.entries<LockedPackage>(packages).filter(
+    ([path, { dev, devOptional, link }]) => path.startsWith('node_modules/') && !dev && !devOptional && !link,
+  );
+  const rows = used.map(([path, { version, license }]) => [
+    path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
+    version,
+    license ?? 'unknown',
+  ]);
+  const known = new Map(rows.map((row) => [row.join(' '), row]));
+  return table(
+    ['package', 'version', 'licence'],
+    [...known.values()].sort((one, other) => (one.join() < other.join() ? -1 : 1)),
+  );
+}
+
+interface LockedPackage {
+  readonly version: string;
+  readonly license?: string;
+  readonly dev?: true;
+  readonly devOptional?: true;
+  readonly link?: true;
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -98,6 +98,12 @@ describe('access of an admin user', () => {
     const access = { scopes: ['read'] };
     assert.equal((await refused('update_admin_user', { id, access }, weak)).code, 'forbidden');
     assert.equal((await refused('create_admin_user', { email: 'w@example.com', access }, weak)).code, 'forbidden');
+    const ending = await makeKey(server, {
+      scopes: ['admin'],
+      expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
+    });
+    assert.equal((await refused('update_admin_user', { id, access }, ending)).code, 'forbidden');
+    await must('update_admin_user', { id, name: 'Same limit' }, ending);
     assert.match((await refused('update_admin_user', { id, access }, session)).error, /their own limit/);
     const [first] = (await must('list_admin_users', { limit: 100 })).data.filter(
       ({ role }: { role: string }) => role === 'owner',

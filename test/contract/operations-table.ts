@@ -144,7 +144,7 @@ export const toolsWithoutPath: Readonly<Record<string, Right>> = {
   send_message: { scope: 'tools:write', grant: 'connection:use:{connection}' },
   send_mail: { scope: 'tools:write', grant: 'mail:send' },
   list_approvals: { scope: 'approvals:read', grant: 'approval:read' },
-  get_approval: { scope: 'approvals:read', grant: 'approval:read:{id}' },
+  get_approval: { scope: '-', grant: '-' },
   decide_approval: { scope: 'admin', grant: 'approval:decide' },
   wait_for_approval: { scope: '-', grant: '-' },
   list_audit_entries: { scope: 'admin', grant: 'audit:read' },

@@ -23,6 +23,7 @@ const guides = [...texts].filter(([path]) => dirname(path) === GUIDES);
 /** The first line of each block that no test runs: it installs, or speaks to servers beyond this machine. */
 const NOT_RUN = [
   'npm ci --omit=dev && npm start   # runs it; requires Node 20.19 or newer, nothing else',
+  'npm ci && npm run dev      # the server, started anew at each change',
   `npm run tool -- create_integration '{"name": "Everything", "transport": "stdio", "command": "npx", "args": ["-y", "@modelcontextprotocol/server-everything"]}'`,
   `npm run tool -- create_integration '{"name": "Notes", "transport": "http", "url": "https://notes.example/mcp", "auth": "oauth-per-person"}'`,
 ];

@@ -1,11 +1,15 @@
+import * as body from '../../facade/http/body.ts';
 import * as signedDoor from '../../facade/http/webhook-door.ts';
 import * as artifact from '../../resources/artifact.ts';
+import * as attachments from '../../resources/attachment.ts';
 import * as capsule from '../../resources/capsule.ts';
+import { DAY_MS } from '../../resources/durations.ts';
 import * as integration from '../../resources/integration.ts';
 import * as report from '../../resources/report.ts';
 import * as thread from '../../resources/thread.ts';
 import * as rowReaders from '../../store/duckdb/rows-file.ts';
 import * as textIndex from '../../store/lowdb/text/text-index.ts';
+import { LONGEST_INDEXED } from '../../store/search-text.ts';
 import * as agentTools from '../../tools/agents/run/agent-tools.ts';
 import * as history from '../../tools/agents/run/conversation-history.ts';
 import * as loop from '../../tools/agents/run/loop.ts';
@@ -15,7 +19,9 @@ import * as remember from '../../tools/agents/run/remember.ts';
 import * as importing from '../../tools/analytics/import-records.ts';
 import * as question from '../../tools/analytics/question.ts';
 import * as wording from '../../tools/analytics/wording.ts';
+import * as stage from '../../tools/attachments/stage.ts';
 import * as capsuleUse from '../../tools/capsules/use.ts';
+import * as messageFiles from '../../tools/chat/message-files.ts';
 import * as nesting from '../../tools/core/access/agent-principal.ts';
 import * as auditEntry from '../../tools/core/history/audit-entry.ts';
 import * as embedding from '../../tools/core/models/embedding-model.ts';
@@ -81,6 +87,10 @@ export const toolLimits: Limits = {
       'file of a document',
       `${bytes(files.MOST_FILE_BYTES)} as the body of a REST request, ${count(fileInput.MOST_INLINE_BYTES)} bytes in a call; ${count(files.CONVERSION_LIMITS.pages)} pages, ${count(files.CONVERSION_LIMITS.columns)} columns, ${bytes(files.CONVERSION_LIMITS.unpackedBytes)} unpacked; ${time(readFile.CONVERSION_MS)} and ${readFile.MOST_MEGABYTES} MB of memory to read it`,
     ],
+    [
+      'files of a message',
+      `${attachments.MOST_ATTACHMENTS}: ${bytes(stage.MOST_IMAGE_BYTES)} an image, ${bytes(files.MOST_FILE_BYTES)} a file, ${bytes(stage.MOST_ATTACHED_BYTES)} together; a body with files that is silent for ${time(body.FILES_SILENCE_MS)} is given up; ${messageFiles.MOST_EARLIER_FILES} of a \`history\``,
+    ],
     ['arguments of a report', `${count(report.MOST_CHARACTERS)} characters of JSON`],
     ['database', `${columns.MOST_COLUMNS} columns; a record ${count(values.LONGEST_RECORD)} characters of JSON`],
     [
@@ -91,7 +101,7 @@ export const toolLimits: Limits = {
     ['first messages of a new thread', most('create_thread', 'messages')],
     [
       'fork of a thread',
-      `${count(fork.MOST_COPIED)} messages, ${count(fork.MOST_CHARACTERS)} characters; \`latest\` copies the latest messages of a longer thread`,
+      `${count(fork.MOST_COPIED)} messages, ${count(fork.MOST_CHARACTERS)} characters, ${count(fork.MOST_FILES)} files, ${bytes(fork.MOST_FILE_BYTES)} together; \`latest\` copies the latest messages of a longer thread`,
     ],
     [
       'diff of two versions',
@@ -100,7 +110,7 @@ export const toolLimits: Limits = {
     ['arguments in the audit log', `${bytes(auditEntry.LONGEST_ARGUMENTS)} of JSON`],
     [
       'search',
-      `\`q\` of ${most('search', 'q')} characters, of which ${textIndex.MOST_WORDS} words count; the first ${count(textIndex.LONGEST_TEXT)} characters of each member are searched`,
+      `\`q\` of ${most('search', 'q')} characters, of which ${textIndex.MOST_WORDS} words count; the first ${count(LONGEST_INDEXED)} characters of each member are searched`,
     ],
     [
       'search by meaning',
@@ -222,7 +232,7 @@ export const toolLimits: Limits = {
     ['answer of the receiver', time(engine.ANSWER_MS)],
     [
       'retries',
-      `after ${time(pace.FIRST_PAUSE_MS)}, later after ${time(pace.LONGEST_PAUSE_MS)} at most, for ${time(pace.DAY_MS)} and ${pace.FEWEST_ATTEMPTS} attempts at least`,
+      `after ${time(pace.FIRST_PAUSE_MS)}, later after ${time(pace.LONGEST_PAUSE_MS)} at most, for ${time(DAY_MS)} and ${pace.FEWEST_ATTEMPTS} attempts at least`,
     ],
     [
       'e-mails',

@@ -61,6 +61,23 @@ describe('the search for tools', () => {
         `| ${kind} | ${asked} | ${first} | ${five} |`,
       );
     });
+
+  it('takes a verb that a request begins with, and expressions of several words, for what is to be done', async () => {
+    const wanted: Readonly<Record<string, string>> = {
+      'chat with ada': 'send_chat_message',
+      'who am I': 'get_current_principal',
+      'run the flow now': 'trigger_flow',
+      "take Jane's flows over": 'take_over',
+      'best performing pages': 'get_traffic_visitors',
+      'stop an agent from deleting things without asking me': 'update_agent',
+      'notify me if a key is about to expire': 'create_webhook',
+      'let Bob look at reports but nothing else': 'update_admin_user',
+    };
+    for (const [request, tool] of Object.entries(wanted)) {
+      const found = (await findTools(catalog, request)).filter((name) => listed.has(name));
+      assert.ok(found.slice(0, 5).includes(tool), `${request}: ${found.slice(0, 5).join(', ')}`);
+    }
+  });
 });
 
 const tokensOf = (value: unknown) => encode(JSON.stringify(value)).length;

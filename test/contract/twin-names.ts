@@ -3,7 +3,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 
 const ID = /\b[a-z]{3}_[0-9a-z]{26}\b/g;
 /** Members with secrets, what is made of them, and places of pages: each store has others, always the same for the same thing. */
-const RANDOM = /^(nextCursor|secret|token|prefix|tokenPrefix|\w*[hH]ash|state)$/;
+const RANDOM = /^(nextCursor|secret|sealed|token|prefix|tokenPrefix|\w*[hH]ash|state)$/;
 /** The stores rank what a search finds in orders of their own, so pages end at other places. */
 export const RANKED = /^(search|search_memories|search_passages)$/;
 /** Ids that count imported rows as they came: with gaps that each engine leaves. */

@@ -54,7 +54,7 @@ describe('the first start', () => {
       const { port } = holder.address() as AddressInfo; // listening on TCP
       const failed = await runFile('facade/main.ts', { env: { DATA_DIR: folder, PORT: String(port) } });
       assert.deepEqual([failed.code, keyIn(failed.stdout)], [1, '']);
-      assert.match(failed.stderr, /EADDRINUSE/);
+      assert.match(failed.stderr, /^The port is taken, .*EADDRINUSE.*\. Stop that one, or set PORT\.$/m);
       holder.close();
       await printsAddresses(folder);
     });
@@ -169,6 +169,16 @@ describe('a running server', () => {
     const away = { ...env, BASE_URL: 'http://127.0.0.1:1' };
     const gone = await runFile('facade/commands/tool.ts', { args: ['list_agents'], env: away });
     assert.match(gone.stderr, /No server answers at/);
+  });
+
+  it('shows what each command takes, and runs nothing', async () => {
+    const commands = ['start', 'demo', 'tool', 'import', 'stdio', 'backup', 'export', 'import-all', 'export-audit'];
+    for (const [nth, command] of [...commands, 'verify-audit', 'doctor', 'recover-key'].entries()) {
+      const args = [command, nth % 2 === 0 ? '--help' : '-h'];
+      const { code, stdout } = await runFile('facade/commands/agent-admin.ts', { args, env: PATH });
+      assert.equal(code, 0, command);
+      assert.match(stdout, new RegExp(`Usage: .*${command}|^${command} `), command);
+    }
   });
 
   it('says so when something else answers in its place', async () => {

@@ -45,6 +45,16 @@ describe('the environment', () => {
     assert.deepEqual(problemsOf(env).sort(), 'MODEL_API_KEY OIDC_ISSUER PORT SECRETS_KEY TRUSTED_PROXIES'.split(' '));
   });
 
+  it('takes an embedding model of the environment that is there, or of a provider that may be added later', () => {
+    for (const EMBEDDING_MODEL of ['openai/text', 'lab/org/tiny', 'anthropic/x']) {
+      assert.deepEqual(problemsOf({ EMBEDDING_MODEL }), [], EMBEDDING_MODEL);
+    }
+    for (const EMBEDDING_MODEL of ['tiny', 'lab/', '/tiny', 'custom/tiny', 'offline/rehearsal', 'anthropic/x']) {
+      assert.deepEqual(problemsOf({ EMBEDDING_MODEL, ANTHROPIC_API_KEY: 'k' }), ['EMBEDDING_MODEL'], EMBEDDING_MODEL);
+    }
+    assert.deepEqual(problemsOf({ EMBEDDING_MODEL: 'custom/tiny', MODEL_BASE_URL: 'http://x.example' }), []);
+  });
+
   it('takes no user and password in an address that is shown, logged or asked, and shows none', () => {
     const own = { OIDC_CLIENT_ID: 'id' };
     for (const name of [

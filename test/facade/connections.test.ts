@@ -157,6 +157,32 @@ describe('Connections', () => {
     }
   });
 
+  it('answers a request that came in time while the process was at work', async () => {
+    const http = stoppedAtEnd(createServer((_, response) => response.end('{}')));
+    const connections = new Connections(http, {
+      maxConnections: 10,
+      firstRequestMs: 50,
+      isTrusted: () => false,
+      refuse: (socket) => socket.destroy(),
+      onFull: () => assert.fail('There was room.'),
+    });
+    assert.ok(connections);
+    http.listen(0, '127.0.0.1');
+    await once(http, 'listening');
+    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`; // listening on TCP
+    try {
+      const line = new Line(url);
+      await once(http, 'connection');
+      const asked = line.ask();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100); // longer than a first request may take
+      assert.match(await asked, /^HTTP\/1\.1 200 /);
+      line.socket.destroy();
+    } finally {
+      http.closeAllConnections();
+      http.close();
+    }
+  });
+
   it('leaves a request alone that came whole and is being answered, and connections of trusted proxies', async () => {
     const http = stoppedAtEnd(createServer());
     let connected = 0;

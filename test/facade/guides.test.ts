@@ -24,9 +24,10 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** The first line of each block of commands that no test runs, by page. */
 const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
   'connect-a-client': [
-    'claude mcp add --transport http agent-admin "$BASE_URL/api/v1/mcp?auth=key" --header "Authorization: Bearer $API_KEY"',
-    'npx @modelcontextprotocol/inspector --cli "$BASE_URL/api/v1/mcp" --transport http --header "Authorization: Bearer $API_KEY" --method tools/call --tool-name list_agents',
+    'claude mcp add --transport http agent-admin "$BASE_URL/api/v1/mcp?auth=key" --header "Authorization: Bearer $CLIENT_KEY"',
+    'npx @modelcontextprotocol/inspector --cli "$BASE_URL/api/v1/mcp" --transport http --header "Authorization: Bearer $CLIENT_KEY" --method tools/call --tool-name list_agents',
     'claude mcp add --transport http agent-admin $BASE_URL/api/v1/mcp   # then /mcp in Claude Code, Authenticate',
+    'claude plugin marketplace add ./   # in the folder of the project, or its repository',
   ],
   'use-from-openai-clients': ['npm install openai'],
   'connect-a-model': ['ollama pull llama3.2'],
@@ -37,7 +38,7 @@ const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
   ],
   deploy: [
     'docker build -f facade/deploy/Dockerfile -t agent-admin .',
-    'npm install --prefix /opt/agent-admin agent-admin         # or its tarball',
+    'npm install --prefix /opt/agent-admin ./agent-admin-1.0.0.tgz  # made by npm pack in the project',
     'docker compose -f facade/deploy/compose.yaml up -d --build',
     'docker compose -f facade/deploy/compose.yaml build server-1',
   ],
@@ -83,7 +84,7 @@ describe('the files of clients in the guides', () => {
     const filled = text
       .replaceAll('/path/to/agent-admin/', root)
       .replaceAll('http://127.0.0.1:3000', server.baseUrl)
-      .replaceAll(/ak_\.\.\.|\$\{(API_KEY|input:[\w-]+)\}/g, server.adminKey);
+      .replaceAll(/ak_\.\.\.|\$\{(CLIENT_KEY|input:[\w-]+)\}/g, server.adminKey);
     const { mcpServers, servers = mcpServers } = JSON.parse(filled);
     return Object.values(servers);
   }

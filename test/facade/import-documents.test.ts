@@ -74,6 +74,7 @@ describe('npm run import -- documents', () => {
         [0, 'documents: 3 new, 0 changed, 0 unchanged, 0 refused, 1 of other types left out.\n'],
         first.stderr,
       );
+      assert.match(first.stderr, /^Left out: e\.exe\. Taken are \.pdf .*--also exe takes those that are text\.$/m);
       const before = await imported('one');
       assert.deepEqual([...before.keys()].sort(), ['a.md', 'b/c.txt', 'b/d.pdf']);
       assert.deepEqual(before.get('a.md')?.tags, ['x', 'y']);
@@ -100,6 +101,26 @@ describe('npm run import -- documents', () => {
       assert.match((await importFolder(folder, '--as', 'two', '--delete-removed')).stdout, /1 deleted/);
       assert.deepEqual([...(await imported('two')).keys()], ['a.md']);
     });
+  });
+
+  it('takes files with other endings where they are named, and keeps their documents when they are not', async () => {
+    await withFolder(async (folder) => {
+      write(folder, { 'a.md': '# A', 'conf.yaml': 'port: 80', 'code.PY': 'print(1)', 'x.bin': '\0' });
+      const first = await importFolder(folder, '--as', 'also', '--also', 'yaml, .py');
+      assert.equal(first.stdout, 'documents: 3 new, 0 changed, 0 unchanged, 0 refused, 1 of other types left out.\n');
+      const second = await importFolder(folder, '--as', 'also', '--delete-removed');
+      assert.match(
+        second.stdout,
+        /^documents: 0 new, 0 changed, 1 unchanged, 0 refused, 3 of other types left out\.$/m,
+      );
+      assert.match(second.stderr, /Left out: code\.PY, conf\.yaml, x\.bin\./);
+      assert.deepEqual([...(await imported('also')).keys()].sort(), ['a.md', 'code.PY', 'conf.yaml']);
+    });
+  });
+
+  it('asks for the folder', async () => {
+    const { code, stderr } = await runFile('facade/commands/import.ts', { args: ['documents'] });
+    assert.deepEqual([code, stderr.split(':')[0]], [1, 'Name the folder']);
   });
 
   it('names each file that is refused with the reason, takes the others and ends with 1', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { mustCall, rest } from '../support/calls.ts';
 import { type ServerProcess, startProcess, withFolder } from '../support/child.ts';
-import { FULL } from '../support/full.ts';
+import { rounds } from '../support/full.ts';
 import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 
 const KEY = `ak_importer_${'k'.repeat(40)}`;
@@ -17,7 +17,7 @@ const SECRETS = {
   RATE_LIMIT_PER_MINUTE: '100000',
 };
 /** Imports of each process, one after the other. */
-const IMPORTS = FULL ? 40 : 8;
+const IMPORTS = rounds(8, 40);
 const ROWS = 20;
 const DAY_MS = 86_400_000;
 const START_MS = Date.UTC(2026, 0, 1);

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { cp, mkdir, readdir, readFile, realpath, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { killedAtEnd } from '../support/at-end.ts';
 import { withFolder } from '../support/child.ts';
 
@@ -181,6 +181,26 @@ describe('the launcher', () => {
       const shell = ['-c', 'ulimit -n 256; exec "$0" "$@"', process.execPath, file];
       const { stdout, stderr, status } = spawnSync('sh', shell, { encoding: 'utf8' });
       assert.deepEqual([stdout, status], ['true true\n', 0], stderr);
+    });
+  });
+
+  it('says what to raise where no file can be opened', async () => {
+    await withFolder(async (folder) => {
+      const file = join(folder, 'starter.mjs');
+      const reporter = JSON.stringify(pathToFileURL(join(root, 'facade/commands/run-command.ts')).href);
+      await writeFile(
+        file,
+        `import { openSync } from 'node:fs';
+        import { explainExit } from ${reporter};
+        try { for (;;) openSync('/dev/null', 'r'); } catch (error) { explainExit(error); }`,
+      );
+      const shell = ['-c', 'ulimit -n 256; exec "$0" "$@"', process.execPath, '--import', 'tsx', file];
+      const { stderr, status } = spawnSync('sh', shell, { encoding: 'utf8', cwd: root });
+      assert.match(
+        stderr,
+        /^This process can open no more files \(EMFILE: .*\)\. Raise its limit .*, then try again\.\n$/,
+      );
+      assert.equal(status, 1);
     });
   });
 

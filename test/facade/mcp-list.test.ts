@@ -55,6 +55,7 @@ describe('tools/list', () => {
     assert.ok(limited.includes('get_agent') && limited.includes('list_skills') && !limited.includes('update_agent'));
     assert.deepEqual(await names('', tokens.nobody), [
       'get_current_principal',
+      'get_approval',
       'wait_for_approval',
       ...fixtureTools.map(({ name }) => name),
     ]);

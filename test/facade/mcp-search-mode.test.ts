@@ -87,6 +87,24 @@ describe('search_tools', () => {
     assert.ok(data.length > 0 && data.every(({ readOnly }: { readOnly: boolean }) => readOnly));
   });
 
+  it('says that a tool fits better which the caller may not call, to whom no list of tools is set', async () => {
+    assert.deepEqual((await find('create an agent', reader)).beyond, ['create_agent']);
+    assert.equal((await find('create an agent')).beyond, undefined);
+    assert.equal((await find('list agents', reader)).beyond, undefined);
+    const told = await callTool(server, reader, 'describe_tool', { name: 'create_agent' });
+    assert.equal('error' in told && told.error.required?.scope, 'agents:write');
+    const definition = { name: 'narrow', status: 'live', allowedTools: ['list_agents'] };
+    const { id, token } = await mustCall(server, server.adminKey, 'create_capsule', definition);
+    const call = { name: 'search_tools', arguments: { q: 'create an agent' } };
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call };
+    const answer = await rest(server, 'POST', `/api/capsules/${id}/mcp?mode=search`, { key: token, body });
+    const { structuredContent } = answer.body.result;
+    assert.deepEqual(
+      [structuredContent.data.map(({ name }: { name: string }) => name), structuredContent.beyond],
+      [['list_agents'], undefined],
+    );
+  });
+
   it('names the groups where nothing is found', async () => {
     const { data, groups } = await find('zzzzqqqq');
     assert.deepEqual(data, []);

@@ -9,7 +9,7 @@ import { serverForTests } from '../support/server.ts';
 import { inEra, legacy, modern, modernHeaders, type Params, post } from './mcp-requests.ts';
 import { type McpTestServer, startMcpServer, tokens } from './mcp-server.ts';
 
-const LARGEST_PAGE = 52_000;
+const LARGEST_PAGE = 53_000;
 const MOST_TOKENS = 20;
 const PAGE_TYPE = 'text/html;profile=mcp-app';
 

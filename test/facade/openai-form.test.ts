@@ -4,9 +4,11 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, streamText } from 'ai';
 import OpenAI from 'openai';
 import { callsOf, makeCapsule, makeKey, mustCall, rest } from '../support/calls.ts';
+import { pdfOf } from '../support/document-files.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
+import { PNG } from '../support/small-files.ts';
 import { until } from '../support/until.ts';
 
 const provider = await startModelServer();
@@ -114,6 +116,61 @@ describe('a chat completion', () => {
     assert.doesNotMatch(JSON.stringify(sent), /secret result/);
   });
 
+  it('takes images and files in the published form of their parts, also of earlier messages', async () => {
+    await must('create_model_provider', {
+      ...{ name: 'seeing', kind: 'openai-compatible', baseUrl: provider.baseUrl, apiKey: 'sk' },
+      models: [{ name: 'eye', inputs: ['text', 'image'] }],
+    });
+    await must('create_agent', { name: 'iris', displayName: 'Iris', modelPreference: 'seeing/eye' });
+    const url = `data:image/png;base64,${PNG.toString('base64')}`;
+    const pdf = pdfOf(['Refunds are paid in 30 days']);
+    const file_data = `data:application/pdf;base64,${pdf.toString('base64')}`;
+    const messages: OpenAI.ChatCompletionMessageParam[] = [
+      { role: 'user', content: [{ type: 'image_url', image_url: { url, detail: 'low' } }] },
+      { role: 'assistant', content: 'A dot.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'And these?' },
+          { type: 'image_url', image_url: { url } },
+          { type: 'file', file: { filename: 'terms.pdf', file_data } },
+        ],
+      },
+    ];
+    await client.chat.completions.create({ model: 'iris', messages });
+    const [, first, , last] = lastAsked().body.messages;
+    assert.deepEqual(first.content[0], { type: 'image_url', image_url: { url } });
+    assert.deepEqual(last.content[0], { type: 'image_url', image_url: { url } });
+    assert.match(last.content[1].text, /title="terms\.pdf">\n## Page 1\n\nRefunds/);
+    assert.match(last.content[2].text, /^And these\?/);
+
+    const large = `data:image/png;base64,${Buffer.concat([PNG, Buffer.alloc(8_000_000)]).toString('base64')}`;
+    const only: OpenAI.ChatCompletionMessageParam[] = [
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: large } }] },
+    ];
+    const thread = await must('create_thread', { title: 'Pictures' });
+    const metadata = { thread_id: thread.id };
+    await client.chat.completions.create({ model: 'iris', messages: only, metadata });
+    const { data } = await must('list_messages', { id: thread.id, order: 'oldest' });
+    assert.deepEqual([data[0].content, data[0].attachments[0].name], ['', 'image-1.png']);
+
+    const refused = async (model: string, part: OpenAI.ChatCompletionContentPart) =>
+      client.chat.completions
+        .create({ model, messages: [{ role: 'user', content: [{ type: 'text', text: 'Look' }, part] }] })
+        .then(
+          () => assert.fail(),
+          (error) => [error.status, error.param, error.message],
+        );
+    const [status, param, message] = await refused('ada', { type: 'image_url', image_url: { url } });
+    assert.deepEqual([status, param], [400, 'messages[0]']);
+    assert.match(message, /reads no images/);
+    const far = await refused('iris', { type: 'image_url', image_url: { url: 'https://example.com/a.png' } });
+    assert.match(far[2], /addresses are not fetched/);
+    assert.match((await refused('iris', { type: 'file', file: { file_id: 'file-1' } }))[2], /no uploaded files/);
+    assert.equal((await refused('iris', { type: 'file', file: { filename: 'a.pdf', file_data: 'AAAA' } }))[0], 415);
+    await must('delete_agent', { id: 'iris' });
+  });
+
   it('is bounded by the tokens that the client wants', async () => {
     await client.chat.completions.create({ ...hello, max_completion_tokens: 7 });
     assert.equal(lastAsked().body.max_tokens, 7);
@@ -216,7 +273,7 @@ describe('a chat completion', () => {
       [{ messages: [null] }, 'messages[0]'],
       [
         { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
-        'messages[0].content[0]',
+        'messages[0].content[0].image_url.url',
       ],
       [{ messages: [{ role: 'user', content: 'x'.repeat(100_001) }] }, 'messages'],
       [{ max_tokens: 0 }, 'max_completion_tokens'],
@@ -272,7 +329,7 @@ describe('a streamed chat completion', () => {
   });
 
   it('ends with an error and without [DONE] where the agent fails in the middle, and with its status before', async () => {
-    provider.play(() => ({ text: 'half an answer', cut: 'stream', pace: 30 }));
+    provider.play((_, count) => ({ text: `${count} half an answer`, cut: 'stream', pace: 30 }));
     const stream = await client.chat.completions.create({ ...hello, stream: true });
     await assert.rejects(textOf(stream), OpenAI.APIError);
     const { text } = await raw({ ...hello, stream: true });
@@ -359,7 +416,7 @@ describe('errors in the form of OpenAI', () => {
       ['null', 400],
       ['', 400],
       [{ ...hello, messages: Array.from({ length: 9000 }, () => user('x')) }, 413],
-      [{ ...hello, messages: [user('x'.repeat(5 * 1024 * 1024))] }, 413],
+      [{ ...hello, messages: [user('x'.repeat(29 * 1024 * 1024))] }, 413],
       [{ ...hello, response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { $ref: '#' } } } }, 400],
     ] as const) {
       const answer = await post(body);
@@ -438,7 +495,7 @@ it('calls that wait for a person are told with the page on which to decide', asy
   assert.match(await textOf(stream), /^I asked\.\n\n\(Waits .*\ncreate_skill: http/s);
   const { id: thread_id } = await mustCall(server, key, 'create_thread', { title: 'Waiting' });
   const threaded = await clientOf(key).chat.completions.create({ ...hello, metadata: { thread_id }, stream: true });
-  assert.match(await textOf(threaded), /^\(Waits for the yes of a person, and goes on by itself.*create_skill: http/s);
+  assert.match(await textOf(threaded), /^\(Waits for approval, and goes on by itself.*create_skill: http/s);
   const asker = await makeKey(server, { scopes: ['write'], askFirst: ['invoke_agent'] });
   const asked = await clientOf(asker).chat.completions.create(hello);
   assert.match(asked.choices[0]?.message.content ?? '', /http.*\/approvals/s);

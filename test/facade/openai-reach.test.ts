@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import OpenAI from 'openai';
 import { callsOf, makeKey } from '../support/calls.ts';
-import { FULL } from '../support/full.ts';
+import { rounds } from '../support/full.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { pluck } from '../support/pluck.ts';
 import { fc } from '../support/property.ts';
@@ -53,6 +53,6 @@ it('a caller sees and reaches exactly the agents in the form of OpenAI that invo
         );
       }
     }),
-    { numRuns: FULL ? 150 : 15 },
+    { numRuns: rounds(15, 150) },
   );
 });

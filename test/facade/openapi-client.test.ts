@@ -28,6 +28,7 @@ describe('a generated client', () => {
         });
         const status: number = response.status;
         if (error) throw new Error(error.error + error.code + error.issues?.[0]?.path);
+        if ('code' in data) throw new Error(data.code + data.approvalId + response.headers.get('Location'));
         const agent: components['schemas']['AgentWithWarnings'] = data;
         const masked: string | undefined = agent.identity?.card?.cardRef;
         const list = await client.GET('/api/v1/agents', { params: { query: { limit: 5, status: 'paused' } } });
@@ -40,9 +41,9 @@ describe('a generated client', () => {
         });
         const ops: ('equal' | 'add' | 'remove')[] | undefined = diff.data?.lines?.map(({ op }) => op);
         const gone = await client.DELETE('/api/v1/agents/skills/{id}', { params: { path: { id: 'skl_x' } } });
-        const nothing: undefined = gone.data;
+        const waits: components['schemas']['Error'] | undefined = gone.data;
         const answer = await client.POST('/api/v1/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
-        console.log(status, masked, cursor, updated.data?.status, ops, nothing, answer.data?.result);
+        console.log(status, masked, cursor, updated.data && 'status' in updated.data && updated.data.status, ops, waits?.approvalId, answer.data?.result);
       `),
     );
     assert.equal(said, '');

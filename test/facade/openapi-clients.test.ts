@@ -60,14 +60,16 @@ const GENERATORS: Readonly<Record<string, Generator>> = {
 
 /** The life of a record by any of the clients; what compiles shows that members and errors are typed. */
 const LIFE = `
-  const made = await create('one');
+  const asked = await create('one');
+  if (!asked.data || 'code' in asked.data) throw new Error('It asks a person first.');
+  const made = { status: asked.status, data: asked.data };
   await create('two');
-  const id: string = made.data!.id;
+  const id: string = made.data.id;
   const first = await list(1);
   const cursor: string | null | undefined = first.data?.nextCursor;
   const second = await list(1, cursor ?? undefined);
-  const changed = await update(id, made.data!.revision);
-  const stale = await update(id, made.data!.revision);
+  const changed = await update(id, made.data.revision);
+  const stale = await update(id, made.data.revision);
   const current: number | undefined = stale.error?.currentRevision;
   const read = await get(id);
   const removed = await remove(id);

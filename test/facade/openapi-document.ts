@@ -24,7 +24,10 @@ interface Operation {
   readonly description: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly required: boolean; readonly content: { readonly 'application/json': Media } };
-  readonly responses: Record<string, { readonly content?: { readonly 'application/json': Media } }>;
+  readonly responses: Record<
+    string,
+    { readonly headers?: object; readonly content?: { readonly 'application/json': Media } }
+  >;
   readonly security?: readonly object[];
   readonly 'x-required-scope'?: unknown;
   readonly 'x-required-grant'?: unknown;

@@ -24,6 +24,7 @@ const PROGRAM = `
   const created = await client.POST('/api/v1/agents', { body, params: { header } });
   const again = await client.POST('/api/v1/agents', { body, params: { header } });
   if (!created.data) throw new Error(created.error.error);
+  if ('code' in created.data) throw new Error(created.data.url);
   const path = { id: created.data.id };
   const paused = await client.PATCH('/api/v1/agents/{id}', { params: { path }, body: { status: 'paused' } });
   const listed = await client.GET('/api/v1/agents', { params: { query: { status: 'paused', limit: 1, includeTotal: true } } });
@@ -33,8 +34,8 @@ const PROGRAM = `
   });
   console.log(JSON.stringify({
     replayed: again.response.headers.get('Idempotency-Replayed'),
-    same: again.data?.id === path.id,
-    status: paused.data?.status,
+    same: again.data && 'id' in again.data && again.data.id === path.id,
+    status: paused.data && 'status' in paused.data && paused.data.status,
     total: listed.data?.total,
     stale: stale.error?.currentRevision,
     versions: diff.data?.data.map(({ kind }) => kind),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { namedSchemas } from '../../facade/openapi/schemas.ts';
-import { documentFileRoute, fileRoutes, routes } from '../../facade/routes.ts';
+import { documentFileRoute, fileRoutes, routes, threadFileRoute } from '../../facade/routes.ts';
 import { errorStatus } from '../../resources/error.ts';
 import { catalog } from '../../tools/catalog.ts';
 import { DELETES, defineTool, READS } from '../../tools/core/registry/define-tool.ts';
@@ -14,10 +14,15 @@ const document = documentOf();
 const operations = operationsOf(document);
 const toolOf = (name: string) => catalog.get(name)?.tool ?? assert.fail(`no tool ${name}`);
 const operationOf = (place: string) => operations.get(place) ?? assert.fail(`no operation ${place}`);
+const mayAsk = (name: string) =>
+  !/^(create_session|search_tools|describe_tool|call_tool)$/.test(name) && !toolOf(name).neverAsks;
+const asksOnWrite = (name: string) => mayAsk(name) && !toolOf(name).annotations.readOnlyHint;
 
 describe('OpenAPI document', () => {
   it('holds every route, the MCP endpoints, itself and nothing else', () => {
-    const expected = [...routes, ...fileRoutes, documentFileRoute].map(({ method, path }) => `${method} ${path}`);
+    const expected = [...routes, ...fileRoutes, documentFileRoute, threadFileRoute].map(
+      ({ method, path }) => `${method} ${path}`,
+    );
     const capsule = '/api/capsules/{id}/mcp';
     const others = ['POST /api/v1/mcp', 'GET /api/v1/openapi', `GET ${capsule}`, `POST ${capsule}`];
     assert.deepEqual([...operations.keys()].sort(), [...expected, ...others].sort());
@@ -36,15 +41,34 @@ describe('OpenAPI document', () => {
 
   it('answers with the status of the route and with every error of its tool', () => {
     for (const { method, path, tool, status } of routes) {
-      const statuses = Object.keys(operationOf(`${method} ${path}`).responses).map(Number);
+      const { responses } = operationOf(`${method} ${path}`);
+      const statuses = Object.keys(responses).map(Number);
+      const asks = asksOnWrite(tool) ? [202] : [];
       assert.deepEqual(
         statuses.filter((found) => found < 300),
-        toolOf(tool).isPending ? [200, status] : [status],
+        [...new Set([...(toolOf(tool).isPending ? [200] : []), status, ...asks])].sort(),
         tool,
       );
       for (const code of toolOf(tool).errors) assert.ok(statuses.includes(errorStatus[code]), `${tool} ${code}`);
       for (const common of [400, 401, 403, 429, 500, 503]) assert.ok(statuses.includes(common), `${tool} ${common}`);
     }
+  });
+
+  it('answers 202 with the place of the approval where a call can wait for a person, and names the header of the next call', () => {
+    const asked = { $ref: '#/components/responses/ApprovalRequired' };
+    for (const { method, path, tool, status } of routes) {
+      const { responses, parameters = [] } = operationOf(`${method} ${path}`);
+      const isNamed = parameters.some(({ $ref }) => $ref === '#/components/parameters/Approval-Id');
+      assert.equal(isNamed, mayAsk(tool), tool);
+      if (status !== 202) assert.deepEqual(responses['202'], asksOnWrite(tool) ? asked : undefined, tool);
+      assert.deepEqual(responses.default, mayAsk(tool) && !asksOnWrite(tool) ? asked : undefined, tool);
+    }
+    const waits = document.components.responses?.ApprovalRequired as { headers: object; content: object };
+    assert.deepEqual(Object.keys(waits.headers), ['X-Request-Id', 'Location']);
+    const either = operationOf('POST /api/v1/agents/flows/{id}/trigger').responses['202'] ?? assert.fail();
+    assert.ok('Location' in (either.headers ?? {}));
+    const { anyOf } = either.content?.['application/json'].schema ?? assert.fail();
+    assert.deepEqual(anyOf, [{ $ref: '#/components/schemas/FlowRun' }, { $ref: '#/components/schemas/Error' }]);
   });
 
   it('describes the events of operations that stream beside their JSON', () => {
@@ -101,7 +125,9 @@ describe('OpenAPI document', () => {
       const own = 'default' in value && typeof value.default === 'object' && !Array.isArray(value.default);
       return [...(own ? [value] : []), ...Object.values(value).flatMap(defaults)];
     };
-    assert.deepEqual(defaults(documentOf().paths), []);
+    const paths = Object.values(documentOf().paths).flatMap((item) => Object.values(item));
+    const operations = paths.map(({ responses: { default: _, ...responses }, ...rest }) => ({ ...rest, responses }));
+    assert.deepEqual(defaults(operations), []);
   });
 
   it('has defaults, limits and choices of the input schema', () => {
@@ -156,8 +182,9 @@ describe('OpenAPI operation', () => {
     const route = { method: 'DELETE', path: '/api/v1/some/{id}', tool: 'delete_some', status: 204 } as const;
     const extended = documentOf([...routes, route], [{ group: 'System', tool }]);
     const { parameters, requestBody, responses } = extended.paths[route.path]?.delete ?? assert.fail();
+    const own = parameters?.filter(({ $ref }) => !$ref) ?? [];
     assert.deepEqual(
-      parameters?.map((parameter) => [parameter.name, parameter.in]),
+      own.map((parameter) => [parameter.name, parameter.in]),
       [
         ['id', 'path'],
         ['force', 'query'],

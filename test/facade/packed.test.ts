@@ -33,7 +33,36 @@ async function bytesIn(folder: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
 }
 
+/** Starts the stdio door as the entry of a registry says; whether the server behind it answers with the version of the entry. */
+async function throughManifest(own: string, program: string, env: Record<string, string>): Promise<boolean> {
+  const { version, packages } = JSON.parse(await readFile(join(own, 'facade/deploy/server.json'), 'utf8'));
+  const [{ packageArguments, environmentVariables }] = packages;
+  const known = new Set(['PATH', 'HOME', ...environmentVariables.map(({ name }: { name: string }) => name)]);
+  const door = run(
+    program,
+    packageArguments.map(({ value }: { value: string }) => value),
+    { env: Object.fromEntries(Object.entries(env).filter(([name]) => known.has(name))) },
+  );
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'host', version: '1' } };
+  door.child.stdin?.end(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+  const { stdout } = await door;
+  return JSON.parse(stdout).result.serverInfo.version === version;
+}
+
 describe('the packed package', () => {
+  if (FULL)
+    it('is the same, byte by byte, whoever packs it', async () => {
+      await withFolder(async (folder) => {
+        await run('git', ['clone', '-q', root, join(folder, 'other')]);
+        const hashes = [root, join(folder, 'other')].map(async (cwd) => {
+          const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd });
+          return (Object.values(JSON.parse(stdout))[0] as { integrity: string }).integrity;
+        });
+        const [here, there] = await Promise.all(hashes);
+        assert.equal(here, there);
+      });
+    });
+
   it('holds what it needs to run, and nothing else', async () => {
     const { stdout } = await run('npm', ['pack', '--dry-run', '--json'], { cwd: root });
     const { files } =
@@ -52,7 +81,17 @@ describe('the packed package', () => {
       ),
     );
     assert.deepEqual([...tops].sort(), [
-      ...['LICENSE', 'README.md', 'data/demo', 'data/examples', 'data/openapi', 'data/tools', 'facade', 'package.json'],
+      ...[
+        '.claude-plugin',
+        'LICENSE',
+        'README.md',
+        'data/demo',
+        'data/examples',
+        'data/openapi',
+        'data/tools',
+        'facade',
+        'package.json',
+      ],
       ...['resources', 'store', 'tools', 'tsconfig.json'],
     ]);
   });
@@ -78,7 +117,7 @@ describe('the packed package', () => {
       assert.match(said, new RegExp(`^The data is in ${join(folder, 'data/local')}\\.$`, 'm'));
       const block = JSON.parse(said.slice(said.indexOf('{\n'), said.indexOf('\n}\n') + 2));
       const { command, args } = block.mcpServers['agent-admin'];
-      if (FULL) assert.deepEqual([command, ...args], ['npx', '-y', 'agent-admin', 'stdio']);
+      assert.deepEqual([command, ...args], [process.execPath, join(own, 'facade/launch/launch.mjs'), 'commands/stdio']);
       const baseUrl = /^agent-admin listens on (\S+)$/m.exec(said)?.[1] ?? '';
       const key = /^ {2}(ak_\w+)$/m.exec(said)?.[1] ?? '';
       assert.deepEqual((await mustCall({ baseUrl }, key, 'list_agents')).data, []);
@@ -87,6 +126,7 @@ describe('the packed package', () => {
 
       const called = await run(program, ['tool', 'check_health'], { env: { ...env, BASE_URL: baseUrl, API_KEY: key } });
       assert.equal(JSON.parse(called.stdout).status, 'ok');
+      assert.equal(await throughManifest(own, program, { ...env, BASE_URL: baseUrl, API_KEY: key }), true);
       const help = await run(program, ['--help'], { env });
       for (const name of ['start', 'demo', 'tool', 'import', 'stdio', 'backup', 'recover-key'])
         assert.match(help.stdout, new RegExp(`^  ${name} `, 'm'));

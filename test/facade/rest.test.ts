@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
@@ -7,6 +8,8 @@ import { gzipSync } from 'node:zlib';
 import { makeCapsule, makeKey, rest } from '../support/calls.ts';
 import { startTestServer } from '../support/server.ts';
 import { onPostgres, storeOfRun } from '../support/store.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 const server = await startTestServer({ ALLOWED_ORIGINS: 'https://app.example.com' });
 const key = server.adminKey;
@@ -337,7 +340,7 @@ describe('answers', () => {
     const { body } = await get('/api/v1/health');
     assert.deepEqual(
       { ...body, uptimeSeconds: 0 },
-      { status: 'ok', version: '0.1.0', uptimeSeconds: 0, store: { kind: storeOfRun, writable: true } },
+      { status: 'ok', version, uptimeSeconds: 0, store: { kind: storeOfRun, writable: true } },
     );
     const { body: system } = await get('/api/v1/agents/health');
     assert.deepEqual(

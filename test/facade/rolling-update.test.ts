@@ -17,12 +17,26 @@ const MIGRATION = `
   create index documents_of_tomorrow on documents (of_tomorrow);
 `;
 
-/** A copy of this version with one migration more. */
+/** A copy of this version with one migration more, and with a field more of skills. */
 function laterVersion(): string {
   const folder = copyOfProject();
+  const edit = (path: string, change: (text: string) => string) => {
+    const before = readFileSync(join(folder, path), 'utf8');
+    const changed = change(before);
+    assert.notEqual(changed, before, path);
+    writeFileSync(join(folder, path), changed);
+  };
   writeFileSync(join(folder, 'store/postgres/migrations/900-of-tomorrow.sql'), MIGRATION);
-  const manifest = join(folder, 'package.json');
-  writeFileSync(manifest, JSON.stringify({ ...JSON.parse(readFileSync(manifest, 'utf8')), version: LATER }));
+  edit('package.json', (text) => JSON.stringify({ ...JSON.parse(text), version: LATER }));
+  edit('resources/skill.ts', (text) =>
+    text.replace('...bookkeeping', 'ofTomorrow: z.string().optional(), ...bookkeeping'),
+  );
+  edit('tools/skills.ts', (text) =>
+    text.replace(
+      "name: name.describe('Unique.'),",
+      "name: name.describe('Unique.'), ofTomorrow: z.string().optional(),",
+    ),
+  );
   return folder;
 }
 
@@ -91,4 +105,21 @@ async function assertUnderstood(former: ServerProcess | undefined, later: Server
     assert.equal((await mustCall(writer, KEY, 'get_skill', { id })).instructions, 'y');
     await mustCall(reader, KEY, 'delete_skill', { id });
   }
+  await assertKept(former, later);
+}
+
+/** A field that the former version does not know stays in records that it changes and restores. */
+async function assertKept(former: ServerProcess, later: ServerProcess): Promise<void> {
+  const ofTomorrow = 'kept';
+  const name = `skill-${Math.random()}`;
+  const { id } = await mustCall(later, KEY, 'create_skill', { name, instructions: 'x', ofTomorrow });
+  assert.equal((await mustCall(former, KEY, 'get_skill', { id })).instructions, 'x');
+  await mustCall(former, KEY, 'update_skill', { id, instructions: 'y' });
+  const inLater = async () => (await mustCall(later, KEY, 'get_skill', { id })).ofTomorrow;
+  assert.equal(await inLater(), ofTomorrow);
+  const { data } = await mustCall(former, KEY, 'list_versions', { entityType: 'skill', entityId: id });
+  const versionId = data.at(-1)?.id;
+  await mustCall(former, KEY, 'restore_version', { entityType: 'skill', entityId: id, versionId });
+  assert.equal(await inLater(), ofTomorrow);
+  await mustCall(later, KEY, 'delete_skill', { id });
 }

@@ -8,7 +8,7 @@ import { StartsAndStops } from './start-and-stop.ts';
 
 /** Another one makes other moments. */
 const SEED = Number(process.env.START_SEED ?? 1);
-/** At how many moments a process is stopped; a full run makes 50 in all, over the stores and numbers of processes. */
+/** At how many moments a process is stopped; a long run makes 50 in all, over the stores and numbers of processes. */
 const MOMENTS = rounds(1, 16);
 
 /** Declares the test of so many processes on the store: rounds of starts with SIGTERM at random moments, between two whole starts. */

@@ -28,6 +28,10 @@ import { testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { writing } from '../support/writing.ts';
 
+const DOCUMENTS = rounds(300, 1500);
+/** For each of them the journal of the whole import is longer by as much, with what belongs to it. */
+const LEAST_BYTES = 3000;
+
 const keys = { secretsKeys: secretsKeyIds([SEALING_KEY], ''), withoutKeys: false };
 /** The files of all tests: a data folder with everything in it, and its export. */
 let folder = '';
@@ -38,7 +42,7 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'agent-admin-'));
   file = join(folder, 'all.ndjson');
   const store = await openLowdbStore({ folder: source() });
-  await fillRecords(store, { documents: rounds(300, 1500), entries: rounds(1200, 5000) });
+  await fillRecords(store, { documents: DOCUMENTS, entries: rounds(1200, 5000) });
   await fillRows(store, rounds(1500, 60_000));
   await store.close();
 });
@@ -166,7 +170,7 @@ describe('an import of a whole workspace', () => {
   it('goes on after kill -9, to the same result; until then no server starts on the store', async () => {
     for (let round = 0; round < rounds(1, 15); round += 1) {
       const target = `killed-${round}`;
-      await killedAfter(target, ((round + 1) / (rounds(1, 15) + 1)) * rounds(1_600_000, 5_000_000));
+      await killedAfter(target, ((round + 1) / (rounds(1, 15) + 1)) * DOCUMENTS * LEAST_BYTES);
       const { stderr, code } = await runFile('facade/main.ts', { env: { DATA_DIR: join(folder, target), PORT: '0' } });
       assert.deepEqual([code, /was begun and is not finished/.test(stderr)], [1, true], stderr);
       await withStore(target, async (store) => {

@@ -1,10 +1,10 @@
 // alone: three servers and a database of its own, which it kills
 import { after, before, describe, it } from 'node:test';
-import { FULL } from '../support/full.ts';
+import { FULL, rounds } from '../support/full.ts';
 import { withoutPostgres } from '../support/postgres.ts';
 import { ThreeProcesses } from './three-processes.ts';
 
-const ROUNDS = 20;
+const ROUNDS = rounds(5, 20);
 
 describe('three processes on one database', { skip: withoutPostgres }, () => {
   if (!FULL) return;

@@ -24,6 +24,8 @@ const MODEL = 'custom/tiny';
 /** Hours of each round that are rolled up when its server starts, and calls in each. */
 const HOURS = onPostgres ? 100 : 500;
 const CALLS_AN_HOUR = 2;
+/** When the calls of the first round begin: the same for all, also where an hour ends meanwhile. */
+const BEGIN = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - (ROUNDS + 1) * HOURS * HOUR_MS;
 const CALLERS = 6;
 const TOKENS_OF_TURN = 15;
 
@@ -50,7 +52,7 @@ interface Robot {
 
 async function crash({ folder, provider }: World, round: number): Promise<void> {
   const before = provider.requests.length;
-  const begin = await seedHours(folder, round);
+  await seedHours(folder, round);
   const env = { BOOTSTRAP_API_KEY: admin, MODEL_BASE_URL: provider.baseUrl, MODEL_NAME: 'tiny', LOG_LEVEL: 'silent' };
   const server = await startProcess(folder, env);
   if (round === 0) await mustCall(server, admin, 'create_agent', { name: 'ada', displayName: 'Ada' });
@@ -75,7 +77,7 @@ async function crash({ folder, provider }: World, round: number): Promise<void> 
   for (const work of [calls, runs, hanging]) await work.over;
 
   const died = await openStoreIn(folder);
-  await assertKeptHours(died, begin);
+  await assertKeptHours(died);
   const kept = await died.usageHours.count({ where: { source: 'calls' } });
   console.log(`killed when ${kept} hours were kept, after ${calls.answered} calls`);
   await died.close();
@@ -88,8 +90,8 @@ async function crash({ folder, provider }: World, round: number): Promise<void> 
   assertBetween(budget(robots.caller).used, [calls.answered, calls.asked], 'calls');
   assertBetween(budget(robots.asker).used, [runs.answered * TOKENS_OF_TURN, runs.asked * TOKENS_OF_TURN], 'tokens');
   assert.equal(budget(robots.waiting).used, 0);
-  const byKey = await usageBy(again, 'key', begin);
-  const byModel = await usageBy(again, 'model', begin);
+  const byKey = await usageBy(again, 'key');
+  const byModel = await usageBy(again, 'model');
   await again.stop('SIGTERM');
 
   const store = await openStoreIn(folder);
@@ -100,7 +102,7 @@ async function crash({ folder, provider }: World, round: number): Promise<void> 
   assertBetween(ofCaller, [calls.answered, budget(robots.caller).used], 'audit entries');
   const tokens = truth.keys.get(robots.asker.id)?.tokens ?? 0;
   assertBetween(tokens, [runs.answered * TOKENS_OF_TURN, budget(robots.asker).used], 'tokens of runs');
-  await assertKeptHours(store, begin);
+  await assertKeptHours(store);
   await assertFree(store, robots.waiting, provider);
   await store.close();
 }
@@ -109,18 +111,15 @@ async function crash({ folder, provider }: World, round: number): Promise<void> 
 const end = () => Math.ceil(Date.now() / HOUR_MS) * HOUR_MS + 24 * HOUR_MS;
 const asksToHang = ({ messages }: ModelRequest) => messages.at(-1)?.content === 'hang';
 
-/** Calls in hours that are over, later ones in each round. Returns when the first round's begin. */
-async function seedHours(folder: string, round: number): Promise<number> {
-  const today = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
-  const begin = today - (ROUNDS + 1) * HOURS * HOUR_MS;
+/** Calls in hours that are over, later ones in each round. */
+async function seedHours(folder: string, round: number): Promise<void> {
   const store = await openStoreIn(folder);
   for (let hour = 0; hour < HOURS; hour += 1) {
-    const from = begin + (round * HOURS + hour) * HOUR_MS;
+    const from = BEGIN + (round * HOURS + hour) * HOUR_MS;
     for (let call = 0; call < CALLS_AN_HOUR; call += 1) store.audit.append(oldCall(from + call * 60_000, round));
   }
   await store.audit.flush();
   await store.close();
-  return begin;
 }
 
 let entries = 0;
@@ -182,8 +181,8 @@ interface Counted {
   tokens: number;
 }
 
-async function usageBy(server: ServerProcess, by: string, begin: number): Promise<Map<string, Counted>> {
-  const input = { by, from: new Date(begin).toISOString(), to: new Date(end()).toISOString(), limit: 100 };
+async function usageBy(server: ServerProcess, by: string): Promise<Map<string, Counted>> {
+  const input = { by, from: new Date(BEGIN).toISOString(), to: new Date(end()).toISOString(), limit: 100 };
   const { rows } = await mustCall(server, admin, 'get_usage', input);
   return new Map(
     rows.map(({ key, calls, inputTokens, outputTokens }: Record<string, number>) => [
@@ -213,9 +212,9 @@ async function recount(store: Store) {
 }
 
 /** Kept hours say the same as the log and the runs, wherever the crash cut their keeping. */
-async function assertKeptHours(store: Store, begin: number): Promise<void> {
+async function assertKeptHours(store: Store): Promise<void> {
   const figures = { audit: store.audit, agentRuns: store.agentRuns, usageHours: store.usageHours };
-  const span = { from: begin, to: end() };
+  const span = { from: BEGIN, to: end() };
   const [kept, counted] = [await tally(usageIn(figures, span, {}, 0)), await tally(usageIn(figures, span))];
   const all = Object.keys({ ...kept, ...counted });
   assert.ok(all.length >= HOURS);

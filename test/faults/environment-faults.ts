@@ -1,12 +1,10 @@
+import { readdirSync } from 'node:fs';
 import { BLACK_HOLE, type Treatment } from '../support/tcp-proxy.ts';
 import { between, type Fault, lasting, pick, type Random, type World } from './fault.ts';
-import { limit, withoutLimits } from './limits.ts';
+import { type Limit, limit, withoutLimits } from './limits.ts';
 import { type FarEndName, farEndNames } from './surroundings.ts';
 
 const HOUR_MS = 3_600_000;
-
-/** Below what a process has open in any case, so that no file and no connection can be opened. */
-const MOST_FILES = 10;
 
 const runningOf = (world: World, random: Random) =>
   pick(
@@ -104,21 +102,24 @@ function limitFaults(): readonly Fault[] {
       part: 'disk',
       stores: ['lowdb'],
       lastsMs: (random) => lasting(random, 200, 3000),
-      apply: (world, random) => limited(world, random, 'fsize', between(random, 0, 3) * 4096),
+      apply: (world, random) => limited(world, random, 'fsize', () => between(random, 0, 3) * 4096),
     },
     {
       name: 'file descriptors are used up',
       part: 'disk',
       lastsMs: (random) => lasting(random, 200, 3000),
-      apply: (world, random) => limited(world, random, 'nofile', MOST_FILES),
+      apply: (world, random) => limited(world, random, 'nofile', filesOf),
     },
   ];
 }
 
-async function limited(world: World, random: Random, name: 'fsize' | 'nofile', value: number) {
+/** As many files as the process has open now. Those that it closes it can open again, as where a system has no more. */
+const filesOf = (pid: number) => Math.max(...readdirSync(`/proc/${pid}/fd`).map(Number)) + 1;
+
+async function limited(world: World, random: Random, name: Limit, valueFor: (pid: number) => number) {
   const server = runningOf(world, random);
-  const { pid } = server;
-  const lift = limit(pid ?? 0, name, value);
+  const pid = server.pid ?? 0;
+  const lift = limit(pid, name, valueFor(pid));
   // A process that was started since has no such limit.
   return async () => {
     if (server.pid === pid) lift();

@@ -10,6 +10,9 @@ const LONGEST_END_MS = 40_000;
 const UNFINISHED = /The server could not end as it should: .*(ENOSPC|EFBIG|EMFILE|database|the store did not take)/;
 /** One more process on a data folder waits for a few seconds only. */
 const REFUSED = /is open in process \d+ on .*one process at a time can use a data folder/;
+/** A process that may open no more files while it starts says so, or Node.js does. */
+const WITHOUT_FILES = /EMFILE/;
+const LISTENS = /^agent-admin listens on /m;
 const UNCAUGHT = /uncaught|unhandled|"level":60|(Type|Range|Reference|Assertion)Error|out of memory/;
 
 /** One process of the product, on the same port each time it is started. */
@@ -136,7 +139,7 @@ export class FaultedServer {
 
   #judge({ code, signal }: Exit, { said }: StartingProcess): void {
     const right =
-      (code === 1 && REFUSED.test(said())) ||
+      (code === 1 && (REFUSED.test(said()) || (WITHOUT_FILES.test(said()) && !LISTENS.test(said())))) ||
       (this.#wanted === 'SIGTERM' && (code === 0 || (code === 1 && UNFINISHED.test(said())))) ||
       (this.#wanted === 'SIGKILL' && signal === 'SIGKILL') ||
       // Before it hears signals, the system ends it.

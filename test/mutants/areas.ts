@@ -4,6 +4,8 @@ export interface Area {
   readonly sources: readonly string[];
   /** Parts of the paths of test files. */
   readonly tests: readonly string[];
+  /** Of those that run on PostgreSQL, too. */
+  readonly onPostgres?: readonly string[];
 }
 
 export const areas: Readonly<Record<string, Area>> = {
@@ -70,6 +72,9 @@ export const areas: Readonly<Record<string, Area>> = {
       'tools/restore',
       'tools/sign-in/chains',
       'tools/apps-standing',
+      'contract/narrowing',
+      'contract/declared-reach',
+      'tools/delegation-property',
     ],
   },
   oauth: {
@@ -103,6 +108,7 @@ export const areas: Readonly<Record<string, Area>> = {
         'tools/credentials',
       ],
       ...['contract/fresh-sign-in', 'tools/offboarding', 'facade/oauth/consent.test', 'contract/generated'],
+      ...['contract/limited-people', 'facade/dashboard/assets'],
     ],
   },
   journal: {
@@ -133,8 +139,10 @@ export const areas: Readonly<Record<string, Area>> = {
     sources: ['tools/usage'],
     tests: [
       ...['tools/usage', 'tools/budget', 'tools/storage', 'facade/usage-crash', 'tools/system', 'tools/settings'],
-      'store/postgres-statements',
+      ...['tools/model-cost', 'tools/dashboard-reads', 'tools/own.', 'tools/retention', 'tools/meaning.'],
+      ...['tools/embedding-faults', 'store/postgres-statements'],
     ],
+    onPostgres: ['tools/usage', 'tools/budget', 'tools/retention'],
   },
   flows: {
     sources: ['tools/flows'],
@@ -149,6 +157,29 @@ export const areas: Readonly<Record<string, Area>> = {
   },
   postgres: {
     sources: ['store/postgres'],
-    tests: ['store/postgres-', 'store/change-feed', 'store/cluster', 'store/jobs'],
+    tests: [
+      ...['store/postgres-', 'store/change-feed', 'store/cluster', 'store/jobs', 'store/stored-files'],
+      ...['tools/list-sorts', 'tools/cursors', 'tools/many-flows'],
+    ],
+    onPostgres: [
+      ...[
+        'tools/usage',
+        'tools/budget',
+        'tools/retention',
+        'tools/versions',
+        'tools/purge',
+        'tools/audit',
+        'tools/undo',
+      ],
+      ...['tools/idempotency', 'tools/search', 'tools/list-', 'tools/cursors', 'tools/flow-queues', 'tools/databases'],
+      ...[
+        'tools/many-flows',
+        'tools/restore',
+        'tools/storage',
+        'tools/threads',
+        'tools/document',
+        'contract/differential',
+      ],
+    ],
   },
 };

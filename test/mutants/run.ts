@@ -49,6 +49,7 @@ interface TestFile {
   readonly path: string;
   /** It must have a process of its own. */
   readonly alone: boolean;
+  readonly onPostgres: boolean;
   ms: number;
 }
 
@@ -67,7 +68,7 @@ async function measure(name: string): Promise<void> {
   chmodSync(folder, 0o711); // PostgreSQL runs as another user where this one is root
   const mutants = await plant(folder, area.sources);
   letSideProcessesKnow(folder);
-  const files = bundled(folder, values.tests ?? area.tests);
+  const files = values.tests ? bundled(folder, values.tests) : bundled(folder, area.tests, area.onPostgres);
   const reached = await inTurns(files, (file) => reachedBy(file, folder));
   const coverage = new Map<string, TestFile[]>();
   for (const [at, ids] of reached.entries())
@@ -86,8 +87,7 @@ async function measure(name: string): Promise<void> {
     else if (reasonOf(mutant)) excused += 1;
     const verdict = found ? 'found' : (reasonOf(mutant) ?? (by.length === 0 ? 'reached by no test' : 'survived'));
     const { file, line, kind, was, becomes } = mutant;
-    if (!found)
-      console.log([verdict, file, line, kind, was, becomes, by.map((each) => each.name).join(' ')].join('\t'));
+    if (!found) console.log([verdict, file, line, kind, was, becomes, by.map(nameOf).join(' ')].join('\t'));
   });
   const score = killed / (sample.length - excused);
   console.log(
@@ -124,9 +124,12 @@ function reasonOf({ file, was, becomes }: Mutant): string | undefined {
   return reasons.find((row) => row[0] === file && row[1] === was && row[2] === becomes)?.[3];
 }
 
-/** Bundles the test files and what they start. */
-function bundled(folder: string, parts: readonly string[]): TestFile[] {
-  const names = tests.filter((file) => file.endsWith('.test.ts') && parts.some((part) => file.includes(part))).sort();
+/** Bundles the test files and what they start. Those `onPostgres` run on PostgreSQL, besides those that run as they are. */
+function bundled(folder: string, asTheyAre: readonly string[], onPostgres: readonly string[] = []): TestFile[] {
+  const having = (parts: readonly string[]) =>
+    tests.filter((file) => file.endsWith('.test.ts') && parts.some((part) => file.includes(part))).sort();
+  const [own, more] = [having(asTheyAre), postgresPrograms() ? having(onPostgres) : []];
+  const names = [...new Set([...own, ...more])];
   const programs = tests.filter(
     (file) => file.includes('/') && !/\.(test|d)\.ts$|^mutants|^fuzz\/(run|loop)/.test(file),
   );
@@ -141,18 +144,25 @@ function bundled(folder: string, parts: readonly string[]): TestFile[] {
     () => 0,
   );
   const inBundle = (name: string) => join(into, 'test', name).replace(/\.ts$/, '.mjs');
-  return names.map((name) => ({ name, path: inBundle(name), alone: alone.includes(name), ms: 0 }));
+  const fileOf = (name: string, onPostgres: boolean) => {
+    return { name, path: inBundle(name), alone: alone.includes(name), onPostgres, ms: 0 };
+  };
+  return [...own.map((name) => fileOf(name, false)), ...more.map((name) => fileOf(name, true))];
+}
+
+function nameOf({ name, onPostgres }: TestFile): string {
+  return onPostgres ? `${name} on PostgreSQL` : name;
 }
 
 /** Runs the file without a mutant, and says which it reaches. One that fails so can judge nothing. */
 async function reachedBy(file: TestFile, folder: string): Promise<string[]> {
-  const notes = join(folder, 'reached', file.name.replaceAll(/\W/g, '-'));
+  const notes = join(folder, 'reached', nameOf(file).replaceAll(/\W/g, '-'));
   mkdirSync(notes, { recursive: true });
   const hook = new URL('reached.mjs', import.meta.url).href;
   const begun = performance.now();
   const passes = await run(folder, [file], { NODE_OPTIONS: `--import ${hook}`, REACHED_MUTANTS: notes });
   file.ms = performance.now() - begun;
-  if (!passes) console.log(`fails without a mutant\t${file.name}`);
+  if (!passes) console.log(`fails without a mutant\t${nameOf(file)}`);
   if (!passes) return [];
   return [
     ...new Set(
@@ -165,9 +175,11 @@ async function reachedBy(file: TestFile, folder: string): Promise<string[]> {
 
 /** Runs the files in as few processes as they allow, as starting one takes as long as many files do. */
 async function findFault(folder: string, { id }: Mutant, files: readonly TestFile[]): Promise<boolean> {
-  const shared = files.filter(({ alone }) => !alone);
   const processes = files.filter(({ alone }) => alone).map((file) => [file]);
-  while (shared.length > 0) processes.unshift(shared.splice(-MOST_FILES));
+  for (const store of [true, false]) {
+    const shared = files.filter(({ alone, onPostgres }) => !alone && onPostgres === store);
+    while (shared.length > 0) processes.unshift(shared.splice(-MOST_FILES));
+  }
   for (const each of processes) if (!(await run(folder, each, { __STRYKER_ACTIVE_MUTANT__: id }))) return true;
   return false;
 }
@@ -177,7 +189,7 @@ function run(folder: string, files: readonly TestFile[], env: Readonly<Record<st
   const patience = Math.max(LEAST_MS, ...files.map(({ ms }) => PATIENCE * ms || 10 * LEAST_MS));
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ['--test-reporter=tap', programOf(folder, files)], {
-      env: { ...process.env, [BUNDLE]: join(folder, 'bundle'), TMPDIR: folder, ...env },
+      env: { ...process.env, ...storeOf(files), [BUNDLE]: join(folder, 'bundle'), TMPDIR: folder, ...env },
       stdio: ['ignore', 'pipe', 'ignore'],
       detached: true, // so that what it started ends with it
     });
@@ -197,6 +209,10 @@ function run(folder: string, files: readonly TestFile[], env: Readonly<Record<st
       resolve(code === 0);
     });
   });
+}
+
+function storeOf([file]: readonly TestFile[]): Readonly<Record<string, string>> {
+  return file?.onPostgres ? { TEST_STORE: 'postgres' } : {};
 }
 
 function programOf(folder: string, files: readonly TestFile[]): string {

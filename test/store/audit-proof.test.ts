@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import type { AuditEntry } from '../../resources/audit-entry.ts';
+import type { SealedBatch } from '../../store/audit-proof/sealer.ts';
 import type { Store } from '../../store/port.ts';
+import { UnsureBatches } from '../../store/postgres/audit/unsure-batches.ts';
+import { databaseAt, storeAt, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { fc } from '../support/property.ts';
 import { databaseOf, onPostgres, openStoreIn } from '../support/store.ts';
 import { testFolder } from './folders.ts';
@@ -23,6 +27,37 @@ async function verdictOf(store: Store, range?: { from?: string; to?: string }) {
 function append(store: Store, ...entries: Partial<AuditEntry>[]): void {
   for (const entry of entries) store.audit.append(auditRecord(entry));
 }
+
+it('entries whose transaction was not answered are taken for kept once the database has them, else for undone', {
+  skip: withoutPostgres,
+}, async () => {
+  const { url } = await testDatabase();
+  const store = await storeAt(url, { auditSecret });
+  append(store, {}, {});
+  await store.audit.flush();
+  const database = databaseAt(url);
+  const rows = await database.query<{ entry: SealedBatch['entries'][number] }>({
+    text: 'select entry from audit_entries',
+  });
+  const [there] = rows.map(({ entry }) => entry);
+  assert.ok(there?.proof);
+  const told: string[] = [];
+  const batch = (name: string, entry: SealedBatch['entries'][number]): SealedBatch => {
+    return { entries: [entry], kept: () => told.push(`${name} kept`), undone: () => told.push(`${name} undone`) };
+  };
+  const early = new UnsureBatches(database);
+  early.add(batch('early', there));
+  await early.settle();
+  assert.deepEqual(told, [], 'the transaction may still end');
+  const unsure = new UnsureBatches(database, 0);
+  unsure.add(batch('there', there));
+  unsure.add(batch('missing', { ...there, id: 'aud_missing' }));
+  unsure.add(batch('of another chain', { ...there, proof: 'another' }));
+  await setTimeout(1);
+  await unsure.settle();
+  await unsure.settle();
+  assert.deepEqual(told, ['there kept', 'missing undone', 'of another chain undone']);
+});
 
 describe('the proof of the audit log', () => {
   it('covers entries of reads and of transactions, also after the next start', async (test) => {

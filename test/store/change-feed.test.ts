@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import type { RecordChange, Store } from '../../store/port.ts';
+import { pruneChanges } from '../../store/postgres/changes/changes.ts';
 import { ChangeFeed } from '../../store/postgres/changes/feed.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
 import { closedAtEnd } from '../support/at-end.ts';
-import { type TestDatabase, testDatabase, withoutPostgres } from '../support/postgres.ts';
+import { databaseAt, storeAt, type TestDatabase, testDatabase, withoutPostgres } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { writing } from '../support/writing.ts';
 import { agentRecord } from './records.ts';
@@ -65,10 +66,16 @@ describe('the feed of changes', { skip: withoutPostgres }, () => {
     });
     await watched.feed.start();
     assert.equal(watched.feed.isFresh, false, 'a change of the last second may be missing in it');
-    const quick = watch(client);
-    await quick.feed.start();
-    quick.nowMs = 999;
-    assert.equal(quick.feed.isFresh, true);
+    for (const begin of [0, 50_000]) {
+      const quick = watch(client);
+      quick.nowMs = begin;
+      await quick.feed.start();
+      quick.nowMs = begin + 999;
+      assert.equal(quick.feed.isFresh, true, `a clock that began at ${begin}`);
+      await quick.feed.close();
+      quick.nowMs = begin + 1000;
+      assert.equal(quick.feed.isFresh, false);
+    }
   });
 
   it('says that changes may be missing where the database is one of an earlier time, as after a restored backup', async () => {
@@ -113,6 +120,27 @@ describe('the feed of changes', { skip: withoutPostgres }, () => {
     await until(() => watched.servers === 1);
     assert.equal(watched.gaps, 0);
   });
+});
+
+it('what processes told one another goes after some minutes, however much it was, and nothing newer', {
+  skip: withoutPostgres,
+}, async () => {
+  const { url } = await testDatabase();
+  const store = await storeAt(url);
+  const database = databaseAt(url);
+  const columns = await database.query<{ name: string }>({
+    text: `select column_name as name from information_schema.columns where table_name = 'cluster_changes' and column_name not in ('id', 'at')`,
+  });
+  const others = columns.map(({ name }) => `"${name}"`).join(', ');
+  await writing(store).agents.insert(agentRecord('told'));
+  await database.query({
+    text: `insert into cluster_changes (at, ${others})
+      select clock_timestamp() - n * interval '1 millisecond' - interval '3 minutes', ${others}
+      from (select * from cluster_changes limit 1) as one, generate_series(1, 20500) as n`,
+  });
+  await pruneChanges(database);
+  const [left] = await database.query<{ count: string }>({ text: 'select count(*) from cluster_changes' });
+  assert.equal(Number(left?.count), 1);
 });
 
 it('a deletion that comes with the change before it is told once, as a deletion, with the record as it was', {

@@ -145,6 +145,13 @@ const auditQuery: fc.Arbitrary<AuditQuery> = fc.record({
   principal: fc.option(fc.constantFrom('key_1', 'key_2', 'key_3'), { nil: undefined }),
   tool: fc.option(fc.constantFrom('get_agent', 'list_agents'), { nil: undefined }),
   withoutTools: fc.option(fc.subarray(['get_agent', 'list_agents', 'unheard_of']), { nil: undefined }),
+  without: fc.option(
+    fc.record({
+      door: fc.constantFrom('mcp' as const, 'stdio' as const),
+      tools: fc.subarray(['get_agent', 'list_agents', 'unheard_of']),
+    }),
+    { nil: undefined },
+  ),
   outcome: fc.option(fc.constantFrom('ok', 'denied'), { nil: undefined }),
   from: fc.option(seconds.map(time), { nil: undefined }),
   to: fc.option(seconds.map(time), { nil: undefined }),
@@ -160,6 +167,7 @@ const auditQuery: fc.Arbitrary<AuditQuery> = fc.record({
 function matchesAudit(entry: ReturnType<typeof auditRecord>, query: AuditQuery): boolean {
   const { principal, tool, outcome, from, to, after } = query;
   if (query.withoutTools?.includes(entry.tool)) return false;
+  if (query.without?.door === entry.door && query.without.tools.includes(entry.tool)) return false;
   if ((principal && entry.principal.id !== principal) || (tool && entry.tool !== tool)) return false;
   if ((outcome && entry.outcome !== outcome) || (from && entry.at < from) || (to && entry.at >= to)) return false;
   const { requestId, recordId, sessionId } = query;

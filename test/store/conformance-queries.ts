@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import type { Position, Query, Store } from '../../store/port.ts';
+import type { Cursor, Position, Query, Store } from '../../store/port.ts';
 import { rounds } from '../support/full.ts';
 import { fc } from '../support/property.ts';
 import { compareText, type Stage, seconds } from './conformance-stage.ts';
@@ -65,6 +65,59 @@ export function queriesConformance(stage: Stage): void {
       }
     });
 
+    it('sort records without the member behind all others', async () => {
+      const dates = ['2026-03-02T00:00:00.000Z', undefined, '2026-03-01T00:00:00.000Z', undefined];
+      const ids = await stage.store.transaction(async (tx) => {
+        const made: string[] = [];
+        for (const dueAt of dates) {
+          const task = { title: 't', status: 'todo', priority: 'normal', ...(dueAt && { dueAt }) } as const;
+          made.push((await tx.tasks.insert({ ...task, id: `tsk_sorted_${made.length}` })).id);
+        }
+        return made;
+      });
+      const expected = [2, 0, 1, 3].map((at) => ids[at]);
+      const found = async (isDescending: boolean) =>
+        (await stage.store.tasks.find({ sort: { by: 'dueAt', isDescending }, limit: 9 })).records.map(({ id }) => id);
+      assert.deepEqual(await found(false), expected);
+      assert.deepEqual(await found(true), expected.toReversed());
+    });
+
+    it('walk all pages of each sort while others write: records that stay come once and in order', async () => {
+      const stays = Array.from({ length: 60 }, (_, at) => `Stay ${(at * 37) % 60} ${at % 2 ? 'É' : 'e'}`);
+      await stage.store.transaction(async (tx) => {
+        for (const name of stays) await tx.projects.insert({ name, status: 'active' });
+        for (let at = 0; at < 40; at += 1) await tx.projects.insert({ name: `moves ${at}`, status: 'active' });
+      });
+      let serial = 0;
+      const disturb = () =>
+        stage.store.transaction(async (tx) => {
+          serial += 1;
+          const moving = (await tx.projects.find({ part: { members: ['name'], text: 'moves' }, limit: 100 })).records;
+          const [one, other] = [moving[serial % moving.length], moving[(serial * 7 + 1) % moving.length]];
+          if (one) await tx.projects.update(one.id, { name: `${serial % 2 ? 'A' : 'z'} moves ${serial}` });
+          if (other && other !== one) await tx.projects.delete(other.id);
+          await tx.projects.insert({ name: `${serial % 3 ? 'stay' : 'T'} moves ${serial}`, status: 'active' });
+        });
+      for (const by of ['name', 'updatedAt'] as const) {
+        for (const isDescending of [false, true]) {
+          const sort = { by, isDescending };
+          const whole = (await stage.store.projects.find({ sort, limit: 1000 })).records;
+          const walked: (typeof whole)[number][] = [];
+          let after: Cursor | undefined;
+          do {
+            const page = await stage.store.projects.find({ sort, limit: 7, after });
+            walked.push(...page.records);
+            after = page.next ?? undefined;
+            await Promise.all([disturb(), disturb()]);
+          } while (after);
+          const staying = (records: typeof whole) =>
+            records.filter(({ name }) => name.startsWith('Stay')).map(({ id }) => id);
+          assert.equal(staying(whole).length, stays.length);
+          assert.deepEqual(staying(walked), staying(whole), `${by} ${isDescending}`);
+        }
+      }
+    });
+
     it('continue behind a record that was deleted meanwhile', async () => {
       const { records, next } = await stage.store.agents.find({ limit: 3 });
       const expected = (await stage.store.agents.find({ limit: 6 })).records.slice(3);
@@ -116,7 +169,30 @@ const naiveAgent = fc.record({
   createdAt: seconds.map(time),
   status: statuses as fc.Arbitrary<NaiveAgent['status']>,
   skillIds: fc.option(skills, { nil: undefined }),
-  displayName: fc.constantFrom('M1 Straße', '100% İ_', 'ΟΔΟΣ', 'Caf\u00e9\\', 'ÉTÉ ΣΑ', 'Ǆ ẞ'),
+  displayName: fc.constantFrom(
+    ...[
+      'M1 Straße',
+      '100% İ_',
+      'ΟΔΟΣ',
+      'Caf\u00e9\\',
+      'ÉTÉ ΣΑ',
+      'Ǆ ẞ',
+      'ete',
+      'Zoë',
+      '😀 a',
+      '\uffe6 ﬁ',
+      'οδος',
+      '~',
+      'ｆｕｌｌ',
+    ],
+    ...[
+      `${'É'.repeat(99)}B`,
+      `${'e'.repeat(99)}ba`,
+      `${'e'.repeat(99)}c`,
+      `${'😀'.repeat(99)}😀b`,
+      `${'😀'.repeat(100)}a`,
+    ],
+  ),
   maxSteps: fc.integer({ min: 1, max: 3 }),
   description: fc.option(fc.constantFrom('x', 'y'), { nil: undefined }),
   rank: fc.integer({ min: 0, max: 9 }),
@@ -157,6 +233,12 @@ const agentQuery: fc.Arbitrary<AgentQuery> = fc.record({
   from: fc.option(seconds.map(time), { nil: undefined, freq: 2 }),
   to: fc.option(seconds.map(time), { nil: undefined, freq: 2 }),
   order: fc.constantFrom('newest', 'oldest', undefined),
+  sort: fc.option(
+    fc.record({ by: fc.constantFrom('name', 'displayName', 'updatedAt'), isDescending: fc.boolean() }) as fc.Arbitrary<
+      AgentQuery['sort'] & object
+    >,
+    { nil: undefined },
+  ),
   limit: fc.integer({ min: 1, max: 12 }),
   after: fc.option(position, { nil: undefined, freq: 2 }),
 });
@@ -167,16 +249,33 @@ async function agrees(reader: Store['agents'], model: readonly NaiveAgent[], que
     await reader.count({ where: query.where, any: query.any, part: query.part, from: query.from, to: query.to }),
     matching.length,
   );
-  const sign = query.order === 'oldest' ? 1 : -1;
-  const key = (at: Position) => `${at.createdAt} ${at.id}`;
-  const { after } = query;
+  const { sort } = query;
+  const sign = (sort ? !sort.isDescending : query.order === 'oldest') ? 1 : -1;
+  const place = ({ createdAt, id, ...record }: NaiveAgent): Cursor =>
+    sort ? { createdAt, id, sortKey: naiveSortKey(String(record[sort.by as 'name'])) } : { createdAt, id };
+  const compare = (a: Cursor, b: Cursor) =>
+    (sort ? compareBytes(a.sortKey, b.sortKey) : compareText(a.createdAt, b.createdAt)) || compareText(a.id, b.id);
+  // Pages that sort continue at places that there are.
+  const after = sort && query.after ? matching.slice(-2).map(place)[0] : query.after;
   const expected = matching
-    .filter((record) => !after || compareText(key(record), key(after)) * sign > 0)
-    .sort((a, b) => compareText(key(a), key(b)) * sign);
-  const { records, next } = await reader.find(query);
+    .filter((record) => !after || compare(place(record), after) * sign > 0)
+    .sort((a, b) => compare(place(a), place(b)) * sign);
+  const { records, next } = await reader.find({ ...query, after });
   assert.deepEqual(records, expected.slice(0, query.limit));
   const last = records.at(-1);
-  assert.deepEqual(next, expected.length > query.limit ? { createdAt: last?.createdAt, id: last?.id } : null);
+  assert.deepEqual(next, expected.length > query.limit && last ? place(last) : null);
+}
+
+function naiveSortKey(text: string): string {
+  const plain = text
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '');
+  return Array.from(plain).slice(0, 100).join('');
+}
+
+function compareBytes(a = '', b = ''): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 function matchesAgent(record: NaiveAgent, { where, any, part, from, to }: AgentQuery): boolean {

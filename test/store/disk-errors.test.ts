@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs';
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
+import { type Files, realFiles } from '../../store/lowdb/files/files.ts';
 import { until } from '../support/until.ts';
 import { writing } from '../support/writing.ts';
 import { FailingFiles } from './failing-files.ts';
@@ -183,6 +185,19 @@ describe('a failing disk', () => {
     await store.close();
     const again = await openIn(folder);
     assert.equal((await again.audit.find({ limit: 100 })).records.length, 51);
+  });
+
+  it('that is slow has all that was begun before the end', async (test) => {
+    const folder = await testFolder(test);
+    const open: Files['open'] = async (path) => {
+      const file = await realFiles.open(path);
+      return { ...file, sync: () => delay(20).then(file.sync) };
+    };
+    const store = await openIn(folder, { files: { ...realFiles, open } });
+    const written = Promise.all(['a', 'b', 'c'].map((name) => writing(store).agents.insert(agentRecord(name))));
+    await Promise.all([written, store.close()]);
+    const again = await openIn(folder);
+    assert.equal(await again.agents.count({}), 3);
   });
 });
 

@@ -37,4 +37,31 @@ describe('LineBuffer', () => {
     buffer.drop(from);
     assert.equal(buffer.slice(0, lengths[1234] ?? 0).toString(), text);
   });
+
+  it('has room for a line of the longest characters that is longer than all before', () => {
+    const buffer = new LineBuffer();
+    for (const length of [10, 50_000, 200_000]) {
+      const { text } = sealLine('12345678', '€'.repeat(length), 0);
+      assert.equal(buffer.add('12345678', '€'.repeat(length)), Buffer.byteLength(text));
+      assert.equal(buffer.slice(0, Buffer.byteLength(text)).toString(), text);
+      buffer.drop(Buffer.byteLength(text));
+    }
+  });
+
+  it('holds little memory while nothing waits, and keeps what it has while something does', () => {
+    const MIB = 1024 * 1024;
+    const buffer = new LineBuffer();
+    const held = () => buffer.slice(0, 0).buffer.byteLength;
+    assert.equal(held(), 64 * 1024);
+    const long = buffer.add('1', 'x'.repeat(MIB));
+    const short = buffer.add('2', 'y');
+    assert.ok(held() >= 3 * MIB);
+    buffer.drop(long);
+    assert.ok(held() >= 3 * MIB);
+    assert.equal(buffer.slice(0, short).toString(), sealLine('2', 'y', 0).text);
+    buffer.drop(short);
+    assert.equal(held(), 64 * 1024);
+    buffer.drop(buffer.add('3', 'z'.repeat(200_000)));
+    assert.ok(held() > 200_000 && held() <= MIB, 'a buffer of usual size is used again');
+  });
 });

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { StoreLocked } from '../../store/errors.ts';
+import { FolderLock, holderOf as lockHolder } from '../../store/lowdb/files/lock.ts';
+import { noProgress } from '../../store/open-progress.ts';
 import { killedAtEnd } from '../support/at-end.ts';
 import { nodeArgs } from '../support/node-args.ts';
 import { until } from '../support/until.ts';
@@ -53,6 +55,16 @@ describe('the lock of a data folder', () => {
     await store.close();
   });
 
+  it('leaves no file where there is no room for it', async (test) => {
+    const folder = await testFolder(test);
+    const script = join(import.meta.dirname, 'holder.ts');
+    const args = ['-c', 'ulimit -S -f 0; exec "$0" "$@"', process.execPath, ...nodeArgs(script), folder];
+    const { status, stderr } = spawnSync('sh', args, { encoding: 'utf8' });
+    assert.notEqual(status, 0);
+    assert.match(stderr, /EFBIG|no room/);
+    assert.deepEqual(await readdir(folder), []);
+  });
+
   it('shows other hosts that its holder goes on', async (test) => {
     const folder = await testFolder(test);
     await openIn(folder);
@@ -64,11 +76,70 @@ describe('the lock of a data folder', () => {
   it('respects a holder on another host while its heartbeat goes on, and no longer', async (test) => {
     const folder = await testFolder(test);
     const path = join(folder, 'lock.json');
-    await writeFile(path, JSON.stringify({ pid: 1, host: 'elsewhere' }));
+    const { pid } = spawnSync('true'); // no process here has it
+    await writeFile(path, JSON.stringify({ pid, host: 'elsewhere' }));
     const beat = setInterval(() => utimes(path, new Date(), new Date()), 300);
-    await assert.rejects(openIn(folder), /process 1 on elsewhere/);
+    await assert.rejects(openIn(folder), (error: Error) => error.message.includes(`process ${pid} on elsewhere`));
     clearInterval(beat);
     await openIn(folder);
     assert.equal(JSON.parse(await readFile(path, 'utf8')).host, hostname());
+  });
+
+  it('respects a process of a container of the same name, though the kernel does not name it, while its heartbeat goes on', async (test) => {
+    const folder = await testFolder(test);
+    const path = join(folder, 'lock.json');
+    await writeFile(path, JSON.stringify({ pid: process.ppid, host: hostname() }));
+    const beat = setInterval(() => utimes(path, new Date(), new Date()), 300);
+    await assert.rejects(openIn(folder), (error: Error) => error.message.includes(`process ${process.ppid} on`));
+    clearInterval(beat);
+    await (await openIn(folder)).close();
+  });
+
+  it('is taken as soon as a holder on another host gives it up, and says meanwhile whom it waits for', async (test) => {
+    const folder = await testFolder(test);
+    const path = join(folder, 'lock.json');
+    for (const [content, words] of [
+      [JSON.stringify({ pid: 7, host: 'elsewhere' }), 'waiting whether process 7 on elsewhere still holds'],
+      ['{"pid":', 'waiting whether another process still holds'],
+    ] as const) {
+      await writeFile(path, content);
+      const said: string[] = [];
+      const opening = { ...noProgress, step: (what: string) => void said.push(what) };
+      const taken = FolderLock.take(folder, opening);
+      await until(() => said.length > 0);
+      await rm(path);
+      await (await taken).release();
+      assert.equal(said.length, 1);
+      assert.ok(said[0]?.startsWith(words), said[0]);
+    }
+  });
+
+  it('is not taken by a start that is ended while it waits for a holder elsewhere', async (test) => {
+    const folder = await testFolder(test);
+    const path = join(folder, 'lock.json');
+    const content = JSON.stringify({ pid: 7, host: 'elsewhere' });
+    await writeFile(path, content);
+    const ended = new AbortController();
+    const opening = { ...noProgress, signal: ended.signal, step: () => ended.abort() };
+    await assert.rejects(FolderLock.take(folder, opening), { name: 'AbortError' });
+    assert.equal(await readFile(path, 'utf8'), content);
+    await rm(path);
+    await (await FolderLock.take(folder)).release();
+  });
+
+  it('names the process that has it, as long as that goes on', async (test) => {
+    const folder = await testFolder(test);
+    const path = join(folder, 'lock.json');
+    assert.equal(lockHolder(folder), undefined);
+    const lock = await FolderLock.take(folder);
+    assert.deepEqual(lockHolder(folder), { pid: process.pid, host: hostname() });
+    await lock.release();
+    await writeFile(path, JSON.stringify({ pid: 7, host: 'elsewhere' }));
+    assert.deepEqual(lockHolder(folder), { pid: 7, host: 'elsewhere' });
+    const before = new Date(Date.now() - 4100);
+    await utimes(path, before, before);
+    assert.equal(lockHolder(folder), undefined);
+    await writeFile(path, 'something else');
+    assert.equal(lockHolder(folder), undefined);
   });
 });

@@ -269,6 +269,80 @@ describe('the manifest', () => {
     assert.equal(await again.agents.count({}), 2);
   });
 
+  it('is read up to a slot that was being added when the power failed', async (test) => {
+    const folder = await written(test);
+    const path = join(folder, 'manifest');
+    const whole = await readFile(path);
+    for (const rest of [Buffer.alloc(128), Buffer.alloc(127), Buffer.from('4'.repeat(128))]) {
+      await writeFile(path, Buffer.concat([whole, rest]));
+      const manifest = new Manifest(folder, realFiles);
+      manifest.read();
+      assert.deepEqual([manifest.journal?.sequence, manifest.segments.size], [5, 1]);
+    }
+    await writeFile(path, Buffer.concat([whole, Buffer.alloc(256)]));
+    assert.throws(() => new Manifest(folder, realFiles).read(), /offset 256: the checksum does not fit/);
+    await writeFile(path, Buffer.concat([whole, Buffer.alloc(128)]));
+    const store = await openIn(folder);
+    store.audit.append(auditRecord({ at: `${DAYS[1]}T00:00:00.000Z` }));
+    await store.close();
+    assert.equal((await stat(path)).size, 384, 'the slot is written again');
+    const again = new Manifest(folder, realFiles);
+    again.read();
+    assert.deepEqual([...again.segments.keys()], DAYS);
+  });
+
+  it('gives the slot of a day that is gone to another, wherever it lies, and never that of the journal', async (test) => {
+    const folder = await testFolder(test);
+    await mkdir(folder, { recursive: true });
+    const manifest = new Manifest(folder, realFiles);
+    await manifest.markSegment('2026-03-01', { size: 1, entry: 1 });
+    await manifest.markSegment('2026-03-02', { size: 2, entry: 2 });
+    await manifest.forgetSegments(['2026-02-28', '2026-03-01']);
+    manifest.markJournal({ generation: 1, sequence: 2, crc: 3, size: 4 });
+    await manifest.close();
+    const path = join(folder, 'manifest');
+    assert.equal((await stat(path)).size, 256);
+    const next = new Manifest(folder, realFiles);
+    next.read();
+    await next.markSegment('2026-03-03', { size: 3, entry: 3 });
+    await next.markSegment('2026-03-02', { size: 20, entry: 20 });
+    await next.forgetSegments(['2026-03-02']);
+    await next.markSegment('2026-03-04', { size: 4, entry: 4 });
+    await next.close();
+    assert.equal((await stat(path)).size, 384);
+    const last = new Manifest(folder, realFiles);
+    last.read();
+    assert.equal(last.journal?.sequence, 2);
+    assert.deepEqual(Object.fromEntries(last.segments), {
+      '2026-03-03': { size: 3, entry: 3 },
+      '2026-03-04': { size: 4, entry: 4 },
+    });
+  });
+
+  it('can be closed where nothing was written, and where the disk never let it be opened', async (test) => {
+    const folder = await testFolder(test);
+    await mkdir(folder, { recursive: true });
+    await new Manifest(folder, realFiles).close();
+    assert.deepEqual(await readdir(folder), []);
+    await mkdir(join(folder, 'manifest'));
+    const manifest = new Manifest(folder, realFiles);
+    await manifest.markSegment('2026-03-01', { size: 1, entry: 1 });
+    assert.match(manifest.error?.message ?? '', /manifest could not be written: EISDIR/);
+    await rm(join(folder, 'manifest'), { recursive: true });
+    await manifest.markSegment('2026-03-01', { size: 1, entry: 1 });
+    assert.equal(manifest.error, undefined);
+    await manifest.close();
+    await manifest.close();
+    await rm(join(folder, 'manifest'));
+    await mkdir(join(folder, 'manifest'));
+    const never = new Manifest(folder, realFiles);
+    await assert.rejects(
+      never.markSegment('2026-03-01', { size: 1, entry: 1 }).then(() => never.forgetSegments(['2026-03-01'])),
+      /EISDIR/,
+    );
+    await never.close();
+  });
+
   it('is refused where one of its slots was changed, and names it', async (test) => {
     const folder = await written(test);
     const path = join(folder, 'manifest');

@@ -6,6 +6,7 @@ import { SETTINGS_ID } from '../../resources/settings.ts';
 import { StoreDamaged } from '../../store/errors.ts';
 import { type Files, realFiles } from '../../store/lowdb/files/files.ts';
 import { sealLine, unsealLine } from '../../store/lowdb/journal/line.ts';
+import { journalHeaderLine } from '../../store/lowdb/journal/recovery.ts';
 import type { LowdbOptions } from '../../store/lowdb/open.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { rounds } from '../support/full.ts';
@@ -30,6 +31,17 @@ async function written(test: TestContext, agents: number, options: Partial<Lowdb
   if (options.compactBytes) await compacted(folder);
   await store.close();
   return folder;
+}
+
+/** A closed store with 21 agents in a snapshot, and the journal that it replaced. */
+async function compactedOnce(test: TestContext): Promise<{ readonly folder: string; readonly old: Buffer }> {
+  const folder = await written(test, 20);
+  const old = await readFile(join(folder, JOURNAL));
+  const store = await openIn(folder, { compactBytes: 1 });
+  await writing(store).agents.insert(agentRecord('last'));
+  await compacted(folder);
+  await store.close();
+  return { folder, old };
 }
 
 async function compacted(folder: string): Promise<void> {
@@ -61,7 +73,7 @@ function everyOf(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, at) => from + at);
 }
 
-/** Places from here to before there: all with FULL=1, else the first, the last and every seventh. */
+/** Places from here to before there: all with FULL=long, else the first, the last and some between. */
 function someOf(from: number, to: number): number[] {
   return everyOf(from, to).filter((at) => (at - from) % rounds(7, 1) === 0 || at === to - 1);
 }
@@ -172,6 +184,24 @@ describe('opening after a crash', () => {
     );
     await rm(path);
     assert.match(await refusal(folder), /db\.json: the snapshot is missing/);
+  });
+
+  it('refuses a journal that says it is another', async (test) => {
+    const folder = await written(test, 0);
+    const header = (generation: number) => journalHeaderLine(1, generation, { sequence: 0, crc: 0 }).text;
+    assert.equal(await readFile(join(folder, JOURNAL), 'utf8'), header(1));
+    await writeFile(join(folder, JOURNAL), header(2));
+    assert.match(await refusal(folder), /line 1: the header does not follow what comes before it/);
+  });
+
+  it('keeps out audit entries that were pruned, also where less was pruned later', async (test) => {
+    const folder = await testFolder(test);
+    const store = await openIn(folder);
+    for (const day of ['2026-03-01', '2026-03-02', '2026-03-03'])
+      await store.transaction(async (tx) => tx.audit.append(auditRecord({ at: `${day}T00:00:00.000Z` })));
+    for (const before of ['2026-03-03', '2026-03-02']) await store.audit.prune(`${before}T00:00:00.000Z`);
+    await store.close();
+    assert.equal((await contents(folder)).audit, 1);
   });
 
   it('refuses an audit entry that is none, naming its line and member', async (test) => {
@@ -330,15 +360,19 @@ describe('opening after a crash during compaction', () => {
   });
 
   it('takes a new snapshot beside the journals it replaces', async (test) => {
-    const folder = await written(test, 20);
-    const old = await readFile(join(folder, JOURNAL));
-    const store = await openIn(folder, { compactBytes: 1 });
-    await writing(store).agents.insert(agentRecord('last'));
-    await compacted(folder);
-    await store.close();
+    const { folder, old } = await compactedOnce(test);
     await writeFile(join(folder, JOURNAL), old);
     assert.deepEqual(await contents(folder), { agents: 21, audit: 20 });
     assert.ok(!(await readdir(folder)).includes(JOURNAL));
+  });
+
+  it('refuses a snapshot beside older journals alone', async (test) => {
+    const { folder, old } = await compactedOnce(test);
+    const [next = ''] = await journals(folder);
+    await rm(join(folder, next));
+    await rm(join(folder, 'manifest'));
+    await writeFile(join(folder, JOURNAL), old);
+    assert.match(await refusal(folder), new RegExp(`${next}: the journal is missing`));
   });
 
   it('refuses a missing or damaged journal in the middle', async (test) => {

@@ -42,6 +42,11 @@ export function testDashboard(start: () => Promise<TestServer> = startDemoServer
     try {
       await work(window.page, window);
       assert.deepEqual(window.complaints, []);
+    } catch (error) {
+      // What the page complained of may be why it never came so far.
+      if (error instanceof Error)
+        error.message += `\nIts page: ${JSON.stringify([window.complaints, window.failures])}`;
+      throw error;
     } finally {
       await window.close();
     }
@@ -71,6 +76,8 @@ export interface DashboardWindow {
   readonly page: Page;
   /** Violations of the policy, errors of scripts, and whatever else the browser complained of. */
   readonly complaints: readonly string[];
+  /** Requests that got no answer, also of pages that were left. */
+  readonly failures: readonly string[];
   /** Opens a path and waits until nothing is on its way any more. */
   open(path: string): Promise<void>;
   /** The same from a page that is open, as a link does it. */
@@ -135,10 +142,13 @@ export async function openDashboard(
   const onError = (error: WebError) => complaints.push(error.error().message);
   context.on('console', onConsole).on('weberror', onError);
   const page = await context.newPage();
+  const failures: string[] = [];
+  page.on('requestfailed', (request) => failures.push(`${request.url()} ${request.failure()?.errorText}`));
   return {
     context,
     page,
     complaints,
+    failures,
     async open(path) {
       await page.goto(`${server.baseUrl}${path}`);
       await settled(page);

@@ -43,7 +43,8 @@ async function filledFolder(within: string): Promise<string> {
   await keepForRun(data);
   const store = await openStoreIn(data, { now: clock.now });
   try {
-    const { made } = await fillDemo(store, clock, { adminEmail: 'admin@localhost', bootstrapKey: undefined });
+    const config = { adminEmail: 'admin@localhost', bootstrapKey: undefined, dataDir: data, secretsKeys: undefined };
+    const { made } = await fillDemo(store, clock, config);
     await writeFile(join(folder, KEY), made?.admin ?? '');
     return folder;
   } finally {

@@ -19,6 +19,8 @@ export interface EmbeddingServer {
   readonly requests: readonly EmbeddingRequest[];
   /** All texts that it answered a vector for. */
   readonly embedded: readonly string[];
+  /** The header of the last request. */
+  readonly authorization: () => string | undefined;
   /** What it does from now on. Undefined: it answers. */
   play(part: ((request: EmbeddingRequest, count: number) => EmbeddingReply | undefined) | undefined): void;
   close(): Promise<void>;
@@ -29,6 +31,7 @@ type Embed = (text: string) => readonly number[] | Promise<readonly number[]>;
 export async function startEmbeddingServer(embed: Embed = byConcepts): Promise<EmbeddingServer> {
   const requests: EmbeddingRequest[] = [];
   const embedded: string[] = [];
+  let authorization: string | undefined;
   let part: ((request: EmbeddingRequest, count: number) => EmbeddingReply | undefined) | undefined;
   const server = createServer(async (request, response) => {
     if (request.method === 'GET')
@@ -37,6 +40,7 @@ export async function startEmbeddingServer(embed: Embed = byConcepts): Promise<E
     for await (const chunk of request) text += chunk;
     const asked: EmbeddingRequest = JSON.parse(text);
     requests.push(asked);
+    authorization = request.headers.authorization;
     const reply = part?.(asked, requests.length);
     if (reply === 'hang') return void (await sleep(60_000, undefined, { ref: false }));
     if (reply && 'status' in reply)
@@ -57,6 +61,7 @@ export async function startEmbeddingServer(embed: Embed = byConcepts): Promise<E
     baseUrl: `${url}/v1`,
     requests,
     embedded,
+    authorization: () => authorization,
     play(next) {
       part = next;
     },

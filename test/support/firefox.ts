@@ -95,7 +95,12 @@ export async function openFirefox({ baseUrl }: Pick<TestServer, 'baseUrl'>): Pro
       await settled();
     },
     the: (role, name) => page.locator(`::-p-aria([name="${name}"][role="${role}"])`).setTimeout(LIMIT_MS),
-    field: (label) => page.locator(`::-p-xpath(//*[@id = //label[span[. = "${label}"]]/@for])`).setTimeout(LIMIT_MS),
+    field: (label) =>
+      page
+        .locator(
+          `::-p-xpath((//dialog[@open] | //body[not(.//dialog[@open])])//*[@id = //label[span[. = "${label}"]]/@for])`,
+        )
+        .setTimeout(LIMIT_MS),
     async shows(text) {
       await page.locator(`::-p-text(${text})`).setTimeout(LIMIT_MS).wait();
     },

@@ -82,6 +82,27 @@ describe('a turn of an agent whose call waits for a person', () => {
     assert.equal((await must('get_approval', { id: approvalId })).status, 'done');
   });
 
+  it('goes on with the models and the bound of tokens that its call named, each time, and not with those of its agent', async () => {
+    const { agentId } = await agentThatAsks();
+    await must('update_agent', { id: agentId, modelPreference: 'custom/vendor', fallbackModels: ['custom/vendor'] });
+    const from = provider.requests.length;
+    const named = { model: 'custom/local', fallbackModels: [], maxTokens: 345 };
+    const { runId, threadId } = await must('send_chat_message', { message: 'Make it', agentId, ...named });
+    const again = { calls: [{ name: 'create_skill', arguments: { name: `more ${count}`, instructions: 'x' } }] };
+    provider.play((_, at) => (at === from + 2 ? again : { status: 503, headers: { 'x-should-retry': 'false' } }));
+    await decide((await runOf(runId)).waitsFor?.[0]?.approvalId ?? '');
+    const newest = async () => (await server.store.agentRuns.first({ where: { threadId } })) ?? assert.fail();
+    await until(async () => (await newest()).id !== runId && (await newest()).status === 'waiting');
+    await decide((await newest()).waitsFor?.[0]?.approvalId ?? '');
+    const runs = await wentOn(threadId);
+    assert.deepEqual(pluck(runs, 'status'), ['succeeded', 'succeeded', 'failed']);
+    assert.deepEqual(pluck(provider.requests.slice(from), 'model'), ['local', 'local', 'local']);
+    assert.deepEqual(
+      provider.requests.slice(from).map(({ body }) => body.max_tokens),
+      [345, 345, 345],
+    );
+  });
+
   it('tells the model who said no and why, and is no failure', async () => {
     const { threadId, name, approval } = await asked();
     await decide(approval, 'reject', { note: 'Not on a Friday.' });
@@ -212,5 +233,93 @@ describe('an agent that a flow runs', () => {
     const approval = { id: run.steps[0].approvalId, decision: 'approve' };
     assert.equal(await codeOf('decide_approval', approval), 'forbidden');
     await must('cancel_flow_run', { id: run.id });
+  });
+});
+
+describe('an agent that is invoked with a key, whose call waits for a person', () => {
+  /** The answer of the call, before a person has decided. */
+  async function invoked(meta: Record<string, unknown> = {}, more: object = {}) {
+    const { agentId, name } = await agentThatAsks();
+    const input = { agent: agentId, input: 'Make it', ...more };
+    const answer = await callTool(server, server.adminKey, 'invoke_agent', input, meta);
+    assert.ok('error' in answer, JSON.stringify(answer));
+    const { code, approvalId = '', runId = '', error } = answer.error;
+    assert.deepEqual([code, (await runOf(runId)).status], ['approval_required', 'waiting']);
+    return { input, name, approvalId, runId, error };
+  }
+
+  it('names the run and the approval and how to go on, and answers once it is decided', async () => {
+    const { input, name, approvalId, runId, error } = await invoked();
+    assert.ok(error.includes(`{"continue": "${runId}"}`), error);
+    const { status, waitsFor } = await must('get_agent_run', { id: runId });
+    assert.deepEqual([status, waitsFor[0].approvalId], ['waiting', approvalId]);
+    const goOn = { ...input, continue: runId };
+    assert.equal(await codeOf('invoke_agent', goOn), 'approval_required');
+    assert.equal(await codeOf('invoke_agent', { ...goOn, agent: (await agentThatAsks()).agentId }), 'conflict');
+    assert.ok('error' in (await callTool(server, bert, 'invoke_agent', goOn)), 'Nobody else goes on with it.');
+    const told = ({ messages }: ModelRequest) => messages.findLast(({ role }) => role === 'tool')?.content ?? '';
+    provider.play((request) => ({ text: `I was told: ${told(request)}` }));
+    assert.ok('output' in (await decide(approvalId)));
+    assert.equal(await madeOf(name), 0, 'The agent makes it.');
+    const [first, second] = await Promise.all(
+      [1, 2].map(() => callTool(server, server.adminKey, 'invoke_agent', goOn)),
+    );
+    const texts = [first, second].flatMap((one) => (one && 'output' in one ? [String(one.output.text)] : []));
+    const codes = [first, second].flatMap((one) => (one && 'error' in one ? [one.error.code] : []));
+    assert.deepEqual([texts.length, codes, await madeOf(name)], [1, ['conflict'], 1]);
+    assert.match(texts[0] ?? '', new RegExp(`"name":"${name}"`));
+    assert.equal((await runOf(runId)).status, 'succeeded');
+    assert.equal(await codeOf('invoke_agent', goOn), 'conflict');
+  });
+
+  it('goes on with the models that it named, where the next call names none', async () => {
+    const { agentId } = await agentThatAsks();
+    await must('update_agent', { id: agentId, modelPreference: 'custom/vendor', fallbackModels: ['custom/vendor'] });
+    const from = provider.requests.length;
+    const input = { agent: agentId, input: 'Make it' };
+    const named = { ...input, model: 'custom/local', fallbackModels: [], maxTokens: 345 };
+    const answer = await callTool(server, server.adminKey, 'invoke_agent', named);
+    const { approvalId = '', runId = '' } = 'error' in answer ? answer.error : assert.fail();
+    await decide(approvalId);
+    provider.play(() => ({ status: 503, headers: { 'x-should-retry': 'false' } }));
+    assert.equal(await codeOf('invoke_agent', { ...input, continue: runId }), 'unavailable');
+    assert.deepEqual(pluck(provider.requests.slice(from), 'model'), ['local', 'local']);
+    assert.deepEqual(
+      provider.requests.slice(from).map(({ body }) => body.max_tokens),
+      [345, 345],
+    );
+  });
+
+  it('tells the agent who said no, and goes on under the key of the call too', async () => {
+    const idempotencyKey = `invoked ${count}`;
+    const { input, name, approvalId, runId, error } = await invoked({ idempotencyKey });
+    assert.match(error, /the same call under its key/);
+    const again = () => callTool(server, server.adminKey, 'invoke_agent', input, { idempotencyKey });
+    const before = await again();
+    assert.deepEqual('error' in before && [before.error.code, before.error.runId], ['approval_required', runId]);
+    await decide(approvalId, 'reject', { note: 'Not on a Friday.' });
+    const after = await again();
+    assert.match('output' in after ? String(after.output.text) : '', /Not on a Friday/);
+    assert.deepEqual(await again(), after);
+    assert.equal(await madeOf(name), 0);
+  });
+
+  it('hears again what the client wished in its system messages', async () => {
+    const history = [{ role: 'system', content: 'Answer in Frisian.' }];
+    const { input, approvalId, runId } = await invoked({}, { history });
+    await decide(approvalId);
+    provider.play(({ messages }) => ({ text: messages.map(({ content }) => content).join('\n') }));
+    const { text } = await must('invoke_agent', { ...input, continue: runId });
+    assert.match(text, /Make it\n.*Answer in Frisian\./s);
+  });
+
+  it('is given up with its run', async () => {
+    const { input, approvalId, runId } = await invoked();
+    await must('cancel_agent_run', { id: runId });
+    const late = await decide(approvalId);
+    assert.equal('error' in late && late.error.code, 'conflict');
+    assert.equal((await runOf(runId)).status, 'cancelled');
+    provider.play(() => ({ text: 'Anew.' }));
+    assert.equal((await must('invoke_agent', { ...input, continue: runId })).text, 'Anew.');
   });
 });

@@ -78,6 +78,28 @@ describe('an agent with knowledge', () => {
     assert.ok(!told().includes(secret.id));
     await must('invoke_agent', { agent: await makeAgent('wide', {}), input: QUESTION });
     assert.ok(told().includes(secret.id) && told().includes(refunds.id));
+    const empty = (await must('create_project', { name: 'Empty' })).id;
+    const both = await makeAgent('beside', { projectIds: [projectId, empty] });
+    await must('invoke_agent', { agent: both, input: QUESTION });
+    assert.ok(told().includes(refunds.id) && !told().includes('could not be searched'));
+  });
+
+  it('gets a passage that stands in several documents once', async () => {
+    const content = ['# Fees', 'Late parcels cost a fee of 12 EUR.'].join('\n\n');
+    const copies = [];
+    for (const title of ['Fees', 'Fees, copied', 'Fees again']) {
+      copies.push((await must('create_document', { title, content })).id);
+    }
+    const other = await must('create_document', {
+      title: 'Parcels',
+      content: 'A fee for late parcels is waived once.',
+    });
+    const agentId = await makeAgent('parcels', { maxPassages: 2 });
+    const { told } = answering('12 EUR [1].');
+    await must('send_chat_message', { agentId, message: 'Which fee have late parcels?' });
+    assert.equal(told().match(/Late parcels cost a fee/g)?.length, 1);
+    assert.equal(told().match(/kind="passage"/g)?.length, 2);
+    for (const id of [...copies, other.id]) await must('delete_document', { id });
   });
 
   it('gets nothing that its caller may not read, and nothing at all for who reads no documents', async () => {

@@ -150,6 +150,9 @@ describe('create_agent', () => {
     assert.equal(agent.warnings.length, 1);
     assert.match(agent.warnings[0], /"get_agnet" matches no tool now; similar names: get_agent/);
     assert.deepEqual((await asAdmin('GET', `/api/v1/agents/${agent.id}`)).body.warnings, agent.warnings);
+    const asking = await create('asking', { tools: ['create_skill'], askFirst: ['create_*', 'create_skil'] });
+    assert.equal(asking.warnings.length, 1);
+    assert.match(asking.warnings[0], /^askFirst: "create_skil" matches no tool now; similar names: create_skill/);
   });
 
   it('lets nobody put tools into an allowlist that they may not call', async () => {

@@ -147,6 +147,7 @@ describe('a key', () => {
       ...agents,
       ...versions,
       'get_current_principal',
+      'get_approval',
       'wait_for_approval',
     ]);
     for (const name of ['create_api_key', 'update_agent', 'list_audit_entries']) {

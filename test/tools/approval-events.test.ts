@@ -93,7 +93,7 @@ describe('approvals', () => {
     await world.pass(MINUTE);
     await until(() => world.mails.length === 1);
     const [mail] = world.mails;
-    assert.match(mail?.subject ?? '', /A call waits for the yes of a person$/);
+    assert.match(mail?.subject ?? '', /A call waits for approval$/);
     const lines = mail?.text.split('\n') ?? [];
     const at = lines.findIndex((line) =>
       line.includes('create_skill, asked by "robot\\" https://evil.example", until 20'),

@@ -49,6 +49,33 @@ describe('a call that asks first', () => {
     assert.equal(data.length, 1);
   });
 
+  it('shows what it would change of a document too, unless a file is to be read', async () => {
+    const { id } = await must(anna, 'create_document', { title: 'Refunds', content: 'Within 5 days.' });
+    const key = await world.key(anna, { askFirst: ['*_document'] });
+    const shown = async (tool: string, input: object) =>
+      (await must(bert, 'get_approval', { id: await world.asked(key, tool, input) })).wouldChange;
+    const [change, ...more] = await shown('update_document', { id, content: 'Within 3 days.' });
+    assert.deepEqual(
+      [change.id, change.change, change.before.content, change.after.content, more],
+      [id, 'update', 'Within 5 days.', 'Within 3 days.', []],
+    );
+    const [made] = await shown('create_document', { title: 'New', content: 'x' });
+    assert.deepEqual([made.change, made.after.title], ['create', 'New']);
+    const file = { name: 'a.txt', data: Buffer.from('hello').toString('base64') };
+    assert.equal(await shown('update_document', { id, file }), undefined);
+    assert.equal((await must(anna, 'get_document', { id })).content, 'Within 5 days.');
+    assert.equal(await codeOf(key, 'update_document', { id: 'doc_none', content: 'x' }), 'not_found');
+  });
+
+  it('records each right of its caller once, for who reads the one approval', async () => {
+    const allowedTools = ['create_skill', 'update_skill', 'delete_skill'];
+    const capsule = await world.capsule(anna, { allowedTools, askFirst: ['create_*'] });
+    const id = await world.asked(capsule, 'create_skill', skill());
+    assert.deepEqual((await must(bert, 'get_approval', { id })).grants, ['skill:write', 'skill:delete']);
+    const { data } = await must(bert, 'list_approvals', { principalId: capsule.id });
+    assert.deepEqual([data.length, data[0].grants], [1, undefined]);
+  });
+
   it('is refused at once where it would fail', async () => {
     assert.equal(await codeOf(asking, 'delete_skill', { id: 'skl_none' }), 'not_found');
   });
@@ -76,6 +103,43 @@ describe('a call that asks first', () => {
     assert.equal(await codeOf(all, 'list_skills'), 'approval_required');
     assert.equal(await codeOf(all, 'call_tool', { name: 'list_skills', arguments: {} }), 'approval_required');
     assert.equal(await codeOf(asking, 'list_skills'), 'ok');
+  });
+});
+
+describe('who asked', () => {
+  it('sees how it stands, whatever its rights, and is told of no tool that it may not call', async () => {
+    const document = { title: 'x', content: 'x' };
+    const key = await world.key(anna, { scopes: ['documents:write'], askFirst: ['create_document'] });
+    const allowedTools = ['create_document'];
+    const capsule = await world.capsule(anna, { allowedTools, askFirst: ['create_*'] });
+    const denied = { allowedTools, askFirst: ['create_*'], deniedTools: ['*_approval'] };
+    const deaf = await world.capsule(anna, denied);
+    const { code, error, approvalId } = await refused(deaf, 'create_document', document);
+    assert.equal(code, 'approval_required');
+    assert.match(error, /; then it runs, and the same call gets its answer\. The same call shows how it stands\.$/);
+    for (const caller of [key, capsule]) {
+      const { error, approvalId: id } = await refused(caller, 'create_document', document);
+      assert.match(error, new RegExp(`wait_for_approval {"id": "${id}"} shows how it stands`));
+      assert.equal((await must(caller, 'get_approval', { id })).status, 'waiting');
+      assert.equal((await must(caller, 'wait_for_approval', { id, seconds: 0 })).status, 'waiting');
+      assert.equal(await codeOf(caller, 'get_approval', { id: approvalId }), 'not_found');
+      assert.equal(await codeOf(caller, 'list_approvals'), 'forbidden');
+    }
+    for (const [caller, isTold] of [
+      [key, true],
+      [capsule, false],
+    ] as const) {
+      const { approvalId: id } = await refused(caller, 'create_document', document);
+      await must(bert, 'decide_approval', { id, decision: 'reject' });
+      const seen = await must(caller, 'get_approval', { id });
+      assert.deepEqual([seen.status, 'decidedBy' in seen], ['rejected', isTold]);
+      const { error } = await refused(caller, 'create_document', document);
+      assert.equal(error.startsWith('A person rejected this call'), !isTold, error);
+    }
+    const names = (caller: typeof capsule) => registry.list(caller).map(({ tool }) => tool.name);
+    assert.deepEqual(names(capsule), ['create_document', 'get_approval', 'wait_for_approval']);
+    assert.deepEqual(names(deaf), ['create_document']);
+    assert.deepEqual(names(await world.capsule(anna, { allowedTools })), ['create_document']);
   });
 });
 
@@ -128,6 +192,31 @@ describe('a decision', () => {
       codeOf(carl, 'decide_approval', { id, decision: 'reject' }),
     ]);
     assert.deepEqual(codes.sort(), ['conflict', 'ok']);
+  });
+
+  it('is not made by who came by a link of who asks, and tells them why and what helps', async () => {
+    const dora = await world.person('dora');
+    const { email = '' } = (await world.store.adminUsers.get(dora.id)) ?? {};
+    const session = { userId: dora.id, email, makerId: anna.id, expiresAt: '2026-04-01T00:00:00.000Z' };
+    const { id: sessionId } = await world.store.transaction((tx) => tx.sessions.insert(session));
+    const byLink = { ...dora, sessionId };
+    const id = await world.asked(asking, 'create_skill', skill());
+    const why = async (id: string) => {
+      const { code, issues } = await refused(byLink, 'decide_approval', { id, decision: 'approve' });
+      return `${code} ${issues?.[0]?.message}`;
+    };
+    const error = await why(id);
+    assert.match(
+      error,
+      /^forbidden You signed in by a link that anna-\S+ made, .+; sign in by mail, or by a passkey that you add under "My account", then decide\.$/,
+    );
+    const { mayDecide, whyNot, undecidable } = await must(byLink, 'get_approval', { id });
+    assert.deepEqual([mayDecide, `forbidden ${whyNot}`, undecidable], [false, error, undefined]);
+    for (const who of [anna, bert, asking]) assert.equal((await must(who, 'get_approval', { id })).whyNot, undefined);
+    const key = await world.key(dora, { scopes: ['write'], askFirst: ['create_skill'] });
+    const own = await world.asked(key, 'create_skill', skill());
+    assert.match(await why(own), /^forbidden You asked for this call/);
+    await must(dora, 'decide_approval', { id, decision: 'reject' });
   });
 
   it('needs the right to decide, and to make the call', async () => {
@@ -205,6 +294,35 @@ describe('an approval named with a call', () => {
     await calls.look();
     assert.equal(await world.store.skills.count({ where: { name: input.name } }), 0);
     assert.match(await call(id, input), /expired/);
+  });
+
+  it('is refused when the flow or the agent that it runs has changed', async () => {
+    const flow = { name: `flow ${skill().name}`, steps: [{ id: 'a', tool: 'list_skills', arguments: {} }] };
+    const { id: flowId } = await must(anna, 'create_flow', flow);
+    const { id: agentId } = await must(anna, 'create_agent', { name: 'changing', displayName: 'Changing' });
+    const all = await world.key(anna, { scopes: ['admin'], askFirst: ['trigger_flow', 'invoke_agent', 'send_*'] });
+    const { id: threadId } = await must(anna, 'create_thread', { title: 'x', agentIds: [agentId] });
+    for (const [tool, input, change] of [
+      ['trigger_flow', { id: flowId }, () => must(anna, 'update_flow', { id: flowId, description: 'other' })],
+      [
+        'invoke_agent',
+        { agent: agentId, input: 'x' },
+        () => must(anna, 'update_agent', { id: agentId, description: 'other' }),
+      ],
+      [
+        'send_chat_message',
+        { threadId, message: 'x' },
+        () => must(anna, 'update_agent', { id: agentId, description: 'another' }),
+      ],
+    ] as const) {
+      const id = await world.asked(all, tool, input);
+      assert.match((await must(bert, 'get_approval', { id })).reaches, /^the (flow|agent) \w+ \(revision \d\)$/);
+      await change();
+      await world.approve(bert, id);
+      await calls.look();
+      const { status, problem } = await must(bert, 'get_approval', { id });
+      assert.deepEqual([status, problem.split(' since')[0]], ['failed', `What ${tool} reaches has changed`]);
+    }
   });
 
   it('is refused when the definition of the tool has changed', async () => {

@@ -6,7 +6,7 @@ import { appPrincipal } from '../../tools/core/access/app-principal.ts';
 import { capsulePrincipal } from '../../tools/core/access/capsule-principal.ts';
 import { credentialStatus } from '../../tools/core/access/credential-status.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import { reaches } from '../../tools/core/access/reach.ts';
+import { seesTool } from '../../tools/core/access/reach.ts';
 import { openTestRegistry, principalOf, type TestRegistry } from '../support/registry.ts';
 import { writing } from '../support/writing.ts';
 
@@ -166,7 +166,7 @@ describe('the principal of a connected app', () => {
     const { id, tokenPrefix } = made as { id: string; tokenPrefix: string };
     const capsule = capsulePrincipal(await world.store.capsules.read(id), bigger, ada);
     const reached = (principal: Principal) =>
-      [shown, secret].filter(({ tool }) => reaches(principal, tool)).map(({ tool }) => tool.name);
+      [shown, secret].filter(({ tool }) => seesTool(principal, tool)).map(({ tool }) => tool.name);
     assert.deepEqual(reached(capsule), allowedTools);
     for (const given of [
       { capsuleId: id, tokenPrefix },

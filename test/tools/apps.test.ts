@@ -8,7 +8,7 @@ import { capsulePrincipal } from '../../tools/core/access/capsule-principal.ts';
 import { isListed } from '../../tools/core/access/guarded-tool.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { personPrincipal } from '../../tools/core/access/principal.ts';
-import { reaches } from '../../tools/core/access/reach.ts';
+import { seesTool } from '../../tools/core/access/reach.ts';
 import { grantRights, intersectRights, scopeRights } from '../../tools/core/access/rights.ts';
 import { holderOf } from '../../tools/integrations/accounts/account-holder.ts';
 import { inputFor } from '../contract/inputs.ts';
@@ -90,6 +90,12 @@ describe('list_connected_apps and disconnect_app', () => {
       (await must(limited(ada), 'update_connected_app', { id: own, askFirst: ['create_*', 'create_*'] })).askFirst,
       ['create_*'],
     );
+    const mistyped = await must(limited(ada), 'update_connected_app', {
+      id: own,
+      askFirst: ['create_*', 'delte_skill'],
+    });
+    assert.match(mistyped.warnings.join(), /^askFirst: "delte_skill" matches no tool now; similar names: delete_skill/);
+    await must(limited(ada), 'update_connected_app', { id: own, askFirst: ['create_*', 'delete_skill'] });
     const writes = async (id: string) => codeOf(await appWith(id), 'create_skill', { name: `made ${id}` });
     assert.deepEqual([await writes(own), await writes(other)], ['approval_required', 'ok']);
     const again = await authorize(ada, { scopes: ['write'] });
@@ -336,8 +342,8 @@ describe('a connected app', () => {
         const limit = { holder: 'app', fingerprint: 'app', allows: canBeInApp };
         assert.equal(both.isAdmin, handed.isAdmin && rights.isAdmin);
         for (const tool of tools) {
-          const reached = reaches({ rights: both, tools: limit }, tool);
-          if (reached) assert.ok(reaches({ rights }, tool) && reaches({ rights: handed }, tool), tool.name);
+          const reached = seesTool({ rights: both, tools: limit }, tool);
+          if (reached) assert.ok(seesTool({ rights }, tool) && seesTool({ rights: handed }, tool), tool.name);
           if (reached) assert.ok(!tool.answersSecret && !/^(create|list)_(api_key|capsule|session)/.test(tool.name));
         }
       }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { actingFor } from '../../tools/core/access/agent-principal.ts';
 import { ApprovalWorld } from '../support/approval-world.ts';
-import { callsOf, makeKey } from '../support/calls.ts';
+import { callsOf, makeKey, rest } from '../support/calls.ts';
 import { type ModelRequest, startModelServer } from '../support/model-server.ts';
 import { startTestServer } from '../support/server.ts';
 import { callRaw, connectHttp, errorOfCall, startUpstream, toolCalled } from '../support/upstream.ts';
@@ -19,6 +19,14 @@ afterEach(() => provider.play(() => ({ text: 'Hello.' })));
 
 const { must, refused, codeOf } = callsOf(server);
 
+it('a key gets an address of its approval that it may read', async () => {
+  const key = await makeKey(server, { scopes: ['documents:write'], askFirst: ['create_document'] });
+  const asked = await rest(server, 'POST', '/api/v1/documents', { key, body: { title: 'x', content: 'x' } });
+  assert.equal(asked.status, 202);
+  const { body } = await rest(server, 'GET', asked.headers.get('Location') ?? '', { key });
+  assert.deepEqual([body.status, body.tool], ['waiting', 'create_document']);
+});
+
 describe('an agent that asks first', () => {
   it('waits for a person, whoever runs it, and the caller itself does not', async () => {
     const agent = await must('create_agent', {
@@ -34,14 +42,17 @@ describe('an agent that asks first', () => {
       { name: 'list_skills', arguments: {} },
     ];
     provider.play((request) => (isFirst(request) ? { calls } : { text: request.messages.at(-2)?.content ?? '' }));
-    const { toolCalls } = await must('invoke_agent', { agent: agent.id, input: 'Make one' });
-    assert.deepEqual(
-      toolCalls.map(({ ok }: { ok: boolean }) => ok),
-      [false, true],
-    );
+    const { code, runId, approvalId } = await refused('invoke_agent', { agent: agent.id, input: 'Make one' });
+    assert.equal(code, 'approval_required');
+    assert.equal((await must('get_agent_run', { id: runId })).status, 'waiting');
     const [waiting] = (await must('list_approvals', { status: 'waiting' })).data;
-    assert.deepEqual([waiting.tool, waiting.by.type], ['create_skill', 'agent']);
+    assert.deepEqual([waiting.id, waiting.tool, waiting.by.type], [approvalId, 'create_skill', 'agent']);
     assert.equal(await codeOf('create_skill', { name: 'by caller', instructions: 'x' }), 'ok');
+    const key = await makeKey(server, { scopes: ['write'] });
+    const { approvalId: id } = await refused('invoke_agent', { agent: agent.id, input: 'Another' }, key);
+    assert.equal((await must('get_approval', { id }, key)).by.type, 'agent');
+    const other = await makeKey(server, { scopes: ['write'] });
+    assert.equal(await codeOf('get_approval', { id }, other), 'not_found');
   });
 
   it('does not loosen what limits it, in an update or by an earlier version', async () => {
@@ -91,6 +102,14 @@ describe('an integration that asks first', () => {
       await server.store.transaction((tx) => tx.integrations.update(id, { askFirst: null }));
       await must('delete_integration', { id });
     }
+  });
+
+  it('warns of entries that match none of its tools', async () => {
+    const { id } = await connectHttp(server, fake.url, { name: 'gh', askFirst: ['gh/drop*', 'gh/fnd'] });
+    const { warnings } = await must('get_integration', { id });
+    assert.deepEqual(warnings, ['askFirst: "gh/fnd" matches no tool now; similar names: find.']);
+    await server.store.transaction((tx) => tx.integrations.update(id, { askFirst: null }));
+    await must('delete_integration', { id });
   });
 
   it('is loosened only with the yes of somebody else', async () => {

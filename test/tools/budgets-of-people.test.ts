@@ -32,8 +32,8 @@ async function startProcess(store: typeof world.store) {
   const server = testFacts(store, { now, catalog, budgets, models });
   const registry = createRegistry({ store, server, onFailure: (cause) => console.error(cause) });
   return {
-    call: async (principal: Principal, tool: string, input: object = {}) =>
-      toolAnswer(await registry.call({ principal, tool, input, door: 'mcp', requestId: 'test' })),
+    call: async (principal: Principal, tool: string, input: object = {}, door: 'mcp' | 'dashboard' = 'mcp') =>
+      toolAnswer(await registry.call({ principal, tool, input, door, requestId: 'test' })),
     close: () => budgets.close(),
   };
 }
@@ -104,6 +104,20 @@ describe('a budget of a person', () => {
         ['delete_budget', { id }],
       ] as const)
         assert.equal(outcomeOf(await one.call(caller, tool, input)), 'forbidden');
+  });
+
+  it('is not used up by pages that they look at, but by what they change there', async () => {
+    const ann = await person();
+    const subject = { type: 'person', id: ann.id };
+    await limit(subject, 'calls', 2);
+    const see = (tool: string, input = {}) => one.call(ann, tool, input, 'dashboard').then(outcomeOf);
+    for (let times = 0; times < 5; times += 1) assert.equal(await see('list_skills'), 'ok');
+    assert.equal(await used(subject), 0);
+    assert.equal(await see('create_skill', { name: 'counted', instructions: 'x' }), 'ok');
+    assert.equal(await used(subject), 1);
+    assert.equal(outcomeOf(await one.call(ann, 'list_skills')), 'ok');
+    assert.equal(outcomeOf(await one.call(ann, 'list_skills')), 'rate_limited');
+    assert.equal(await see('list_skills'), 'ok');
   });
 
   it('counts tokens and cost of models too', async () => {

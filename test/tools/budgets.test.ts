@@ -97,7 +97,36 @@ describe('a budget of calls that is used up', () => {
     assert.deepEqual(await codes(), ['ok', 'rate_limited']);
     await ask('update_budget', { id, limit: 2 });
     assert.deepEqual(await codes(), ['ok', 'rate_limited']);
+    await ask('update_budget', { id, enabled: false });
+    assert.deepEqual(await codes(), ['ok', 'ok']);
+    await ask('update_budget', { id, enabled: true });
+    assert.deepEqual(await codes(), ['rate_limited', 'rate_limited']);
     await ask('delete_budget', { id });
+    assert.deepEqual(await codes(), ['ok', 'ok']);
+  });
+
+  it('says at each refused call how long it is from then until it renews', async () => {
+    const before = time;
+    const robot = await key();
+    const subject = { type: 'key', id: robot.id };
+    await ask('create_budget', { subject, measure: 'calls', period: 'day', limit: 1 });
+    assert.equal(outcomeOf(await limited.call(robot, 'list_skills')), 'ok');
+    for (const [at, seconds] of [
+      ['2026-03-10T12:00:00Z', 12 * 3600],
+      ['2026-03-10T18:00:00Z', 6 * 3600],
+      ['2026-03-10T23:59:59.900Z', 1],
+    ] as const) {
+      time = at;
+      const refused = await limited.call(robot, 'list_skills');
+      assert.deepEqual([outcomeOf(refused), refused.after], ['rate_limited', seconds]);
+      assert.match(
+        'error' in refused ? refused.error.error : '',
+        /1 call a day, is used up. It renews at 2026-03-11T00/,
+      );
+    }
+    time = '2026-03-11T00:00:00Z';
+    assert.equal(outcomeOf(await limited.call(robot, 'list_skills')), 'ok');
+    time = before;
   });
 });
 
@@ -164,6 +193,49 @@ describe('a budget', () => {
     assert.equal(outcomeOf(await run()), 'ok');
   });
 
+  it('of tokens ends a run in its middle, which keeps what it did and goes on once it is raised', async () => {
+    const agent = await ask('create_agent', { name: 'two', displayName: 'Two', tools: ['list_skills'] });
+    const subject = { type: 'agent', id: agent.id };
+    const { id } = await ask('create_budget', { subject, measure: 'tokens', period: 'day', limit: 15 });
+    provider.play(({ messages }) =>
+      messages.some(({ role }) => role === 'tool')
+        ? { text: 'Done.' }
+        : { calls: [{ name: 'list_skills', arguments: {} }] },
+    );
+    const answer = await limited.call(admin, 'send_chat_message', { agentId: 'two', message: 'Look', model: MODEL });
+    assert.equal(outcomeOf(answer), 'rate_limited');
+    const { runId, threadId } = 'error' in answer ? answer.error : assert.fail();
+    const run = await ask('get_agent_run', { id: runId });
+    assert.deepEqual(
+      [run.status, run.error.code, run.turns.length, run.calls.map(({ tool }: { tool: string }) => tool)],
+      ['failed', 'rate_limited', 1, ['list_skills']],
+    );
+    assert.equal((await budgetOf('agent', agent.id)).used, 15);
+    await ask('update_budget', { id, limit: 1000 });
+    const asked = provider.requests.length;
+    const { message } = await ask('send_chat_message', { threadId, continue: runId, model: MODEL });
+    provider.play(() => ({ text: 'Hello.' }));
+    assert.deepEqual([message.content, provider.requests.length], ['Done.', asked + 1]);
+  });
+
+  it('of tokens that a summary uses up lets no turn follow, and the summary is kept', async () => {
+    const agent = await ask('create_agent', { name: 'long', displayName: 'Long' });
+    const say = (message: string, threadId?: string) =>
+      limited.call(admin, 'send_chat_message', { agentId: 'long', message, model: MODEL, threadId });
+    const first = await say(`Turn 1: ${'word '.repeat(1600)}`);
+    const { threadId } = 'output' in first ? (first.output as { threadId: string }) : assert.fail();
+    for (let turn = 2; turn <= 12; turn += 1) await say(`Turn ${turn}: ${'word '.repeat(1600)}`, threadId);
+    const subject = { type: 'agent', id: agent.id };
+    const { id } = await ask('create_budget', { subject, measure: 'tokens', period: 'day', limit: 15 });
+    const asked = provider.requests.length;
+    assert.equal(outcomeOf(await say('And now?', threadId)), 'rate_limited');
+    const { summary, data } = await ask('list_messages', { id: threadId, limit: 1 });
+    assert.deepEqual([summary.text, data[0].content, provider.requests.length], ['Hello.', 'And now?', asked + 1]);
+    await ask('update_budget', { id, limit: 100_000 });
+    assert.equal(outcomeOf(await say('And now?', threadId)), 'ok');
+    assert.equal(provider.requests.length, asked + 2);
+  });
+
   it('of cost needs a price, and counts in the currency of the workspace', async () => {
     const subject = { type: 'agent', id: 'ada' };
     const { id } = await ask('create_budget', { subject, measure: 'cost', period: 'month', limit: 0.000_04 });
@@ -178,6 +250,53 @@ describe('a budget', () => {
     assert.equal(outcomeOf(await run()), 'rate_limited');
     assert.equal((await ask('update_budget', { id, limit: 1 })).state, 'ok');
     assert.equal(outcomeOf(await run()), 'ok');
+    await ask('delete_budget', { id });
+  });
+
+  it('of tokens or cost that is used up refuses a message before anything of it is kept', async () => {
+    await ask('update_settings', {
+      prices: [{ model: MODEL, from: '2026-01-01', currency: 'USD', input: 1, output: 2 }],
+    });
+    for (const [measure, limit, words] of [
+      ['tokens', 15, /of the agent agt_\w+, 15 tokens a day, is used up.* an admin can raise it/],
+      ['cost', 0.000_02, /a cost of 0\.00002 USD a day, is used up/],
+    ] as const) {
+      const agent = await ask('create_agent', { name: `spent-${measure}`, displayName: 'Spent' });
+      const subject = { type: 'agent', id: agent.id };
+      const { id } = await ask('create_budget', { subject, measure, period: 'day', limit });
+      const say = () => limited.call(admin, 'send_chat_message', { agentId: agent.id, message: 'Hi', model: MODEL });
+      assert.equal(outcomeOf(await say()), 'ok');
+      const counts = async () => [
+        await world.store.agentRuns.count({}),
+        await world.store.threads.count({}),
+        await world.store.messages.count({}),
+      ];
+      const before = await counts();
+      const refused = await say();
+      assert.match('error' in refused ? refused.error.error : '', words);
+      assert.deepEqual(await counts(), before);
+      await ask('update_budget', { id, enabled: false });
+      assert.equal(outcomeOf(await say()), 'ok');
+    }
+  });
+
+  it('of cost in another currency than the workspace counts in refuses, until it has a new limit', async () => {
+    const agent = await ask('create_agent', { name: 'abroad', displayName: 'Abroad' });
+    const subject = { type: 'agent', id: agent.id };
+    const { id } = await ask('create_budget', { subject, measure: 'cost', period: 'day', limit: 1 });
+    const run = () => limited.call(admin, 'invoke_agent', { agent: agent.id, input: 'x', model: MODEL });
+    const prices = (currency: string) => [{ model: MODEL, from: '2026-01-01', currency, input: 1, output: 2 }];
+    await ask('update_settings', { currency: 'EUR', prices: prices('EUR') });
+    const refused = await run();
+    assert.match(
+      'error' in refused ? refused.error.error : '',
+      /limits cost in USD, and the workspace now counts in EUR/,
+    );
+    await ask('update_budget', { id, warnAt: 0.5 });
+    assert.equal(outcomeOf(await run()), 'conflict');
+    assert.equal((await ask('update_budget', { id, limit: 2 })).currency, 'EUR');
+    assert.equal(outcomeOf(await run()), 'ok');
+    await ask('update_settings', { currency: 'USD', prices: prices('USD') });
     await ask('delete_budget', { id });
   });
 
@@ -275,9 +394,18 @@ describe('a budget', () => {
       ['budget.reached', id],
       ['budget.warned', id],
     ]);
+    assert.deepEqual(heard.splice(0), ['budget.created', 'budget.warned', 'budget.reached']);
+    await ask('update_budget', { id, limit: 10 });
+    for (let call = 0; call < 8; call += 1) await limited.call(robot, 'list_skills');
+    assert.deepEqual(heard.splice(0), ['budget.updated', 'budget.warned', 'budget.reached'], 'with another limit');
+    const before = time;
+    time = new Date(Date.parse(time) + 24 * 3_600_000).toISOString();
+    for (let call = 0; call < 8; call += 1) await limited.call(robot, 'list_skills');
+    assert.deepEqual(heard.splice(0), ['budget.warned'], 'on the next day');
+    time = before;
     await ask('update_budget', { id, enabled: false });
     forget();
-    assert.deepEqual(heard, ['budget.created', 'budget.warned', 'budget.reached', 'budget.updated']);
+    assert.deepEqual(heard, ['budget.updated']);
     const types = eventTypesOf(kinds).map(({ type }) => type);
     for (const type of ['budget.warned', 'budget.reached']) assert.ok(types.includes(type), type);
     assert.equal(outcomeOf(await limited.call(robot, 'list_skills')), 'ok');
@@ -420,6 +548,23 @@ describe('a budget', () => {
     assert.equal((await ask('update_budget', { id, limit: 99 })).limit, 99);
   });
 
+  it('is one of at most six of a subject, also where two processes create them at once', async () => {
+    const subject = { type: 'agent', id: (await ask('create_agent', { name: 'grace', displayName: 'Grace' })).id };
+    const inputs = ['calls', 'tokens', 'cost'].flatMap((measure) =>
+      ['day', 'month'].map((period) => ({ subject, measure, period, limit: 5 })),
+    );
+    const second = onPostgres ? await openStoreIn(world.folder, { now }) : world.store;
+    const other = await caller(second);
+    const answers = await Promise.all(
+      inputs.flatMap((input) => [limited, other, limited].map(({ call }) => call(admin, 'create_budget', input))),
+    );
+    assert.deepEqual(answers.map(outcomeOf).toSorted(), [...Array(12).fill('conflict'), ...Array(6).fill('ok')]);
+    const { total } = await ask('list_budgets', { subject, includeTotal: true });
+    assert.equal(total, 6);
+    await other.close();
+    if (onPostgres) await second.close();
+  });
+
   it('is one for each subject, measure and period, and of something that is there', async () => {
     const robot = await key();
     const subject = { type: 'key', id: robot.id };
@@ -429,11 +574,18 @@ describe('a budget', () => {
       [asked, /already; change it with update_budget/],
       [{ ...asked, period: 'month', limit: 1.5 }, /whole number; give 2/],
       [{ ...asked, subject: { type: 'agent', id: 'nobody' } }, /There is no agent nobody; list_agents shows them/],
+      [{ ...asked, subject: { type: 'capsule' } }, /Give the id; see list_capsules/],
+      [{ ...asked, subject: { type: 'workspace', id: robot.id } }, /The workspace has no id; leave it out/],
     ] as const;
     for (const [input, message] of faults) {
       const answer = await limited.call(admin, 'create_budget', input);
       assert.match('error' in answer ? answer.error.error : '', message);
     }
+    const list = await limited.call(admin, 'list_budgets', { subject: { type: 'person' } });
+    assert.match('error' in list ? list.error.error : '', /Give the id; see list_admin_users/);
+    const { id } = await budgetOf('key', robot.id);
+    const update = await limited.call(admin, 'update_budget', { id, limit: 2.5 });
+    assert.match('error' in update ? update.error.error : '', /A limit of calls is a whole number; give 3/);
   });
 });
 

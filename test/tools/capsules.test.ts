@@ -81,6 +81,24 @@ describe('warnings', () => {
     assert.equal(warnings.length, 7);
   });
 
+  it('name entries of askFirst by which no call waits, and none that match what allowlists do not', async () => {
+    const askFirst = ['updat_document', 'delete_*', 'create_api_key', 'list_approvals'];
+    const { id, warnings } = await make({ allowedTools: ['update_document'], askFirst });
+    assert.equal(warnings.length, 2);
+    assert.match(warnings[0], /^askFirst: "updat_document" matches no tool now; similar names: update_document/);
+    assert.equal(warnings[1], 'askFirst: "list_approvals" matches only tools that never ask.');
+    const { warnings: drafted } = await must('preview_capsule', { id, draft: { askFirst: ['updat_document'] } });
+    assert.deepEqual(drafted, warnings.slice(0, 1));
+    const key = await must('create_api_key', { name: 'asks', scopes: ['write'], askFirst: ['delte_document'] });
+    assert.match(key.warnings[0], /^askFirst: "delte_document" matches no tool now; similar names: delete_document/);
+    const { warnings: none } = await must('create_api_key', {
+      name: 'asks',
+      scopes: ['write'],
+      askFirst: ['delete_*'],
+    });
+    assert.equal(none, undefined);
+  });
+
   it('are the same in create, get, update and preview', async () => {
     const { id, warnings } = await make({ allowedTools: ['nothing_like_it'] });
     assert.equal(warnings.length, 1);
@@ -158,7 +176,10 @@ describe('preview_capsule', () => {
     const { id } = await must('create_capsule', body);
     assert.deepEqual(await must('preview_capsule', { id }), previewed);
     const cleared = { description: null, expiresAt: null, callsPerMinute: null, constraints: null };
-    assert.deepEqual(namesIn(await must('preview_capsule', { id, draft: cleared })), ['list_agents']);
+    const served = ['list_agents', 'get_approval', 'wait_for_approval'];
+    assert.deepEqual(namesIn(await must('preview_capsule', { id, draft: cleared })), served);
+    const silent = { ...cleared, askFirst: [] };
+    assert.deepEqual(namesIn(await must('preview_capsule', { id, draft: silent })), ['list_agents']);
     const past = await refused('preview_capsule', { draft: { expiresAt: '2020-01-01T00:00:00Z' } });
     assert.deepEqual([past.code, past.issues?.[0]?.path], ['invalid_input', 'draft.expiresAt']);
   });

@@ -147,6 +147,22 @@ it('a provider that fails again and again is left alone, says so everywhere, and
   assert.equal((await healthOfProvider()).status, 'ok');
 });
 
+it('a provider that lets turns wait for longer than their agent does is left alone', async () => {
+  provider.play(() => 'hang');
+  await must('create_agent', { name: 'hasty', displayName: 'Hasty', timeoutSeconds: 1 });
+  const hasty = () => call('invoke_agent', { agent: 'hasty', input: 'x' });
+  const answers = await Promise.all(Array.from({ length: FAILURES }, hasty));
+  for (const answer of answers)
+    assert.match('error' in answer ? answer.error.error : '', /silent for 1 seconds|not asked before/);
+  const asked = provider.requests.length;
+  const answer = await hasty();
+  assert.match('error' in answer ? answer.error.error : '', /is not asked before/);
+  assert.equal(provider.requests.length, asked);
+  provider.play(() => ({ text: 'Here again.' }));
+  server.clock.pass(OPEN_MS);
+  await must('invoke_agent', { agent: 'hasty', input: 'x' });
+});
+
 it('refusals and too many requests do not keep others from a provider', async () => {
   for (const status of [400, 401, 404, 429]) {
     provider.play(() => ({ status, headers: { 'Retry-After': '600' } }));

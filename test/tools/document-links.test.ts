@@ -17,7 +17,8 @@ const { url: far } = await onLoopback(
     response.end(pdfOf(['At a link']));
   }),
 );
-const open = callsOf(await startTestServer());
+const open = callsOf(await startTestServer({ PRIVATE_UPSTREAMS: 'on' }));
+const byDefault = callsOf(await startTestServer());
 const guarded = callsOf(await startTestServer({ PRIVATE_UPSTREAMS: 'off' }));
 
 const linked = (path: string) => ({ file: { name: 'handbook.pdf', url: `${far}${path}` } });
@@ -44,17 +45,25 @@ describe('a document of a link', () => {
       'http://[::ffff:127.0.0.1]:1',
       'http://2130706433',
     ];
-    for (const host of hosts) {
-      const { code, issues } = await guarded.refused('create_document', {
+    const asked = hosts.flatMap((host) => [byDefault, guarded].map((server) => ({ host, server })));
+    for (const { host, server } of asked) {
+      const { code, issues } = await server.refused('create_document', {
         file: { name: 'a.pdf', url: `${host}/a.pdf` },
       });
       assert.deepEqual([code, issues?.[0]?.path], ['invalid_input', 'file.url'], host);
-      assert.match(issues?.[0]?.message ?? '', /private or local/, host);
+      assert.match(issues?.[0]?.message ?? '', /(private or |link-)local.*links must be public; send the file/, host);
     }
     assert.equal(
       (await guarded.refused('create_document', { file: { name: 'a', url: 'file:///etc/passwd' } })).code,
       'invalid_input',
     );
+  });
+
+  it('reads nothing at link-local addresses and those of cloud metadata, whatever is set', async () => {
+    for (const host of ['169.254.169.254', '[::ffff:169.254.169.254]', '[fe80::1]', '[fd00:ec2::254]', '2852039166']) {
+      const { issues } = await open.refused('create_document', { file: { name: 'a', url: `http://${host}/latest` } });
+      assert.match(issues?.[0]?.message ?? '', /link-local.*send the file itself\.$/, host);
+    }
   });
 
   it('takes a link or bytes, not both', async () => {

@@ -21,6 +21,18 @@ describe('documents', () => {
     assert.deepEqual((await must('list_documents', { tag: 'blue' })).data, [two]);
   });
 
+  it('are answered with a warning where words at their end are not found', async () => {
+    const long = `${'word '.repeat(40_001)} quokka`;
+    const made = await must('create_document', { title: 'long', content: long });
+    assert.match(made.warnings[0], /^Search by words reads the first 200,000 characters alone; split it/);
+    assert.deepEqual((await must('search', { q: 'quokka', types: ['document'] })).data, []);
+    const { id, warnings } = await must('update_document', { id: made.id, content: long.slice(-200_000) });
+    assert.equal(warnings, undefined);
+    assert.equal((await must('search', { q: 'quokka', types: ['document'] })).data[0].id, id);
+    assert.equal((await must('update_document', { id, content: long })).warnings.length, 1);
+    await must('delete_document', { id });
+  });
+
   it('hold half a million characters and no more', async () => {
     const content = 'é'.repeat(500_000);
     const { id } = await must('create_document', { title: 'long', content });

@@ -1,12 +1,14 @@
 import { openEmbeddingWorld } from '../support/embedding-world.ts';
 
-/** Fills the store in the folder with documents, and embeds them with the server at the address until it is killed. */
-const [folder = '', baseUrl = '', count = '0'] = process.argv.slice(2);
+/** Fills the store in the folder with documents if there is a number of them, and embeds all with the model of the server until it is killed. */
+const [folder = '', baseUrl = '', model = '', count = '0'] = process.argv.slice(2);
 
 await openEmbeddingWorld({
   folder,
   baseUrl,
+  model,
   async fill(must) {
+    if (count === '0') return;
     for (let at = 0; at < Number(count); at += 1) {
       await must('create_document', { title: `Page ${at}`, content: `Paragraph number ${at}.` });
     }

@@ -6,6 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import type { Store } from '../../store/port.ts';
+import { CircuitOpen, FAILURES } from '../../tools/core/models/circuit.ts';
+import { EmbeddingFailure } from '../../tools/core/models/embedding-model.ts';
 import { createModels } from '../../tools/core/models/models.ts';
 import { Embedder } from '../../tools/embeddings/embedder.ts';
 import { EmbeddingIndex } from '../../tools/embeddings/embedding-index.ts';
@@ -62,25 +64,32 @@ describe('embedding texts', () => {
     await store.close();
   });
 
-  it('loses nothing and repeats nothing when the process is killed', async () => {
+  it('loses nothing and repeats nothing when the process is killed, with the first model and with another one', async () => {
     const folder = await ownFolder();
     if (onPostgres) await databaseOf(folder);
     const provider = await startEmbeddingServer();
-    provider.play((_, count) => (count > 5 ? 'hang' : undefined));
-    const child = killedAtEnd(spawn(process.execPath, [...nodeArgs(CHILD), folder, provider.baseUrl, '200']));
-    await until(() => provider.requests.length > 5);
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    assert.ok(provider.embedded.length > 100);
-    provider.play(undefined);
-    const world = await openEmbeddingWorld({ folder, baseUrl: provider.baseUrl });
-    await until(world.isEmbedded);
-    assert.equal(new Set(provider.embedded).size, provider.embedded.length);
-    assert.equal(provider.embedded.filter((text) => /Paragraph number|long text of part/.test(text)).length, 350);
-    const { data, meaning } = await world.search('Paragraph number 77');
-    assert.equal(meaning, 'used');
-    assert.match(data[0].text, /number 77/);
-    await world.close();
+    for (const [model, count] of [
+      ['tiny', '200'],
+      ['other', '0'],
+    ] as const) {
+      const [requests, embedded] = [provider.requests.length, provider.embedded.length];
+      provider.play((_, asked) => (asked > requests + 5 ? 'hang' : undefined));
+      const child = killedAtEnd(spawn(process.execPath, [...nodeArgs(CHILD), folder, provider.baseUrl, model, count]));
+      await until(() => provider.requests.length > requests + 5);
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      assert.ok(provider.embedded.length > embedded + 100);
+      provider.play(undefined);
+      const world = await openEmbeddingWorld({ folder, baseUrl: provider.baseUrl, model });
+      await until(world.isEmbedded);
+      const texts = provider.embedded.slice(embedded);
+      assert.equal(new Set(texts).size, texts.length);
+      assert.equal(texts.filter((text) => /Paragraph number \d+\.|long text of part/.test(text)).length, 350);
+      const { data, meaning } = await world.search('Paragraph number 77');
+      assert.equal(meaning, 'used');
+      assert.match(data[0].text, /number 77/);
+      await world.close();
+    }
   });
 
   it('goes on with the former vectors while another model embeds all anew', async () => {
@@ -183,6 +192,51 @@ describe('embedding texts', () => {
     assert.equal(provider.requests.length, asked + 1); // the second waits for nothing
     assert.match((await world.health())?.lastError ?? '', /did not answer in time/);
     await world.close();
+  });
+
+  it('is left alone where it fails again and again, apart from the conversations of its provider', async () => {
+    const provider = await startEmbeddingServer();
+    provider.play(() => ({ status: 501, headers: { 'x-should-retry': 'false' } }));
+    const models = createModels({ providers: [{ kind: 'custom', baseUrl: provider.baseUrl, models: ['talks'] }] });
+    const embed = () => models.findEmbedding('custom/tiny')?.embed(['puppy'], AbortSignal.timeout(5000));
+    for (let at = 0; at < FAILURES; at += 1) await assert.rejects(async () => embed(), /failed \(501\)/);
+    const asked = provider.requests.length;
+    await assert.rejects(
+      async () => embed(),
+      (error: unknown) =>
+        error instanceof EmbeddingFailure &&
+        (error.retryAfterMs ?? 0) > 20_000 &&
+        /^The embedding model custom\/tiny is not asked before 2/.test(error.message),
+    );
+    assert.equal(provider.requests.length, asked);
+    assert.equal((await models.health()).find(({ name }) => name === 'custom')?.status, 'ok');
+    const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi' }] }];
+    const talk = () => models.find('custom/talks')?.doStream({ prompt });
+    for (let at = 0; at < FAILURES; at += 1)
+      await assert.rejects(
+        async () => talk(),
+        (error) => !(error instanceof CircuitOpen),
+      );
+    assert.equal(provider.requests.length, asked + FAILURES);
+    await assert.rejects(async () => talk(), CircuitOpen);
+  });
+
+  it('does not have a provider asked again whose conversations fail', async () => {
+    const provider = await startEmbeddingServer();
+    const models = createModels({ providers: [{ kind: 'custom', baseUrl: provider.baseUrl, models: ['talks'] }] });
+    provider.play(({ model }) =>
+      model === 'talks' ? { status: 500, headers: { 'x-should-retry': 'false' } } : undefined,
+    );
+    const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi' }] }];
+    const talk = () => models.find('custom/talks')?.doStream({ prompt });
+    for (let at = 0; at < FAILURES; at += 1) {
+      await assert.rejects(
+        async () => talk(),
+        (error) => !(error instanceof CircuitOpen),
+      );
+      await models.findEmbedding('custom/tiny')?.embed(['puppy'], AbortSignal.timeout(5000));
+    }
+    await assert.rejects(async () => talk(), CircuitOpen);
   });
 
   it('removes the vectors of a record that is purged', async () => {

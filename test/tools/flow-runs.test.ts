@@ -61,6 +61,8 @@ const skillStep = (id: string, name: string, more: object = {}) => ({
 });
 const skillNamed = async (name: string) => (await world.store.skills.find({ where: { name }, limit: 5 })).records;
 
+const RIGHTS = ['flows:read', 'flows:write', 'skills:read', 'skills:write'];
+
 describe('retry_flow_run', () => {
   const steps = [
     skillStep('made', 'kept {{ input.n }}'),
@@ -87,6 +89,39 @@ describe('retry_flow_run', () => {
     assert.equal((await skillNamed('kept 1')).length, 1);
   });
 
+  it('goes on with the step that was repaired, or one put before it, and keeps what was done before', async () => {
+    const run = await failedRun(4);
+    const [made] = steps;
+    const repaired = [made, { id: 'look', tool: 'list_skills' }, { id: 'flaky', tool: 'list_agents' }];
+    await world.must('update_flow', { id: run.flowId, steps: repaired });
+    const retried = await ended((await world.must('retry_flow_run', { id: run.id, fromStep: 'look' })).id);
+    assert.deepEqual(pluck(retried.steps, 'status'), ['succeeded', 'succeeded', 'succeeded']);
+    assert.deepEqual(pluck(retried.steps, 'tool'), ['create_skill', 'list_skills', 'list_agents']);
+    assert.deepEqual(retried.steps[0], run.steps[0]);
+    assert.equal((await skillNamed('kept 4')).length, 1);
+  });
+
+  it('goes on for an administrator who repaired the flow of somebody else, not for another who did', async () => {
+    const [writer, other] = [await world.key(RIGHTS), await world.key(RIGHTS)];
+    const broken = [
+      skillStep('made', 'of {{ input.n }}'),
+      { id: 'look', tool: 'get_skill', arguments: { id: '{{ input.n }}' } },
+    ];
+    const repaired = [...broken.slice(0, 1), { id: 'look', tool: 'list_skills' }];
+    for (const [n, who] of [world.admin, other].entries()) {
+      const { id } = await world.flow({ steps: broken }, writer);
+      const run = await world.run(id, { n }, writer);
+      await world.must('update_flow', { id, steps: repaired }, who);
+      const again = { id: run.id, fromStep: 'look' };
+      if (who === other) {
+        assert.match((await world.refused('retry_flow_run', again, who)).error, /runs as somebody else/);
+        continue;
+      }
+      const made = await world.must('retry_flow_run', again, who);
+      assert.equal((await ended(made.id)).status, 'succeeded');
+    }
+  });
+
   it('does all steps again where none is named', async () => {
     const run = await failedRun(2);
     const [made] = await skillNamed('kept 2');
@@ -101,8 +136,9 @@ describe('retry_flow_run', () => {
     const refused = async (input: object) => (await world.refused('retry_flow_run', { id: run.id, ...input })).error;
     assert.match(await refused({ fromStep: 'none' }), /no step "none"; name one of made, flaky, after/);
     assert.match(await refused({ fromStep: 'after' }), /The step flaky before it did not succeed/);
-    await world.must('update_flow', { id: run.flowId, description: 'Other' });
-    assert.match(await refused({ fromStep: 'flaky' }), /changed since/);
+    const other = [skillStep('made', 'other {{ input.n }}'), ...steps.slice(1)];
+    await world.must('update_flow', { id: run.flowId, steps: other });
+    assert.match(await refused({ fromStep: 'flaky' }), /step made before it is not as it was in that run/);
     await world.must('update_flow', { id: run.flowId, enabled: false });
     assert.match(await refused({}), /disabled/);
   });

@@ -14,6 +14,10 @@ import { until } from '../support/until.ts';
  * The handbook of an invented company: 300 documents, and questions that one of them answers, written before the search. Keywords and plain
  * questions use its words; paraphrased ones share no word with the passage that answers them; the last have no answer. By the second set of
  * paraphrased questions, written later and before they were asked, the joining of words and meaning was chosen.
+ *
+ * The model bounds the paraphrased ones: alone, it has the right one of 2,638 passages among its first five for 8 of 20 and 11 of 49, and
+ * half of the right ones stand behind the 70th place. No better for both sets: vectors of each sentence, alone, with headings or with their
+ * passage; vectors less their mean or main components; near words or the nearest passages added to the question; one passage a document.
  */
 const read = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { callsOf, makeKey } from '../support/calls.ts';
 import { embeddingEnv, startEmbeddingServer } from '../support/embedding-server.ts';
+import { pluck } from '../support/pluck.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
@@ -85,6 +86,34 @@ describe('search by meaning', () => {
     );
     const { issues } = await refused('search_passages', { q: 'x', types, projectId });
     assert.equal(issues?.[0]?.path, 'types');
+  });
+
+  it('finds memories with search_memories too, by filters, in pages, and by tags and ids still', async () => {
+    const made: string[] = [];
+    for (const [content, kind] of [
+      ['The puppy of Grace is called Rex.', 'fact'],
+      ['Grace likes a pet.', 'preference'],
+      ['Her puppy sleeps.', 'fact'],
+    ]) {
+      made.push((await must('create_memory', { content, kind, tags: ['kennel'] })).id);
+    }
+    await until(isEmbedded);
+    const recall = async (input: object) => {
+      const { data, ...page } = await must('search_memories', input);
+      return { ...page, strong: data.flatMap(({ id, weak }: { id: string; weak?: true }) => (weak ? [] : [id])) };
+    };
+    assert.deepEqual((await recall({ q: 'hound' })).strong.sort(), [...made].sort());
+    assert.deepEqual((await recall({ q: 'hound', kind: 'preference' })).strong, [made[1]]);
+    assert.deepEqual((await recall({ q: 'kennel' })).strong.sort(), [...made].sort());
+    assert.deepEqual((await recall({ q: String(made[2]) })).strong, [made[2]]);
+    const { total, nextCursor, strong: first } = await recall({ q: 'hound', limit: 2, includeTotal: true });
+    const { strong: second } = await recall({ q: 'hound', limit: 50, cursor: nextCursor });
+    assert.deepEqual([...first, ...second].sort(), [...made].sort());
+    assert.ok(total >= made.length);
+    const key = await makeKey(server, { grants: [`memory:read:${made[0]}`] });
+    const { data } = await must('search_memories', { q: 'hound' }, key);
+    assert.deepEqual(pluck(data, 'id'), [made[0]]);
+    for (const id of made) await must('delete_memory', { id });
   });
 
   it('shows those with grants for some documents these alone, and their scores depend on nothing else', async () => {

@@ -8,6 +8,7 @@ import { startAnthropicServer, words } from '../support/anthropic-server.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { openTestRegistry, principalOf, testFacts } from '../support/registry.ts';
 import { until } from '../support/until.ts';
+import { writing } from '../support/writing.ts';
 
 const [openai, anthropic] = await Promise.all([startModelServer(['gpt-x']), startAnthropicServer()]);
 const models = createModels({
@@ -104,6 +105,27 @@ describe('what models cost', () => {
     const { used } = (await must('list_budgets', { subject })).data[0];
     // (360 × 3 + 640 × 0 + 180 × 1 + 320 × 100) / 1,000,000
     assert.equal(used, 0.03326);
+  });
+
+  it('is known of a run where it is known of each turn', async () => {
+    await setPrices([{ ...price, model: OPENAI }]);
+    const [usage, none] = [
+      { inputTokens: 1000, outputTokens: 500 },
+      { inputTokens: 0, outputTokens: 0 },
+    ];
+    const turn = (model: string, used = usage) => ({ model, usage: used, ms: 1, calls: 0 });
+    const costOf = async (turns: ReturnType<typeof turn>[] | undefined) => {
+      const { id } = await writing(store).agentRuns.insert({
+        ...{ kind: 'invoke', status: 'succeeded', model: OPENAI, steps: 1, usage, accessKeys: ['admin'] },
+        ...{ principal: { type: 'api-key', id: 'key_1', name: 'k' }, ...(turns && { turns }) },
+      });
+      const { cost, turns: shown = [] } = await must('get_agent_run', { id });
+      return [cost, ...shown.map((each: { cost: unknown }) => each.cost)];
+    };
+    assert.deepEqual(await costOf([turn(OPENAI), turn(OPENAI, none)]), [0.0105, 0.0105, 0]);
+    assert.deepEqual(await costOf([turn(OPENAI), turn('other/unknown')]), [null, 0.0105, null]);
+    assert.deepEqual(await costOf([turn(OPENAI), turn('other/unknown', none)]), [0.0105, 0.0105, 0]);
+    assert.deepEqual(await costOf(undefined), [0.0105]);
   });
 
   it('refuses prices that are none', async () => {

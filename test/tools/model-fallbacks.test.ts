@@ -113,9 +113,20 @@ describe('a fallback', () => {
     assert.equal(second.requests.length, asked);
   });
 
-  it('is not taken where the call names the model', async () => {
+  it('is taken where the call names the model, unless the call names other ones or none', async () => {
     first.play(() => busy(503));
-    assert.equal((await refused('invoke_agent', { agent: agent.id, input: 'Hello', model })).code, 'unavailable');
+    await must('update_agent', { id: agent.id, modelPreference: 'b/two' });
+    const answer = await ask({ model });
+    assert.deepEqual([answer.model, answer.fallbacks], ['b/two', [{ model, reason: 'failed', turn: 1 }]]);
+    const none = { agentId: agent.id, message: 'Hello', model, fallbackModels: [] };
+    assert.equal((await refused('send_chat_message', none)).code, 'unavailable');
+    assert.equal((await ask({ model, fallbackModels: ['offline/rehearsal'] })).model, 'offline/rehearsal');
+    const unknown = await refused('invoke_agent', {
+      agent: agent.id,
+      input: 'Hello',
+      fallbackModels: ['b/two', 'x/y'],
+    });
+    assert.deepEqual([unknown.code, unknown.issues?.[0]?.path], ['invalid_input', 'fallbackModels[1]']);
   });
 
   it('stays for the next turns of the run, in chats too, and counts for its own model', async () => {

@@ -118,6 +118,75 @@ describe('delete_model_provider', () => {
     await must('delete_model_provider', { id });
     assert.equal((await refused('send_chat_message', { message: 'Hi', model: 'used/tiny' })).code, 'invalid_input');
   });
+
+  it('leaves what its models were used for at the cost that was counted, as a new name does', async () => {
+    const { currency } = await must('get_settings');
+    const price = { model: 'tiny', from: '2020-01-01', currency, input: 100, output: 1000 };
+    const later = { ...price, from: '2190-01-01' };
+    const costs = async () => {
+      const { rows } = await must('get_usage', { by: 'model' });
+      return ['paid/tiny', 'again/tiny'].map((model) => rows.find(({ key }: { key: string }) => key === model)?.cost);
+    };
+    const { id } = await must('create_model_provider', { ...lab, name: 'paid', prices: [price, later] });
+    await must('send_chat_message', { message: 'Hi', model: 'paid/tiny' });
+    assert.deepEqual(await costs(), [0.006, undefined]);
+    await must('update_model_provider', { id, name: 'again' });
+    await must('send_chat_message', { message: 'Hi', model: 'again/tiny' });
+    assert.deepEqual(await costs(), [0.006, 0.006]);
+    await must('delete_model_provider', { id });
+    assert.deepEqual(await costs(), [0.006, 0.006]);
+    const { prices } = await must('get_settings');
+    assert.deepEqual(
+      prices,
+      ['paid/tiny', 'again/tiny'].map((model) => ({ ...price, model })),
+    );
+    const taken = { ...lab, name: 'full', prices: [price] };
+    const full = await must('create_model_provider', taken);
+    const many = Array.from({ length: 2000 }, (_, at) => ({ ...price, model: `x/${at}` }));
+    await must('update_settings', { prices: many });
+    assert.match((await refused('delete_model_provider', { id: full.id })).error, /no room for them; remove others/);
+    await must('update_settings', { prices: [] });
+    await must('delete_model_provider', { id: full.id });
+  });
+
+  it('leaves its name to one whose prices count: those that the settings would overrule are refused', async () => {
+    const { currency } = await must('get_settings');
+    const price = { model: 'tiny', from: '2020-01-01', currency, input: 100, output: 1000 };
+    const dear = { ...price, input: 5000 };
+    const today = () => server.clock.now().toISOString().slice(0, 10);
+    const cost = async () => {
+      const { rows } = await must('get_usage', { by: 'model' });
+      return rows.find(({ key }: { key: string }) => key === 'heir/tiny')?.cost;
+    };
+    const heir = { ...lab, name: 'heir' };
+    const { id: first } = await must('create_model_provider', { ...heir, prices: [price] });
+    await must('send_chat_message', { message: 'Hi', model: 'heir/tiny' });
+    await must('delete_model_provider', { id: first });
+    for (const prices of [[dear], [{ ...dear, from: '2019-01-01' }]]) {
+      const { code, error } = await refused('create_model_provider', { ...heir, prices });
+      assert.equal(code, 'conflict');
+      assert.match(error, new RegExp(`heir/tiny from 2020-01-01 on.*as ${today()} or later.*update_settings`));
+    }
+    const { id } = await must('create_model_provider', { ...heir, prices: [price] }); // the same price
+    assert.match((await refused('update_model_provider', { id, prices: [dear] })).error, /update_settings/);
+    const prices = [price, { ...dear, from: '2190-01-01' }];
+    await must('update_model_provider', { id, prices });
+    await must('update_settings', { prices: prices.map((each) => ({ ...each, input: 1, model: 'heir/tiny' })) });
+    await must('update_model_provider', { id, enabled: true, prices }); // nothing new
+    const later = [price, { ...dear, from: '2190-01-01', output: 7 }];
+    assert.match((await refused('update_model_provider', { id, prices: later })).error, /as 2190-01-02 or later/);
+    await must('update_settings', { prices: [{ ...price, model: 'heir/tiny' }] });
+    const other = await must('create_model_provider', { ...lab, name: 'stranger', prices: [dear] });
+    await must('delete_model_provider', { id });
+    assert.match((await refused('update_model_provider', { id: other.id, name: 'heir' })).error, /heir\/tiny from/);
+    server.clock.pass(24 * 3_600_000);
+    await must('update_model_provider', { id: other.id, name: 'heir', prices: [{ ...dear, from: today() }] });
+    assert.equal(await cost(), 0.006);
+    await must('send_chat_message', { message: 'Hi', model: 'heir/tiny' });
+    assert.equal(await cost(), 0.061);
+    await must('delete_model_provider', { id: other.id });
+    await must('update_settings', { prices: [] });
+  });
 });
 
 describe('test_model_provider', () => {
@@ -147,6 +216,23 @@ describe('test_model_provider', () => {
     }
     assert.match((await testOf({ baseUrl: 'http://127.0.0.1:1/v1' })).problem, /could not be reached \(ECONNREFUSED\)/);
     assert.match((await testOf({ baseUrl: 'http://nowhere.invalid/v1' })).problem, /name of the address is not known/);
+  });
+
+  it('is what the state of a provider says from then on', async () => {
+    const { id } = await must('create_model_provider', { ...lab, name: 'fresh' });
+    const state = async () => (({ status, problem }) => [status, problem])(await named('fresh'));
+    assert.deepEqual(await state(), ['unknown', undefined]);
+    await must('test_model_provider', { id });
+    assert.deepEqual(await state(), ['ok', undefined]);
+    far.play(() => ({ status: 401, error: 'no such key' }));
+    await must('test_model_provider', { id, model: 'tiny' });
+    assert.equal((await state())[0], 'ok', 'one model says nothing of the others');
+    await must('test_model_provider', { id });
+    far.play(() => ({ text: 'Hello.' }));
+    const [status, problem] = await state();
+    assert.equal(status, 'down');
+    assert.match(problem, /^The provider refused the key \(401\)/);
+    await must('delete_model_provider', { id });
   });
 
   it('says that the model is unknown, and which there are', async () => {

@@ -6,7 +6,7 @@ import { findToken, tokenHolder } from '../../tools/core/access/capsule-principa
 import { credentialStatus } from '../../tools/core/access/credential-status.ts';
 import { findKey, keyHolder } from '../../tools/core/access/key-principal.ts';
 import { endOf, type Principal, personPrincipal } from '../../tools/core/access/principal.ts';
-import { reaches, reachesFully, reachOf } from '../../tools/core/access/reach.ts';
+import { reachesFully, rightsFingerprint, seesTool } from '../../tools/core/access/reach.ts';
 import { roleIn } from '../../tools/core/access/visibility.ts';
 import { findRunAs } from '../../tools/flows/run-as.ts';
 import { holderOf } from '../../tools/integrations/accounts/account-holder.ts';
@@ -257,11 +257,11 @@ const known = new Map<string, readonly string[]>();
 
 /** Looked up once for all principals that reach the same. */
 function toolsOf(principal: Principal): readonly string[] {
-  const reach = reachOf(principal);
+  const reach = rightsFingerprint(principal);
   const found =
     known.get(reach) ??
     catalog.entries.flatMap(({ tool }) => [
-      ...(reaches(principal, tool) ? [`some ${tool.name}`] : []),
+      ...(seesTool(principal, tool) ? [`some ${tool.name}`] : []),
       ...(reachesFully(principal, tool) ? [`every ${tool.name}`] : []),
     ]);
   known.set(reach, found);

@@ -63,7 +63,7 @@ describe('offline/rehearsal', () => {
   it('runs a tool that a message names, and shows the outcome', async () => {
     assert.match(
       await say('/list_skills {"limit": 1}'),
-      new RegExp(`\`list_skills\` answered:\n\n\\{"data":\\[\\{"id":"${tone}"`),
+      new RegExp(`\`list_skills\` answered:\n\n\`\`\`json\n\\{"data":\\[\\{"id":"${tone}"`),
     );
     assert.match(await say('/list_skills'), /answered/);
     assert.match(await say('/create_skill {"name": "tone"}'), /"code":"conflict"/);

@@ -163,7 +163,6 @@ describe('what is one’s own', () => {
     assert.deepEqual(others.map(({ name }) => name).sort(), [
       'create_api_key',
       'create_passkey',
-      'get_approval',
       'get_capsule',
       'list_approvals',
       'list_budgets',

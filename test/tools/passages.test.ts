@@ -95,6 +95,22 @@ describe('search_passages', () => {
     }
   });
 
+  it('finds words with a letter too much, too few, another or two swapped, beside other words too', async () => {
+    const { id } = await must('create_document', {
+      title: 'Money',
+      content:
+        '# Travel money\n\nClaim expenses with receipts; mileage is paid by distance. Connect by WireGuard. Vacation is paid.',
+    });
+    const right: [string, string][] = [];
+    for (const q of ['expnses', 'reciepts', 'reciept', 'milage', 'wiregard', 'vacaton', 'vacatoin', 'expnses train']) {
+      const all = await found(q, { limit: 50 });
+      if (all.some(({ documentId }: { documentId: string }) => documentId === id)) continue;
+      right.push([q, all.length]);
+    }
+    await must('delete_document', { id });
+    assert.deepEqual(right, []);
+  });
+
   it('is what the search of all kinds shows of a document', async () => {
     const { data } = await must('search', { q: 'receipts', types: ['document'] });
     assert.equal(data[0].snippet, 'Hand in receipts within 30 days of the trip.');
@@ -119,6 +135,36 @@ describe('search_passages', () => {
     assert.deepEqual(await ids({ projectId }), [travel.id]);
     assert.deepEqual(await ids({ tags: ['policy', 'other'] }), [travel.id]);
     assert.deepEqual(await ids({ documentIds: [leave.id] }), [leave.id]);
+  });
+
+  it('does not take a document or project that is not there, or is hidden, for one without an answer', async () => {
+    const none = { documentIds: [leave.id, 'doc_none'] };
+    assert.match(
+      (await refused('search_passages', { q: 'days', ...none })).error,
+      /no document doc_none .*list_documents/,
+    );
+    assert.match(
+      (await refused('search_passages', { q: 'days', projectId: 'prj_none' })).error,
+      /prj_none .*list_projects/,
+    );
+    const { id: empty } = await must('create_project', { name: 'Empty' });
+    assert.deepEqual(await found('days', { projectId: empty }), []);
+    const [ofLeave, ofTravel] = [
+      await makeKey(server, { grants: [`document:read:${leave.id}`] }),
+      await makeKey(server, { grants: [`document:read:${travel.id}`] }),
+    ];
+    const code = async (key: string, named: object) => {
+      const answer = await call('search_passages', { q: 'days weeks', ...named }, key);
+      return 'error' in answer ? answer.error.code : 'ok';
+    };
+    assert.deepEqual(
+      await Promise.all([
+        ...[code(ofLeave, { documentIds: [leave.id] }), code(ofLeave, { documentIds: [travel.id] })],
+        ...[code(ofTravel, { projectId }), code(ofLeave, { projectId }), code(ofTravel, { projectId: empty })],
+      ]),
+      ['ok', 'not_found', 'ok', 'not_found', 'not_found'],
+      'a project is known by its documents too',
+    );
   });
 
   it('finds a change once it is answered, and no longer what was there', async () => {

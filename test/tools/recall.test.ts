@@ -48,6 +48,12 @@ describe('memories of a run', () => {
     provider.play(undefined);
   });
 
+  it('say the same thing once', async () => {
+    const again = await remember('Lunch is  at one.\n');
+    assert.deepEqual(await recalled('zzxqj vvkpw'), [pinned.id, again.id, newest[1]?.id]);
+    await must('delete_memory', { id: again.id });
+  });
+
   it('are the newest where nothing is near', async () => {
     assert.deepEqual(await recalled('zzxqj vvkpw'), [pinned.id, ...newest.map(({ id }) => id).reverse()]);
   });

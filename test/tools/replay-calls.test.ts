@@ -262,6 +262,35 @@ describe('a replayed call', () => {
     assert.deepEqual(entry.arguments, { id: world.ids.ada });
   });
 
+  it('is named with the list that decides of a capsule and an agent, and what of the draft has no effect', async () => {
+    const world = await openWorld();
+    const tools = ['list_skills', 'get_skill'];
+    const capsuleId = await makeSubject(world, 'capsule', { allowedTools: tools });
+    const own = await principalFor(world, 'capsule', capsuleId);
+    for (const [tool, input] of [
+      ['list_skills', {}],
+      ['get_skill', { id: world.ids.skill }],
+    ] as const)
+      await world.call(own, tool, input);
+    const draft = { allowedTools: ['list_skills', 'get_agent', 'updat_skill'], deniedTools: ['list_s*'] };
+    const replay = (input: object) => world.must(admin, 'replay_calls', input);
+    const { refused, warnings } = await replay({ capsuleId, draft });
+    const rules = (of: Record<string, string>[]) => Object.fromEntries(of.map(({ tool, rule }) => [tool, rule]));
+    assert.deepEqual(rules(refused), {
+      list_skills: 'list_skills is denied by "list_s*" in deniedTools.',
+      get_skill: 'get_skill is not among the tools of the capsule "c".',
+    });
+    assert.equal(warnings.length, 2);
+    assert.match(warnings[1], /^"updat_skill" matches no tool now; similar names: update_skill/);
+    assert.equal((await replay({ capsuleId, draft: { allowedTools: tools } })).warnings, undefined);
+    const agent = await world.store.agents.read(world.ids.ada);
+    const key = await principalFor(world, 'key', await makeSubject(world, 'key', { scopes: ['read'] }));
+    await world.call(actingFor(key, agent, catalog), 'list_skills', {}, 'agent');
+    const of = await replay({ agentId: world.ids.ada, draft: { tools: ['get_agnt'] } });
+    assert.deepEqual(rules(of.refused), { list_skills: 'list_skills is not among the tools of the agent ada.' });
+    assert.match(of.warnings[0], /^"get_agnt" matches no tool now/);
+  });
+
   it('is not judged where what decides is hidden in the log, or gone', async () => {
     const world = await openWorld();
     const id = await makeSubject(world, 'key', { scopes: ['admin'] });

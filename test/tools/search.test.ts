@@ -45,6 +45,21 @@ describe('search', () => {
     assert.ok(body.data[0].snippet.length <= 201);
   });
 
+  it('marks what has less than half of the words, without those that say nothing', async () => {
+    const { id } = await must('create_memory', { content: 'Holidays of the staff are planned in March.' });
+    const marks = async (q: string) => {
+      const { data } = await must('search', { q, types: ['memory'] });
+      const memories = await must('search_memories', { q });
+      assert.deepEqual(pluck(memories.data, 'weak'), pluck(data, 'weak'), q);
+      return data.find((hit: { id: string }) => hit.id === id)?.weak ?? false;
+    };
+    for (const q of ['capital of Peru city', 'staff xylophone quartz zebra']) assert.equal(await marks(q), true, q);
+    for (const q of ['staff', 'hollidays', 'holi', 'planning holidays', 'staff of Peru', 'of the', id]) {
+      assert.equal(await marks(q), false, q);
+    }
+    await must('delete_memory', { id });
+  });
+
   it('takes types repeated or between commas, and no others', async () => {
     for (const query of ['types=agent&types=skill', 'types=agent,skill', 'types=agent,%20skill']) {
       assert.deepEqual((await search(`q=falcon&${query}`)).body.facets, { agent: 3, skill: 1 }, query);

@@ -132,10 +132,12 @@ describe('a quota of storage', () => {
     assert.equal(outcomeOf(await keep(bob, 36)), 'ok');
     const output = await health();
     assert.equal(output.overallStatus, 'degraded');
+    assert.deepEqual(pluck((await storage.state()).nearlyFull, 'id'), ['workspace', 'key_ann']);
     assert.ok(output.storage.share >= 0.9 && output.storage.share <= 1);
     assert.ok(output.storage.kinds.some(({ type, bytes }) => type === 'artifact' && bytes > 92 * KB));
     const found = output.integrations.find(({ name }) => name === 'storage');
     assert.match(found?.lastError ?? '', /this workspace .* key_ann/);
+    assert.doesNotMatch(found?.lastError ?? '', /callers/);
     const reader = principalOf({ type: 'api-key', id: 'key_reader', scopes: ['agents:read'] });
     const less = await call(reader, 'get_system_health');
     assert.doesNotMatch(JSON.stringify(less), /key_ann/);

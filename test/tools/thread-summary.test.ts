@@ -105,12 +105,54 @@ describe('a thread that is longer than the window of its model', () => {
     assert.equal(summary.text, undefined);
     assert.equal(summary.leftOut, summary.messages);
     assert.equal((await must('get_agent_run', { id: last.runId })).summary.leftOut, summary.leftOut);
+    assert.equal(last.leftOut.messages, summary.leftOut);
     assert.match(sentTo(113)[1] ?? '', /were left out without a summary/);
     await talk(9, 114, id);
     const later = (await must('list_messages', { id })).summary;
     assert.deepEqual([later.text, later.leftOut], ['Summary at last.', 0]);
     const context = provider.requests.findLast(isSummary)?.messages[1]?.context ?? '';
     assert.ok(context.includes('Turn 120:') === false && context.includes('Turn 108:'));
+  });
+
+  it('is none where the model calls a tool instead', async () => {
+    plays(() => () => ({ calls: [{ name: 'list_skills', arguments: {} }] }));
+    const { id } = await talk(13, 161);
+    const { summary } = await must('list_messages', { id });
+    assert.deepEqual([summary.text, summary.leftOut], [undefined, summary.messages]);
+  });
+
+  it('is made by a fallback model where the model does not answer', async () => {
+    plays(() => ({ model }) => {
+      return model === 'small' ? { text: 'Made by another.' } : { status: 503, headers: { 'x-should-retry': 'false' } };
+    });
+    const { id } = await talk(12, 131);
+    const asked = { message: long(143), model: MODEL, threadId: id, fallbackModels: ['custom/small'] };
+    const { runId, leftOut } = await must('send_chat_message', asked);
+    assert.equal((await must('list_messages', { id })).summary.text, 'Made by another.');
+    const { turns, fallbacks } = await must('get_agent_run', { id: runId });
+    assert.deepEqual(
+      turns.map((turn: { model: string; summarizes?: true }) => [turn.model, turn.summarizes]),
+      [
+        ['custom/small', true],
+        [MODEL, undefined],
+      ],
+    );
+    assert.deepEqual([fallbacks, leftOut], [[{ model: MODEL, reason: 'failed', turn: 1 }], undefined]);
+  });
+
+  it('is made by a fallback model where the model is silent for as long as its agent allows', async () => {
+    plays(
+      () =>
+        ({ model }) =>
+          model === 'small' ? { text: 'Made by another.' } : 'hang',
+    );
+    const agent = { name: 'hasty', displayName: 'Hasty', timeoutSeconds: 1, fallbackModels: ['custom/small'] };
+    const { id: agentId } = await must('create_agent', agent);
+    const { id } = await talk(12, 231);
+    const { runId } = await must('send_chat_message', { message: long(243), model: MODEL, threadId: id, agentId });
+    assert.equal((await must('list_messages', { id })).summary.text, 'Made by another.');
+    const { fallbacks } = await must('get_agent_run', { id: runId });
+    assert.deepEqual(fallbacks, [{ model: MODEL, reason: 'timeout', turn: 1 }]);
   });
 
   it('has the window of its model, where the context of that is known', async () => {
@@ -155,6 +197,7 @@ describe('a thread that is longer than the window of its model', () => {
     const answer = await must('invoke_agent', { agent: 'ada', input: 'And now?', history, model: MODEL });
     const { summary } = await must('get_agent_run', { id: answer.runId });
     assert.ok(summary.leftOut > 20 && summary.leftOut === summary.messages);
+    assert.deepEqual(answer.leftOut, { messages: summary.leftOut, files: 0 });
     assert.match(provider.requests.at(-1)?.messages[1]?.content ?? '', /left out without a summary/);
   });
 });

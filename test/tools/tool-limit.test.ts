@@ -4,7 +4,8 @@ import { catalog } from '../../tools/catalog.ts';
 import { allowlistLimit } from '../../tools/core/access/allowlist.ts';
 import { intersectToolLimits, isListed, type ToolLimit } from '../../tools/core/access/guarded-tool.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import { reaches, reachOf } from '../../tools/core/access/reach.ts';
+import { rightsFingerprint, seesTool } from '../../tools/core/access/reach.ts';
+import { listedTool } from '../../tools/core/registry/listed-tool.ts';
 import { openTestRegistry, principalOf } from '../support/registry.ts';
 
 const admin = principalOf({ type: 'api-key', id: 'key_admin', scopes: ['admin'] });
@@ -19,7 +20,7 @@ type Fixed = Record<string, Record<string, unknown>>;
 const registry = await openTestRegistry();
 
 const names = (principal: Principal) =>
-  catalog.entries.filter(({ tool }) => isListed(tool) && reaches(principal, tool)).map(({ tool }) => tool.name);
+  catalog.entries.filter(({ tool }) => isListed(tool) && seesTool(principal, tool)).map(({ tool }) => tool.name);
 
 async function refusalOf(principal: Principal, tool: string, input: object) {
   return await registry.refused(principal, tool, input);
@@ -58,7 +59,7 @@ describe('a limit on tools', () => {
     const inner: ToolLimit = { ...allowlistLimit('other', ['*_agents', '*_skills'], ['list_skills']) };
     const both = { ...admin, tools: intersectToolLimits(outer, inner) };
     assert.deepEqual(names(both), ['list_agents']);
-    assert.notEqual(reachOf(both), reachOf({ ...admin, tools: outer }));
+    assert.notEqual(rightsFingerprint(both), rightsFingerprint({ ...admin, tools: outer }));
     assert.equal(intersectToolLimits(undefined, inner), inner);
   });
 });
@@ -81,6 +82,17 @@ describe('fixed arguments', () => {
       const { code, issues } = await refusalOf(caller, 'list_agents', { status });
       assert.deepEqual([code, issues?.[0]?.path], ['invalid_input', 'status']);
     }
+  });
+
+  it('withhold what says more of them too, and say nothing of it', async () => {
+    const models = limited(admin, ['invoke_agent'], [], { invoke_agent: { model: 'offline/rehearsal' } });
+    const input = { agent: 'awake', input: 'Hi', fallbackModels: ['openai/gpt-5'] };
+    const { code, issues } = await refusalOf(models, 'invoke_agent', input);
+    assert.deepEqual([code, issues?.[0]?.path], ['invalid_input', 'fallbackModels']);
+    const { tool } = catalog.get('invoke_agent') ?? assert.fail();
+    const shown = (fixed: object) => Object.keys(listedTool(tool, { ...fixed }).inputSchema.properties ?? {});
+    assert.ok(!shown({ model: 'offline/rehearsal' }).includes('fallbackModels'));
+    assert.ok(shown({ agent: 'awake' }).includes('fallbackModels'));
   });
 
   // biome-ignore lint/suspicious/noExplicitAny: tests look into outputs freely

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { otherEffectsOf } from '../../tools/versions/other-effects.ts';
+import { auditRecord } from '../store/records.ts';
 import { callsOf, callTool, mustCall } from '../support/calls.ts';
 import { capsuleClients } from '../support/capsules.ts';
+import { openTestRegistry, principalOf } from '../support/registry.ts';
+import { keyOfSomebody } from '../support/second-person.ts';
 import { startTestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
 const server = await startTestServer();
 const { must, call, refused } = callsOf(server);
@@ -25,7 +30,7 @@ interface Undone {
   readonly undone: readonly Done[];
   readonly left: readonly Left[];
   readonly otherEffects?: {
-    readonly calls: readonly { readonly tool: string; readonly calls: number }[];
+    readonly calls: readonly { readonly tool: string; readonly calls: number; readonly auditId: string }[];
     readonly complete: boolean;
   };
 }
@@ -112,10 +117,95 @@ describe('undo_changes', () => {
         otherEffects?.calls.map(({ tool, calls }) => [tool, calls]),
         [['create_goal', 2]],
       );
+      const { data } = await must('list_audit_entries', { tool: 'create_goal', limit: 1 });
+      assert.equal(otherEffects?.calls[0]?.auditId, data[0].id, 'the last of them');
     }
     const key = await keyWith({ scopes: [], grants: ['undo:write', 'skill:*'] });
     const blind = (await mustCall(server, key.secret, 'undo_changes', { by, since })) as unknown as Undone;
     assert.equal(blind.otherEffects, undefined);
+  });
+
+  it('does not take an actor that is in no record, and changed nothing, for one that did nothing', async () => {
+    const since = start();
+    const key = await keyWith({ name: 'intern', scopes: ['admin'] });
+    const unknown = {
+      principalId: ['key_none', 'intern', 'list_api_keys'],
+      capsuleId: ['cap_none', key.id, 'list_capsules'],
+      appId: ['app_none', 'list_connected_apps'],
+      agentId: ['nobody', 'agt_none', 'list_agents'],
+      runId: ['run_none', 'list_agent_runs'],
+      flowRunId: ['run_none', 'list_flow_runs'],
+    };
+    for (const [member, texts] of Object.entries(unknown)) {
+      const list = texts.at(-1) ?? '';
+      for (const id of texts.slice(0, -1)) {
+        const { code, error } = await refused('undo_changes', { by: { [member]: id }, since, dryRun: true });
+        assert.deepEqual([code, error.includes(id), error.includes(list)], ['not_found', true, true], error);
+      }
+    }
+    const agent = await must('create_agent', { name: 'idle', displayName: 'Idle' });
+    for (const by of [{ principalId: key.id }, { agentId: agent.id }, { agentId: 'idle' }])
+      assert.deepEqual((await undo(by, since, { dryRun: true })).undone, []);
+    await mustCall(server, key.secret, 'create_skill', { name: 'by the intern' });
+    await server.store.transaction((tx) => tx.apiKeys.delete(key.id));
+    for (const from of [since, new Date(Date.now() + 60_000).toISOString()]) {
+      const { undone } = await undo({ principalId: key.id }, from, { dryRun: true });
+      assert.equal(undone.length, from === since ? 1 : 0, 'it is gone, and its changes are known');
+    }
+  });
+
+  it('shows in a dry run what the real one does, and tells of each task', async () => {
+    const others = await must('create_task', { title: 'of another', content: 'x' });
+    const noted = await must('create_task', { title: 'noted', content: 'old' });
+    const since = start();
+    const key = await keyWith({ scopes: ['admin'] });
+    const change = (tool: string, given: object) => mustCall(server, key.secret, tool, given);
+    const project = await change('create_project', { name: 'made with a task' });
+    const task = await change('create_task', { title: 'in it', projectId: project.id });
+    await change('delete_task', { id: others.id });
+    await change('update_task', { id: noted.id, status: 'done' });
+    await change('update_task_document', { id: noted.id, content: 'new' });
+    const by = { principalId: key.id };
+    const shown = await undo(by, since, { dryRun: true });
+    assert.equal((await must('get_task_document', { id: noted.id })).content, 'new');
+    assert.equal((await must('list_versions', { entityType: 'task-document', entityId: noted.id })).data.length, 2);
+    const { undone, left, otherEffects } = await undo(by, since);
+    assert.deepEqual(
+      undone.map(({ type, id }) => [type, id]),
+      [['task-document', noted.id]],
+    );
+    const why = (id: string) => left.find((one) => one.id === id)?.why ?? '';
+    assert.match(why(project.id), new RegExp(`^Still the projectId of task "in it" ${task.id}`));
+    assert.match(why(others.id), /^The task .+ is deleted/);
+    assert.equal(why(task.id), `It was made with the task ${task.id}, and goes with that one when it is deleted.`);
+    assert.deepEqual(otherEffects?.calls.map(({ tool, calls }) => [tool, calls]).sort(), [
+      ['create_task', 1],
+      ['delete_task', 1],
+      ['update_task', 1],
+    ]);
+    assert.deepEqual(
+      { undone, left, otherEffects },
+      { otherEffects: shown.otherEffects, left: shown.left, undone: shown.undone.map(({ diff: _, ...rest }) => rest) },
+    );
+  });
+
+  it('says where it looked at no more of these calls', async () => {
+    const { store, registry } = await openTestRegistry();
+    for (let n = 0; n < 501; n += 1) store.audit.append(auditRecord({ tool: 'create_goal' }));
+    const principal = principalOf({ type: 'session', id: 'usr_1', scopes: ['admin'] });
+    const caller = { store, principal, server: registry.server };
+    const wanted = { by: {}, actor: 'key_1', since: new Date(Date.now() - 60_000).toISOString() };
+    const looked = async (most: number) => {
+      const { calls, complete } = (await otherEffectsOf(wanted, [], caller, most)) ?? {};
+      return [calls?.[0]?.calls, complete];
+    };
+    assert.deepEqual(
+      [await looked(500), await looked(501)],
+      [
+        [500, false],
+        [501, true],
+      ],
+    );
   });
 
   it('brings back 190 records of all kinds that a capsule changed, and names the 10 that others changed since', async () => {
@@ -219,7 +309,7 @@ describe('undo_changes', () => {
 
   it('finds what an agent did by the agent, its run, and whom it acted for', async () => {
     const agent = await must('create_agent', {
-      ...{ name: 'rex', displayName: 'Rex', modelPreference: 'offline/rehearsal', tools: ['create_skill'] },
+      ...{ name: 'rex', displayName: 'Rex', modelPreference: 'offline/rehearsal', tools: ['create_*'] },
     });
     const since = start();
     const say = async (name: string) =>
@@ -236,6 +326,68 @@ describe('undo_changes', () => {
     assert.deepEqual(
       byAgent.undone.map(({ name }) => name),
       ['by rex 2', 'by rex 1'],
+    );
+    const other = await must('invoke_agent', { agent: agent.id, input: '/create_goal {"title":"by rex"}' });
+    const { otherEffects } = await undo({ runId: other.runId }, since, { dryRun: true });
+    assert.deepEqual(
+      otherEffects?.calls.map(({ tool, calls }) => [tool, calls]),
+      [['create_goal', 1]],
+      'what the agent did, and not that it was asked to',
+    );
+  });
+
+  it('finds what one run of a flow did', async () => {
+    const steps = [
+      { id: 'skill', tool: 'create_skill', arguments: { name: 'by {{input.who}}' } },
+      { id: 'goal', tool: 'create_goal', arguments: { title: 'by a flow' } },
+    ];
+    const flow = await must('create_flow', { name: 'makes two', steps });
+    const since = start();
+    const trigger = async (who: string) =>
+      must('trigger_flow', { id: flow.id, input: { who }, wait: true }) as Promise<{ id: string }>;
+    const first = await trigger('one');
+    await trigger('two');
+    const { undone, otherEffects } = await undo({ flowRunId: first.id }, since);
+    assert.deepEqual(
+      undone.map(({ name }) => name),
+      ['by one'],
+    );
+    assert.deepEqual(
+      otherEffects?.calls.map(({ tool, calls }) => [tool, calls]),
+      [['create_goal', 1]],
+    );
+  });
+
+  it('undoes what was changed before a time only, as far as nothing came after', async () => {
+    const [one, two] = [await must('create_skill', { name: 'early' }), await must('create_skill', { name: 'later' })];
+    const since = start();
+    const capsule = await capsules.make({ allowedTools: EVERYTHING });
+    for (const { id } of [one, two]) await capsules.call(capsule, 'update_skill', { id, instructions: 'in time' });
+    const [{ createdAt }] = (await must('list_versions', { entityType: 'skill', entityId: two.id })).data;
+    await until(() => new Date().toISOString() > createdAt);
+    const limit = new Date().toISOString();
+    await capsules.call(capsule, 'update_skill', { id: two.id, instructions: 'after' });
+    await capsules.call(capsule, 'create_goal', { title: 'after' });
+    const { undone, left, otherEffects } = await undo({ capsuleId: capsule.id }, since, { until: limit });
+    assert.deepEqual([undone.map(({ id }) => id), left.map(({ id }) => id)], [[one.id], [two.id]]);
+    assert.match(left[0]?.why ?? '', /^Revision 3 is a later change by .+\(capsule\)\.$/);
+    assert.deepEqual(otherEffects, NOTHING_ELSE);
+  });
+
+  it('shows no more differences than fit into an answer', async () => {
+    const made = [];
+    for (const name of ['a', 'b', 'c']) made.push(await must('create_document', { title: name, content: 'x' }));
+    const since = start();
+    const capsule = await capsules.make({ allowedTools: EVERYTHING });
+    for (const { id } of made) await capsules.call(capsule, 'update_document', { id, content: 'y'.repeat(250_000) });
+    const { undone } = await undo({ capsuleId: capsule.id }, since, { dryRun: true });
+    assert.deepEqual(
+      undone.map(({ name, diff }) => [name, diff !== undefined]),
+      [
+        ['c', true],
+        ['b', true],
+        ['a', false],
+      ],
     );
   });
 
@@ -261,6 +413,12 @@ describe('undo_changes', () => {
     const by = { capsuleId: capsule.id };
     const { left } = (await mustCall(server, key.secret, 'undo_changes', { by, since })) as unknown as Undone;
     assert.match(left[0]?.why ?? '', /^Your calls of update_skill wait for a person;/);
+    const asks = await keyWith({ scopes: ['admin'], askFirst: ['update_*', 'undo_changes'] });
+    const { approvalId } = await refused('undo_changes', { by, since }, asks.secret);
+    const person = await keyOfSomebody(server.store, 'decides');
+    await must('decide_approval', { id: approvalId, decision: 'approve' }, person);
+    const { answer } = await must('wait_for_approval', { id: approvalId, seconds: 10 }, asks.secret);
+    assert.deepEqual([answer.undone[0]?.id, answer.left], [id, []], 'a person has seen it as a whole');
   });
 
   it('refuses none and several actors, and more than one call can undo', async () => {
@@ -272,5 +430,26 @@ describe('undo_changes', () => {
     assert.equal((await refused('undo_changes', { by: { principalId: key.id }, since })).code, 'too_large');
     const answer = await call('undo_changes', { by: { principalId: key.id }, since, types: ['project'] });
     assert.ok('output' in answer);
+    assert.deepEqual(
+      (answer.output as unknown as Undone).otherEffects?.calls.map(({ tool, calls }) => [tool, calls]),
+      [['create_skill', 501]],
+      'however many pages the audit log has of them',
+    );
+    assert.equal((answer.output as unknown as Undone).otherEffects?.complete, true);
+  });
+
+  it('refuses to look through more than 10,000 changes of few records', async () => {
+    const key = await keyWith({ scopes: ['admin'] });
+    const since = start();
+    const { id: entityId } = await mustCall(server, key.secret, 'create_skill', { name: 'often', instructions: 'x' });
+    await server.store.transaction(async (tx) => {
+      const first = await tx.versions.first({ where: { entityId } });
+      assert.ok(first);
+      const { id: _, createdAt: __, ...version } = first;
+      await tx.versions.insertAll(Array.from({ length: 10_000 }, (_, at) => ({ ...version, revision: at + 2 })));
+    });
+    const { code, error } = await refused('undo_changes', { by: { principalId: key.id }, since });
+    assert.equal(code, 'too_large');
+    assert.match(error, /more than 10000 changes/);
   });
 });

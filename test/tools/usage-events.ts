@@ -39,6 +39,7 @@ const who = fc.constantFrom<Happened['who']>(
     ['flow', 'flw_one'],
     ['api-key', 'key_two'],
   ],
+  [['anonymous', 'anonymous']],
 );
 export const happened: fc.Arbitrary<Happened> = fc.record({
   at: fc.integer({ min: 0, max: 30 * HOUR_MS }).map((ms) => START + ms),

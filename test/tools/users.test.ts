@@ -87,6 +87,47 @@ describe('list_users', () => {
     );
   });
 
+  it('sorts by e-mail without case, and by time, page by page, where several have the same', async () => {
+    const some = ['B@x.example', 'a@x.example', 'É@x.example', 'a@x.example', 'b@x.example', '😀', 'c\nd', 'A'].map(
+      (email, at) => ({ uid: `sorted-${at}`, email, status: 'FREE', createdAt: `2025-01-0${1 + (at % 3)}` }),
+    );
+    await put('users', some);
+    const walk = async (sort: string) => {
+      const found: string[] = [];
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page = await must('list_users', { search: 'sorted-', sort, limit: 3, ...(cursor && { cursor }) });
+        found.push(...page.data.map(({ uid }: { uid: string }) => uid.replace('sorted-', '')));
+        cursor = page.nextCursor;
+      }
+      return found.join('');
+    };
+    assert.equal(await walk('email'), '71304625');
+    assert.equal(await walk('-email'), '52640317');
+    assert.equal(await walk('createdAt'), '03614725');
+    assert.equal(await walk('-createdAt'), '52741630');
+    const { nextCursor } = await must('list_users', { search: 'sorted-', sort: 'email', limit: 3 });
+    for (const sort of ['-email', 'createdAt', '-createdAt'])
+      assert.equal(
+        await codeOf('list_users', { search: 'sorted-', sort, limit: 3, cursor: nextCursor }),
+        'invalid_input',
+      );
+    assert.equal(await codeOf('list_users', { search: 'sorted-', limit: 3, cursor: nextCursor }), 'invalid_input');
+  });
+
+  it('goes on after an e-mail of any length and characters', async () => {
+    const email = '\u0001'.repeat(320);
+    await put(
+      'users',
+      ['long-1', 'long-2', 'long-3'].map((uid) => ({ uid, email, status: 'FREE', createdAt: '2025-01-01' })),
+    );
+    for (const [sort, expected] of Object.entries({ email: ['long-1', 'long-2'], '-email': ['long-3', 'long-2'] })) {
+      const query = { search: 'long-', sort, limit: 1 };
+      const first = await must('list_users', query);
+      const second = await must('list_users', { ...query, cursor: first.nextCursor });
+      assert.deepEqual([first.data[0].uid, second.data[0].uid], expected);
+    }
+  });
+
   it('shows a changed user as it is now, under its new words only', async () => {
     const changed = { uid: 'mover', email: 'before@example.com', status: 'FREE', createdAt: '2026-02-01' };
     await put('users', [changed]);

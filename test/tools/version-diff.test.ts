@@ -139,4 +139,39 @@ describe('the diff of two payloads', () => {
     assert.ok(JSON.stringify(cut).length <= 1024 * 1024 + 200);
     assert.equal((cut.changes?.length ?? 0) + (cut.leftOut?.changes ?? 0), 80_000);
   });
+
+  it('shows texts that take too long to compare as all removed and all added', () => {
+    const lines = (word: string) => Array.from({ length: 30_000 }, (_, at) => `${word} ${at}`);
+    const [from, to] = [lines('a'), lines('b')];
+    const {
+      kind,
+      lines: shown = [],
+      leftOut,
+    } = diffStates({ text: from.join('\n'), members: {} }, { text: to.join('\n'), members: {} });
+    assert.equal(kind, 'text');
+    const expected = [...from.map((value) => ({ op: 'remove', value })), ...to.map((value) => ({ op: 'add', value }))];
+    assert.equal(shown.length + (leftOut?.lines ?? 0), expected.length);
+    assert.deepEqual(shown, expected.slice(0, shown.length));
+    assert.ok(shown.length > from.length);
+  });
+
+  it('compares the members alone where one of the states has no text', () => {
+    const [written, without] = [{ text: 'a', members: {} }, { members: { b: 1 } }];
+    assert.deepEqual(diffStates(written, without), { kind: 'json', changes: [{ path: '/b', after: 1 }] });
+    assert.deepEqual(diffStates(without, written), { kind: 'json', changes: [{ path: '/b', before: 1 }] });
+  });
+
+  it('of a text and other members that are both too large has something of both', () => {
+    const text = Array.from({ length: 40_000 }, (_, at) => `line ${at}`).join('\n');
+    const members = (value: string) =>
+      Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`m${at}`, value.repeat(40_000)]));
+    const cut = diffStates({ text: '', members: members('a') }, { text, members: members('b') });
+    const size = JSON.stringify(cut).length;
+    assert.ok(size <= 1024 * 1024 + 200 && size > 1024 * 1024 - 80_000, `${size}`);
+    assert.deepEqual([cut.changes?.length, cut.leftOut?.changes], [20, 0]);
+    const whole = cut.changes?.filter((change) => 'before' in change && 'after' in change).length ?? 0;
+    assert.deepEqual([whole, cut.leftOut?.values], [6, 14], 'half of the room is for members');
+    assert.equal((cut.lines?.length ?? 0) + (cut.leftOut?.lines ?? 0), 40_000);
+    assert.equal(cut.leftOut?.equalLines, 0);
+  });
 });

@@ -128,6 +128,10 @@ describe('list_who_can', () => {
       await codeOf('list_who_can', { tool: 'get_agent', id: 'agt_00000000000000000000000000' }),
       'not_found',
     );
+    const unknown = { get_document: 'doc_none', get_agent: 'nobody', revoke_api_key: 'key_none', get_skill: 'writing' };
+    for (const [tool, id] of Object.entries(unknown))
+      assert.equal(await codeOf('list_who_can', { tool, id }), 'not_found');
+    assert.ok((await whoCan({ tool: 'get_user', id: 'u_1' })).length > 0, 'ids of imported users can be any');
     assert.match((await refused('list_who_can', { tool: 'list_skills', id: ada })).error, /not about one record/);
     assert.match((await refused('list_who_can', { tool: 'get_agnt' })).error, /get_agent/);
   });

@@ -2,7 +2,7 @@ import { explainRight, type Finding } from '../core/access/explain.ts';
 import type { GuardedTool } from '../core/access/guarded-tool.ts';
 import { isListed } from '../core/access/guarded-tool.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { inCallOf, mayCall, reaches, reachesFully, refusal } from '../core/access/reach.ts';
+import { inCallOf, mayCall, reachesFully, refusal, seesTool } from '../core/access/reach.ts';
 import { accessFor, requirementFor } from '../core/access/requirement.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
 import { guardedAmong, hasRole, isSeen } from '../core/access/visibility.ts';
@@ -63,7 +63,7 @@ export async function beyond(
 export async function judgeTool(principal: Principal, tool: Tool, judging: Judging): Promise<Finding> {
   const words = await wordsFor(principal, tool, {}, false, judging);
   if (tool.discovery) return { verdict: 'allowed', rule: words.rule };
-  if (!reaches(principal, tool)) return { ...words, verdict: 'denied' };
+  if (!seesTool(principal, tool)) return { ...words, verdict: 'denied' };
   return { ...words, verdict: reachesFully(principal, tool) ? 'allowed' : 'depends' };
 }
 
@@ -71,7 +71,7 @@ export async function judgeTool(principal: Principal, tool: Tool, judging: Judgi
 export async function judgeCall(principal: Principal, tool: Tool, input: object, judging: Judging): Promise<Finding> {
   const { store, server } = judging;
   const words = await wordsFor(principal, tool, input, true, judging);
-  if (!reaches(principal, tool)) return { ...words, verdict: 'denied' };
+  if (!seesTool(principal, tool)) return { ...words, verdict: 'denied' };
   if (!(await mayCall(principal, tool, input, subjectsIn(store, server.kinds)))) return { ...words, verdict: 'denied' };
   const hidden = tool.discovery ? undefined : await hiddenFrom(principal, tool, input, judging);
   return hidden === undefined ? { ...words, verdict: 'allowed' } : { verdict: 'denied', rule: hidden };
@@ -85,7 +85,11 @@ async function wordsFor(
   { store, server }: Judging,
 ): Promise<Finding> {
   if (principal.tools && !principal.tools.allows(tool) && !tool.discovery) {
-    return { verdict: 'denied', rule: refusal(principal, tool, input).message };
+    const denial = principal.tools.deniedBy?.(tool);
+    if (denial !== undefined)
+      return { verdict: 'denied', rule: `${tool.name} is denied by "${denial}" in deniedTools.` };
+    const { detail, message } = refusal(principal, tool, input);
+    return { verdict: 'denied', rule: detail.issues?.[0]?.message ?? message };
   }
   const right = await explainRight(
     { ...principal, rights: principal.rights.inCallOf(tool) },

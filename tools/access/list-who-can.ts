@@ -197,12 +197,13 @@ async function inputAbout(
   { store, server, fail }: Context<Readers, 'not_found'>,
 ): Promise<About> {
   const id = await idOf(text, store);
+  const absent = (id: string) => fail('not_found', `There is no record ${id}; find it with search.`);
   const collection = collectionsOf(id);
   const stored = await Promise.all(collection.map((name) => store[name].get(id)));
-  if (collection.length > 0 && stored.every((record) => record === undefined)) {
-    throw fail('not_found', `There is no record ${id}; find it with search.`);
-  }
+  if (collection.length > 0 && stored.every((record) => record === undefined)) throw absent(id);
   const member = neededRights(tool.access).find(({ parameter }) => parameter !== undefined)?.parameter;
+  if (member !== undefined && collection.length === 0 && !(await isNamed(tool, id, { store, server })))
+    throw absent(id);
   if (member !== undefined) return { id, member, given: { [member]: id } };
   const kind = server.kinds.find((each) => collection.includes(each.collection));
   const byType = ['id', 'entityId'].find((name) => name in tool.input.shape);
@@ -213,6 +214,14 @@ async function inputAbout(
     return { id, member: byType, given: { type: kind.type, [byType]: id } };
   }
   throw invalidMember('id', `${tool.name} is not about one record that an id names; leave id out.`);
+}
+
+/** Whether a text that is no id names what the tool is about. The ids of imported users are those of another system. */
+async function isNamed(tool: Tool, text: string, { store, server }: Judging): Promise<boolean> {
+  const about = neededRights(tool.access).flatMap(({ resource, parameter }) => (parameter ? [resource] : []));
+  if (about.includes('user')) return true;
+  const found = await Promise.all(about.map((resource) => subjectsIn(store, server.kinds)(resource, text)));
+  return found.some(({ record }) => record !== undefined);
 }
 
 async function idOf(text: string, store: Readers): Promise<string> {

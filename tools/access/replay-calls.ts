@@ -1,7 +1,19 @@
 import { z } from 'zod';
+import { DAY_MS } from '../../resources/durations.ts';
 import { recordId, timestamp } from '../../resources/fields.ts';
+import { warningsOf } from '../capsules/verdicts.ts';
+import { allowlistWarnings } from '../core/access/allowlist.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
-import { draftRights, requireDraft, subjectIds, subjectNamed, subjectRef } from './draft.ts';
+import {
+  type DraftRights,
+  draftRights,
+  requireDraft,
+  type Subject,
+  subjectIds,
+  subjectNamed,
+  subjectRef,
+} from './draft.ts';
+import type { Judging } from './judge.ts';
 import { type JudgedCall, MOST_CALLS, recordedCalls, replay } from './replay.ts';
 
 export const days = z.int().min(1).max(366).default(30).describe('Calls of so many days until now.');
@@ -38,6 +50,7 @@ export const replayCalls = defineTool({
     unknown: z
       .array(z.object({ ...group, reason: z.string() }))
       .describe('Calls that cannot be judged from what the audit log keeps, and why.'),
+    warnings: z.array(z.string()).optional().describe('Entries of the draft without effect.'),
   }),
   errors: ['not_found'],
 
@@ -47,6 +60,7 @@ export const replayCalls = defineTool({
     const from = since(days, context.server.now());
     const judged = await replay(await recordedCalls(subject, from, context), subject, draft, context);
     const { type, id, name } = subject;
+    const warnings = await draftWarnings(subject, draft, context);
     return {
       subject: { type, id, name },
       from,
@@ -54,12 +68,23 @@ export const replayCalls = defineTool({
       allowed: judged.filter(({ verdict }) => verdict === 'allowed').length,
       refused: grouped(judged, 'refused').map(({ rule, ...each }) => ({ ...each, rule })),
       unknown: grouped(judged, 'unknown').map(({ rule, refusedBefore: _, ...each }) => ({ ...each, reason: rule })),
+      ...(warnings.length > 0 && { warnings }),
     };
   },
 });
 
+/** What lists of the draft have no effect, as the answers of a capsule or agent with them would say. */
+async function draftWarnings({ type, id }: Subject, draft: DraftRights, { store, server }: Judging): Promise<string[]> {
+  const { catalog } = server;
+  if (type === 'agent') return allowlistWarnings(draft.tools, catalog);
+  if (type !== 'capsule' || !(draft.allowedTools || draft.deniedTools)) return [];
+  const { name, ...now } = await store.capsules.read(id);
+  const { allowedTools = now.allowedTools, deniedTools = now.deniedTools } = draft;
+  return warningsOf({ name, allowedTools, deniedTools }, catalog);
+}
+
 export function since(days: number, now: Date): string {
-  return new Date(now.getTime() - days * 86_400_000).toISOString();
+  return new Date(now.getTime() - days * DAY_MS).toISOString();
 }
 
 interface Group {

@@ -7,7 +7,7 @@ import { ASSISTANT, actingFor } from '../core/access/agent-principal.ts';
 import { credentialStatus } from '../core/access/credential-status.ts';
 import type { FixedArguments } from '../core/access/guarded-tool.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { mayCall, reaches, reachesFully, withFixed } from '../core/access/reach.ts';
+import { mayCall, reachesFully, seesTool, withFixed } from '../core/access/reach.ts';
 import { neededRights } from '../core/access/requirement.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
 import { ToolError } from '../core/errors.ts';
@@ -109,7 +109,7 @@ export async function replay(
     if (!tool) return unknown('There is no such tool now.');
     const fixed = stored?.constraints?.[tool.name];
     const isFixed = fixed !== undefined || draft.constraints?.[tool.name] !== undefined;
-    if (isFixed && entry.at < subject.updatedAt && reaches(principal, tool)) {
+    if (isFixed && entry.at < subject.updatedAt && seesTool(principal, tool)) {
       return unknown('The capsule changed since, so it is not known which of the arguments it had fixed.');
     }
     const isWith = fixed !== undefined && holdsAll(entry.arguments, fixed);
@@ -180,7 +180,7 @@ async function judgeRecorded(
   const { store, server } = judging;
   const base = { tool, principal };
   if (tool.discovery) return { ...base, verdict: 'allowed', rule: '' };
-  if (!reaches(principal, tool)) {
+  if (!seesTool(principal, tool)) {
     return { ...base, verdict: 'refused', rule: (await judgeTool(principal, tool, judging)).rule };
   }
   let whole: unknown;

@@ -5,7 +5,7 @@ import type { Readers } from '../../store/port.ts';
 import { concerns, formatGrant, type Grant, grantAllows, grantCovers } from '../core/access/grants.ts';
 import { ANYONE, isListed } from '../core/access/guarded-tool.ts';
 import type { Principal } from '../core/access/principal.ts';
-import { reaches } from '../core/access/reach.ts';
+import { seesTool } from '../core/access/reach.ts';
 import { accessFor, requirementFor } from '../core/access/requirement.ts';
 import type { Requirement } from '../core/access/rights.ts';
 import { scopesSatisfy } from '../core/access/scopes.ts';
@@ -47,7 +47,7 @@ export const suggestAccess = defineTool({
     const own = await holderPrincipal(subject, {}, context);
     const reached = context.server.catalog.entries
       .map(({ tool }) => tool)
-      .filter((tool) => isListed(tool) && reaches(own, tool));
+      .filter((tool) => isListed(tool) && seesTool(own, tool));
     const found = await suggestionFor(subject, { used, reached, own }, context);
     const lost = await lostBy(found.smallest, subject, used, context);
     const calledTools = new Set(used.map(({ entry }) => entry.tool));

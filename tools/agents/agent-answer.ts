@@ -9,6 +9,7 @@ import {
 } from '../../resources/agent-identity.ts';
 import type { Issue } from '../../resources/error.ts';
 import { allowlistWarnings } from '../core/access/allowlist.ts';
+import { askFirstWarnings } from '../core/access/ask-first.ts';
 import { nearest } from '../core/access/similar-names.ts';
 import type { Models } from '../core/models/models.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
@@ -17,13 +18,13 @@ export const agentAnswer = agent.extend({
   warnings: z
     .array(z.string())
     .optional()
-    .describe('Entries of `tools` that match no tool now, and a model that is not there now.'),
+    .describe('Entries of `tools` and `askFirst` that match no tool now, and a model that is not there now.'),
 });
 
 /** Makes every answer with an agent: secrets masked, with warnings about its allowlist and its model. */
 export function showAgent(record: Agent, { catalog, models }: AgentFacts): z.input<typeof agentAnswer> {
   const idle = record.tools ? allowlistWarnings(record.tools, catalog) : [];
-  const warnings = [...idle, ...modelWarnings(record, models)];
+  const warnings = [...idle, ...askFirstWarnings(record.askFirst, catalog), ...modelWarnings(record, models)];
   return warnings.length > 0 ? { ...maskAgent(record), warnings } : maskAgent(record);
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Agent, agent, agentFields, agentStatus, knowledgeInput, memoryPolicy } from '../../resources/agent.ts';
 import { agentIdentityInput, agentIdentityPatch } from '../../resources/agent-identity.ts';
-import { agentRef, expectedRevision, namePart, pageOf, paging, plainLine } from '../../resources/fields.ts';
+import { agentRef, expectedRevision, namePart, pageOf, paging, plainLine, sortBy } from '../../resources/fields.ts';
 import { requireStillAsks } from '../core/access/ask-first.ts';
 import { requireWithinRights } from '../core/access/delegation.ts';
 import type { Principal } from '../core/access/principal.ts';
@@ -58,6 +58,7 @@ const listAgents = defineTool({
     q: namePart.describe('Part of name or displayName, ignoring case.'),
     status: agentStatus.optional(),
     invocable: z.boolean().optional().describe('true: only those that invoke_agent takes from you.'),
+    ...sortBy('name', 'displayName'),
     ...paging,
   }),
   output: pageOf(agent),
@@ -141,7 +142,7 @@ const updateAgent = defineTool({
   description:
     'Change fields of an agent; null clears an optional one, fields of `identity` and `memoryPolicy` are merged. status pauses or resumes it, or revives a deleted one. Returns the agent.',
   keywords:
-    'edit a bot, personality, pause, resume, switch model, give a skill or tool to an agent, rename, stop a bot from taking work, deactivate a bot, change the personality, change instructions of one bot, other model for a bot, wake up an agent',
+    'edit a bot, personality, pause, resume, switch model, give a skill or tool to an agent, rename, stop a bot from taking work, deactivate a bot, change the personality, change instructions of one bot, other model for a bot, wake up an agent, ask a person first, ask before it acts, nothing without approval',
   access: { scope: 'agents:write', grant: 'agent:write:{id}' },
   annotations: UPDATES,
   input: z.strictObject({

@@ -1,9 +1,9 @@
+import { DAY_MS } from '../../resources/durations.ts';
 export type Interval = 'day' | 'week' | 'month';
 
 /** A calendar date without a zone, `2026-03-01`. */
 export type LocalDate = string;
 
-const DAY_MS = 86_400_000;
 /** No time zone is further from UTC than this. */
 const FURTHEST_MS = 15 * 3_600_000;
 const formats = new Map<string, Intl.DateTimeFormat>();

@@ -1,4 +1,3 @@
 /** What other groups use of the imported rows and of what is computed from them. */
 export { addDays, addIntervals, dateIn, floorTo, lastDays, type Period, periodsOf, startOf } from './calendar.ts';
-export { workspaceSettings } from './request.ts';
 export { MICROS, Money, ratesOf } from './revenue/money.ts';

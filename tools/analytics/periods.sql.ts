@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../resources/durations.ts';
 import { itemsOf } from '../../store/sql/lists.ts';
 
 /**
@@ -72,8 +73,6 @@ export function edgesOf(parameter: string) {
     last: itemOf(parameter, `reverse(split_part(reverse(${parameter}), chr(31), 1))`),
   };
 }
-
-export const DAY_MS = 86_400_000;
 
 const itemOf = (parameter: string, text: string) => `cast(case when ${parameter} <> '' then ${text} end as bigint)`;
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../resources/durations.ts';
 import type { SettingsRecord } from '../../resources/settings.ts';
 import { invalidMember, ToolError } from '../core/errors.ts';
 import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf } from './calendar.ts';
@@ -50,7 +51,7 @@ export function asking(
     const message = `The range from ${from} to ${to} is empty; \`to\` is the date after the last.`;
     throw new ToolError('invalid_input', message, { issues: [{ path: 'to', message: 'Give a date after `from`.' }] });
   }
-  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS;
   if (!isWhole && days / { day: 1, week: 7, month: 28 }[interval] > MOST_PERIODS) {
     throw invalidMember(
       'interval',

@@ -8,7 +8,7 @@ export const rebuildMetrics = defineTool({
   name: 'rebuild_metrics',
   title: 'Rebuild metrics',
   description:
-    'Make the tables that metrics are computed from anew from the imported rows, and say whether they were right before. Imports keep them right; use it after a doubt. Takes seconds for a million rows; imports wait meanwhile.',
+    'Rebuild the metric tables from the imported rows and report whether they were correct. Imports keep them correct; use it only to verify. Takes seconds for a million rows; imports wait meanwhile.',
   keywords:
     'recalculate numbers, figures look stale or wrong, refresh analytics, recompute, numbers look wrong, calculate again',
   access: { scope: 'admin', grant: 'user:import' },

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { isNear } from '../../resources/fields.ts';
 import { timezone } from '../../resources/locale.ts';
-import { SETTINGS_ID, type SettingsRecord } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
 import type { RowSnapshot, RowStore } from '../../store/rows-port.ts';
 import { listOf } from '../../store/sql/lists.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { defineTool, READS, type Tool } from '../core/registry/define-tool.ts';
 import { frozen } from '../core/registry/frozen-output.ts';
+import { readSettings } from '../settings/settings.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { type Interval, type Period, rangeBefore } from './calendar.ts';
 import { asking, type Question, type Whole } from './question.ts';
@@ -109,7 +109,7 @@ export function metric<Shape extends z.ZodRawShape>(given: Metric<Shape>): Tool 
     errors: [],
 
     async handler(input, { store, server, signal }) {
-      const settings = await workspaceSettings(store);
+      const settings = await readSettings(store);
       const now = server.now().getTime();
       const kept = answers.get(server.rows) ?? new AnswerCache<CachedAnswer<Shape>>();
       answers.set(server.rows, kept);
@@ -194,12 +194,6 @@ function compared(answer: Answer, range: Pick<Question, 'from' | 'to'>, before: 
   const made = frozen({ ...answer, previous: { ...range, totals: before.answer.totals } });
   comparisons.set(answer, { before, answer: made });
   return made;
-}
-
-export async function workspaceSettings(store: Pick<Readers, 'settings'>): Promise<SettingsRecord> {
-  const found = await store.settings.get(SETTINGS_ID);
-  if (!found) throw new Error('The store holds no settings.');
-  return found;
 }
 
 export function limitsOf(periods: readonly Pick<Period, 'start' | 'end'>[]): string {

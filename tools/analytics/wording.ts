@@ -122,7 +122,7 @@ interface AskModelInput {
 }
 
 /** Asks one question without tools. Returns the text of the answer. @throws ProviderFailure, or the reason of the signal */
-export async function askModel(model: LanguageModel, { signal, ...asked }: AskModelInput): Promise<string> {
+async function askModel(model: LanguageModel, { signal, ...asked }: AskModelInput): Promise<string> {
   const { streamText } = await loadPackage('ai', () => import('ai'));
   let text = '';
   try {

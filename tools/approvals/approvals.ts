@@ -1,84 +1,37 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Approval, type ApprovalRecord, approval, approvalStatus, ENDED, note } from '../../resources/approval.ts';
+import { type Approval, type ApprovalRecord, approval, approvalStatus, note } from '../../resources/approval.ts';
 import { pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
-import type { Readers, Where } from '../../store/port.ts';
+import type { Where } from '../../store/port.ts';
 import { ANYONE } from '../core/access/guarded-tool.ts';
-import type { Principal } from '../core/access/principal.ts';
-import { guardedAmong, isSeen } from '../core/access/visibility.ts';
-import { ToolError, toToolError } from '../core/errors.ts';
+import { capsuleIn, type Principal } from '../core/access/principal.ts';
+import { seesTool } from '../core/access/reach.ts';
+import { ToolError } from '../core/errors.ts';
 import type { Seeing } from '../core/kind.ts';
-import { approvalPage, callerKeyOf, ENDS, idempotencyOf, isExpired } from '../core/registry/approvals.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import { approvalPage, callerKeyOf, ENDS } from '../core/registry/approvals.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, defineTool, READS } from '../core/registry/define-tool.ts';
-import { keptAnswer } from '../core/registry/idempotency.ts';
 import { filteredReader, listPage } from '../core/registry/paging.ts';
-import { canAnybodyDecide, decidableBy, deciderIn, isOwnApproval, isVisible, requireDecider } from './deciding.ts';
-
-interface Showing {
-  readonly store: Readers;
-  readonly principal: Principal;
-  readonly server: ServerFacts;
-}
+import {
+  canAnybodyDecide,
+  decidableBy,
+  deciderIn,
+  isOwnApproval,
+  isVisible,
+  linkProblem,
+  requireDecider,
+} from './deciding.ts';
+import { isEnded, type Showing, showApproval, showToCaller, statusOf } from './showing.ts';
 
 const approvalId = refTo('approval', recordId).describe(
   'Approval id (`apv_…`), from `approval_required` or list_approvals.',
 );
 
-function statusOf(record: ApprovalRecord, { server }: Pick<Showing, 'server'>): Approval['status'] {
-  return isExpired(record, server.now()) ? 'expired' : record.status;
-}
-
-function isEnded(status: Approval['status']): boolean {
-  return ENDED.some((each) => each === status);
-}
-
-function showApproval(record: ApprovalRecord, { server }: Pick<Showing, 'server'>): Approval {
-  const {
-    sealed: _,
-    slot: __,
-    askedBy,
-    callerKey: ___,
-    callKey: ____,
-    definition,
-    right,
-    decidedIn,
-    persons,
-    runAs,
-    wouldChange: _____,
-    door,
-    requestId,
-    ...shown
-  } = record;
-  return { ...shown, status: statusOf(record, { server }), url: approvalPage(server, record.id) };
-}
-
-/** Of what the call would change, the records that the caller may read. */
-async function readable(changes: Approval['wouldChange'], { store, principal, server }: Showing) {
-  const ids = (changes ?? []).map(({ id }) => id);
-  const hidden = (await guardedAmong(store, ids)).filter((record) => !isSeen(record, principal)).map(({ id }) => id);
-  return changes?.filter(({ type, id }) => {
-    const kind = server.kinds.find((each) => each.type === type);
-    if (!kind || hidden.includes(id)) return false;
-    return principal.rights.allows({ scope: kind.scope, needs: [{ resource: kind.resource, op: 'read', ids: [id] }] });
-  });
-}
-
-/** With what the call answered, for who made it. */
-async function showToCaller(record: ApprovalRecord, showing: Showing): Promise<Approval> {
-  const wouldChange = await readable(record.wouldChange, showing);
-  const shown = { ...showApproval(record, showing), ...(wouldChange && { wouldChange }) };
-  const { store, principal, server } = showing;
-  if (record.status !== 'done' || record.callerKey !== callerKeyOf(principal)) return shown;
-  const tool = server.catalog.get(record.tool)?.tool;
-  const kept = await keptAnswer(store, { principal, now: server.now() }, idempotencyOf(record.id)).catch((thrown) => ({
-    error: { error: toToolError(thrown).message },
-  }));
-  if (!kept || !tool) return shown;
-  if ('error' in kept) return { ...shown, answer: { error: kept.error.error } };
-  return { ...shown, answer: tool.shown ? await tool.shown({ ...kept.output }, showing) : kept.output };
+/** Names the list only to who may call it. */
+function whereToLook({ principal, server }: Pick<Showing, 'principal' | 'server'>): string {
+  const lists = server.catalog.get('list_approvals')?.tool;
+  return lists && seesTool(principal, lists) ? 'list_approvals shows the ones you can see' : 'check the id';
 }
 
 /** @throws ToolError (not_found) */
@@ -86,14 +39,14 @@ async function findApproval(id: string, showing: Showing): Promise<ApprovalRecor
   const { store, principal, server } = showing;
   const found = await store.approvals.get(id);
   if (found && (await isVisible(found, principal, { store, ...server }))) return found;
-  throw new ToolError('not_found', `There is no approval ${id}; list_approvals shows the ones you can see.`);
+  throw new ToolError('not_found', `There is no approval ${id} that you may see; ${whereToLook(showing)}.`);
 }
 
 const listApprovals = defineTool({
   name: 'list_approvals',
   title: 'List approvals',
   description:
-    'List calls that wait for the yes of a person, and those that were decided, newest first: your own, and with approval:decide those you may decide.',
+    'List calls that wait for approval, and those already decided, newest first: your own, and with approval:decide those you may decide.',
   keywords:
     'pending requests, human in the loop, sign-off, confirmation queue, what waits for me, four eyes, review queue, approve an action of an agent',
   access: { scope: 'approvals:read', grant: 'approval:read' },
@@ -122,7 +75,10 @@ const listApprovals = defineTool({
       return (await maySee?.(record)) ?? true;
     };
     const seen = status || maySee ? filteredReader(store.approvals, holds) : store.approvals;
-    return listPage(seen, page, query, (record) => showApproval(record, { server }));
+    return listPage(seen, page, query, (record) => {
+      const { grants: _, ...shown } = showApproval(record, { principal, server });
+      return shown;
+    });
   },
 });
 
@@ -138,7 +94,7 @@ const KEPT_AS: Readonly<Record<Approval['status'], readonly ApprovalRecord['stat
   expired: ['waiting', 'approved', 'expired'],
 };
 
-/** What `isVisible` admits for a caller who decides nothing. Undefined for one who does. */
+/** What a caller who decides nothing asked for. Undefined for one who decides. A key reads those of agents that it runs by their ids. */
 function ownOf(principal: Principal): Where<ApprovalRecord>[] | undefined {
   if (deciderIn(principal)) return undefined;
   const own = { callerKey: callerKeyOf(principal) };
@@ -158,10 +114,9 @@ const getApproval = defineTool({
   description:
     'Read one call that waits for a person or was decided: tool, masked arguments, what it would change, who decided, and for its caller what it answered.',
   keywords: 'was it approved, state of a request, who approved, why rejected, result of an approved call',
-  access: { scope: 'approvals:read', grant: 'approval:read:{id}' },
+  access: ANYONE,
   annotations: READS,
   neverAsks: true,
-  own: true,
   input: z.strictObject({ id: approvalId }),
   output: approval,
   errors: ['not_found'],
@@ -176,10 +131,15 @@ const getApproval = defineTool({
 async function whoDecides(
   record: ApprovalRecord,
   showing: Showing,
-): Promise<Pick<Approval, 'mayDecide' | 'undecidable'>> {
+): Promise<Pick<Approval, 'mayDecide' | 'whyNot' | 'undecidable'>> {
   if (statusOf(record, showing) !== 'waiting') return {};
   const mayDecide = await (await decidableBy(showing))(record);
-  return { mayDecide, ...(!mayDecide && !(await canAnybodyDecide(record, showing)) && { undecidable: true }) };
+  if (mayDecide) return { mayDecide };
+  const { principal } = showing;
+  if (capsuleIn(principal)) return { mayDecide };
+  const whyNot = await linkProblem(record, showing);
+  if (whyNot !== undefined) return { mayDecide, whyNot };
+  return { mayDecide, ...(!(await canAnybodyDecide(record, showing)) && { undecidable: true }) };
 }
 
 const decideApproval = defineTool({
@@ -223,7 +183,7 @@ const decideApproval = defineTool({
       ...(decision === 'reject' && ENDS),
       ...(said !== undefined && { note: said }),
     });
-    return showApproval(decided, { server });
+    return showApproval(decided, { principal, server });
   },
 });
 
@@ -248,7 +208,7 @@ const waitForApproval = defineTool({
     for (;;) {
       const record = await store.approvals.get(id);
       if (!record || !isOwnApproval(record, principal)) {
-        throw new ToolError('not_found', `You asked for no approval ${id}; list_approvals shows yours.`);
+        throw new ToolError('not_found', `You asked for no approval ${id}; ${whereToLook(context)}.`);
       }
       const isOver = isEnded(statusOf(record, { server })) || (record.repeats === true && record.status === 'approved');
       if (isOver || signal?.aborted || performance.now() >= until) return showToCaller(record, context);
@@ -260,6 +220,7 @@ const waitForApproval = defineTool({
 export const approvalKind = defineKind({
   type: 'approval',
   collection: 'approvals',
+  list: listApprovals,
   get: getApproval,
   sees: isVisible,
   address: { label: 'tool', title: 'A call that waits for a person or was decided' },

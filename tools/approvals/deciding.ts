@@ -5,7 +5,7 @@ import { refusalFor } from '../core/access/app-principal.ts';
 import { behind } from '../core/access/ask-first.ts';
 import { credentialStatus } from '../core/access/credential-status.ts';
 import { requireFresh } from '../core/access/fresh-sign-in.ts';
-import type { Principal } from '../core/access/principal.ts';
+import { capsuleIn, isSession, type Principal } from '../core/access/principal.ts';
 import { mayCallWith } from '../core/access/reach.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
 import { forbidden, ToolError } from '../core/errors.ts';
@@ -19,11 +19,12 @@ interface Deciding {
   readonly server: ServerFacts;
 }
 
-/** Whether the call is the caller's own, or one of what acts for the person who asks. */
-export function isOwnApproval({ callerKey, persons }: ApprovalRecord, principal: Principal): boolean {
-  return (
-    callerKey === callerKeyOf(principal) || (principal.rights.isPerson === true && persons.includes(principal.ownerId))
-  );
+/** Whether the call is the caller's own, or one of what acts for it: of an agent that a key runs, or of anything behind which a person is. */
+export function isOwnApproval({ callerKey, persons, runAs }: ApprovalRecord, principal: Principal): boolean {
+  if (callerKey === callerKeyOf(principal)) return true;
+  if (!persons.includes(principal.ownerId)) return false;
+  const { type, id } = principal;
+  return principal.rights.isPerson === true || (!capsuleIn(principal) && runAs.type === type && runAs.id === id);
 }
 
 const DECIDING = { scope: 'admin', needs: [{ resource: 'approval', op: 'decide' }] } as const;
@@ -51,7 +52,9 @@ export async function isVisible(record: ApprovalRecord, principal: Principal, se
 /** Only the independent decide: nobody who asked, or acts for or is behind who asked, now or then. @throws ToolError (forbidden) */
 export async function requireDecider(record: ApprovalRecord, deciding: Deciding): Promise<void> {
   const { store, principal, server } = deciding;
-  if (!areApart(await behind(principal, store), record, await behindNow(record, deciding))) throw forbidden(SAME);
+  if (!areApart(await behind(principal, store), record, await behindNow(record, deciding))) {
+    throw forbidden((await linkProblem(record, deciding)) ?? SAME);
+  }
   const tool = server.catalog.get(record.tool)?.tool;
   if (!tool) throw new ToolError('conflict', `There is no tool ${record.tool} any more, so the call cannot run.`);
   const { input } = openSealed(record, server);
@@ -84,6 +87,19 @@ export async function canAnybodyDecide(record: ApprovalRecord, { store, server }
     }
   }
   return false;
+}
+
+/** Why the caller may not decide, where nothing but the link by which their session began is the reason. */
+export async function linkProblem(record: ApprovalRecord, deciding: Deciding): Promise<string | undefined> {
+  const { store, principal } = deciding;
+  if (!isSession(principal)) return undefined;
+  const { sessionId, madeWith: _, ...person } = principal;
+  const now = await behindNow(record, deciding);
+  if (areApart(await behind(principal, store), record, now)) return undefined;
+  if (!areApart(await behind(person, store), record, now)) return undefined;
+  const { makerId = '' } = (await store.sessions.get(sessionId)) ?? {};
+  const { email = 'an API key' } = (await store.adminUsers.get(makerId)) ?? {};
+  return `You signed in by a link that ${email} made, who is behind this call; sign in by mail, or by a passkey that you add under "My account", then decide.`;
 }
 
 function areApart(own: readonly string[], { persons }: ApprovalRecord, now: readonly string[]): boolean {

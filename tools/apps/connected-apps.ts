@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { askFirst } from '../../resources/approval.ts';
+import { askFirst, askFirstWarning } from '../../resources/approval.ts';
 import { type ConnectedApp, type ConnectedAppRecord, connectedApp } from '../../resources/connected-app.ts';
 import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
-import { requireStillAsks } from '../core/access/ask-first.ts';
+import { askFirstWarnings, requireStillAsks } from '../core/access/ask-first.ts';
 import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
@@ -15,7 +15,7 @@ const listConnectedApps = defineTool({
   name: 'list_connected_apps',
   title: 'List connected apps',
   description:
-    'List programs such as Claude or ChatGPT that people let in, newest first, with what each may do and last use. Without admin rights: your own.',
+    'List programs such as Claude or ChatGPT that people connected, newest first, with what each may do and last use. Without admin rights: your own.',
   keywords:
     'apps with access to my account, authorised applications, OAuth consents, Claude, ChatGPT, Cursor, third-party apps, which apps can use my account',
   access: { scope: 'admin', grant: 'app:read', narrows: true },
@@ -42,7 +42,7 @@ const updateConnectedApp = defineTool({
   name: 'update_connected_app',
   title: 'Update connected app',
   description:
-    'Say which calls of a connected app wait for the yes of a person. It holds from the next request on. Without admin rights: your own apps.',
+    'Set which calls of a connected app need approval. It holds from the next request on. Without admin rights: your own apps.',
   keywords:
     'have Claude ask before it deletes, approvals for ChatGPT, supervise a third-party program, require confirmation for an app, app must ask first',
   access: { scope: 'admin', grant: 'app:write:{id}' },
@@ -53,15 +53,17 @@ const updateConnectedApp = defineTool({
     askFirst: askFirst.describe(`${askFirst.description} Empty: none.`),
     expectedRevision,
   }),
-  output: connectedApp,
+  output: connectedApp.extend({ warnings: askFirstWarning }),
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, askFirst: entries, expectedRevision }, { store, principal, fail }) {
+  async handler({ id, askFirst: entries, expectedRevision }, { store, principal, server, fail }) {
     const app = await store.connectedApps.get(id);
     if (!app || !mayChange(principal, app)) throw fail('not_found', goneMessage(id));
     requireStillAsks(principal, app.askFirst, entries);
     const change = { askFirst: [...new Set(entries)] };
-    return showApp(await store.connectedApps.update(id, change, { expectedRevision }));
+    const updated = await store.connectedApps.update(id, change, { expectedRevision });
+    const warnings = askFirstWarnings(updated.askFirst, server.catalog);
+    return { ...showApp(updated), ...(warnings.length > 0 && { warnings }) };
   },
 });
 

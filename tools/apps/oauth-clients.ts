@@ -83,7 +83,7 @@ const deleteOAuthClient = defineTool({
   name: 'delete_oauth_client',
   title: 'Delete OAuth client',
   description:
-    'Forget a client and end all its connections, from the next request on. Needs full access. One that made itself known can do so again.',
+    'Forget a client and end all its connections, from the next request on. Needs full access. A self-registered client can register again.',
   keywords: 'remove a registered application, unregister an OAuth app',
   access: { scope: 'admin', grant: 'oauth-client:write:{id}', fullAccess: true },
   annotations: DELETES,

@@ -75,6 +75,6 @@ function secretIssues(tool: Tool, fixed: object, catalog: Catalog): Issue[] {
   }));
 }
 
-export function hint(similar: readonly string[]): string {
+function hint(similar: readonly string[]): string {
   return similar.length > 0 ? `; similar names: ${similar.join(', ')}` : '';
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Capsule, type CapsuleRecord, capsule, capsuleFields, capsuleStatus } from '../../resources/capsule.ts';
-import { expectedRevision, instant, namePart, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { expectedRevision, instant, namePart, pageOf, paging, recordId, sortBy } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { budgetSubjectsIn, madeBy } from '../core/access/budgets.ts';
@@ -53,6 +53,7 @@ const listCapsules = defineTool({
     name: capsuleFields.name.optional().describe('Exactly this name, which several capsules may have.'),
     q: namePart.describe('Part of the name, ignoring case.'),
     status: capsuleStatus.optional(),
+    ...sortBy('name'),
     ...paging,
   }),
   output: pageOf(capsule),
@@ -253,7 +254,11 @@ const rotateCapsuleToken = defineTool({
     const { secret, members } = newToken(now, tokensInGrace(current, now, graceSeconds));
     const { endsWith = null } = endsWithKey(principal);
     const budgetSubjects = [...new Set([...madeBy(current), ...budgetSubjectsIn(principal)])];
-    const rotated = await store.capsules.update(id, { ...members, endsWith, budgetSubjects }, { expectedRevision });
+    const rotated = await store.capsules.update(
+      id,
+      { ...members, tokenUsedAt: null, endsWith, budgetSubjects },
+      { expectedRevision },
+    );
     await endConnectionsByToken(store, rotated);
     return { ...showWithWarnings(rotated, server.catalog), token: secret };
   },

@@ -7,7 +7,7 @@ import { capsuleRights } from '../core/access/credential.ts';
 import { requireWithinRights } from '../core/access/delegation.ts';
 import { isListed } from '../core/access/guarded-tool.ts';
 import { personPrincipal } from '../core/access/principal.ts';
-import { reaches } from '../core/access/reach.ts';
+import { seesTool } from '../core/access/reach.ts';
 import { narrowRights } from '../core/access/rights.ts';
 import { invalidMember } from '../core/errors.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
@@ -63,8 +63,9 @@ export const previewCapsule = defineTool({
       allowedTools = stored.allowedTools,
       deniedTools = stored.deniedTools,
       constraints = stored.constraints,
+      askFirst = record?.askFirst,
     } = draft ?? {};
-    const definition = { name, allowedTools, deniedTools, constraints: constraints ?? undefined };
+    const definition = { name, allowedTools, deniedTools, constraints: constraints ?? undefined, askFirst };
     if (draft) {
       requireDefinition(
         { allowedTools: draft.allowedTools ?? [], constraints: changedConstraints(stored, draft.constraints) },
@@ -88,7 +89,7 @@ function servedBy(definition: CapsuleDefinition, catalog: Catalog, owner: AdminU
   const reach = owner?.access ? { ...own, rights: narrowRights(own.rights, personPrincipal(owner).rights) } : own;
   return catalog.entries
     .map(({ tool }) => tool)
-    .filter((tool) => isListed(tool) && reaches(reach, tool))
+    .filter((tool) => isListed(tool) && seesTool(reach, tool))
     .map((tool) => ({ tool, fixed: reach.tools.fixed?.(tool) }));
 }
 

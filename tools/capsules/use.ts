@@ -3,12 +3,15 @@ import { createRateLimit, type RateLimit } from '../core/access/rate-limit.ts';
 
 export const WRITTEN_EVERY_MS = 1000;
 
+/** What was noted since the last write. */
 interface Uses {
-  readonly calls: number;
-  readonly at: number;
+  calls: number;
+  at: number;
+  /** Prefixes of the tokens that were shown, and when. */
+  readonly tokens: Map<string, number>;
 }
 
-/** Enforces `callsPerMinute` for capsules. Writes `callCount` and `lastUsedAt` in one write a second. */
+/** Enforces `callsPerMinute` for capsules. Writes how often and when they and their tokens were used in one write a second. */
 export class CapsuleUse {
   readonly #store: Store;
   readonly #known: Pick<Readers, 'capsules'>;
@@ -27,10 +30,13 @@ export class CapsuleUse {
     this.#onFailure = onFailure;
   }
 
-  /** Notes a request to the capsule's endpoint, and how many calls it makes. */
-  note(id: string, calls: number): void {
-    const before = this.#unwritten.get(id)?.calls ?? 0;
-    this.#unwritten.set(id, { calls: before + calls, at: Date.now() });
+  /** Notes a request to the capsule's endpoint, how many calls it makes, and the prefix of the token that it shows. */
+  note(id: string, calls: number, prefix?: string): void {
+    const uses = this.#unwritten.get(id) ?? { calls: 0, at: 0, tokens: new Map() };
+    this.#unwritten.set(id, uses);
+    uses.calls += calls;
+    uses.at = Date.now();
+    if (prefix !== undefined) uses.tokens.set(prefix, uses.at);
     if (!this.#isClosed) this.#timer ??= setTimeout(() => void this.#write(), WRITTEN_EVERY_MS).unref();
   }
 
@@ -61,15 +67,26 @@ export class CapsuleUse {
     if (noted.size === 0) return;
     try {
       await this.#store.transaction(async (tx) => {
-        for (const [id, { calls, at }] of noted) {
+        for (const [id, { calls, at, tokens }] of noted) {
           const capsule = await tx.capsules.get(id);
-          const lastUsedAt = new Date(at).toISOString();
-          if (capsule) await tx.capsules.touch(id, { callCount: capsule.callCount + calls, lastUsedAt });
+          if (!capsule) continue;
+          const shown = tokens.get(capsule.token.prefix);
+          const callCount = capsule.callCount + calls;
+          await tx.capsules.touch(id, {
+            callCount,
+            lastUsedAt: timeOf(at),
+            ...(shown && { tokenUsedAt: timeOf(shown) }),
+          });
         }
       });
     } catch (cause) {
       this.#onFailure(cause);
-      for (const [id, { calls }] of noted) this.note(id, calls);
+      for (const [id, { calls, tokens }] of noted) {
+        this.note(id, calls);
+        for (const prefix of tokens.keys()) this.note(id, 0, prefix);
+      }
     }
   }
 }
+
+const timeOf = (ms: number) => new Date(ms).toISOString();

@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { globMatcher, integrationBoundary, isGlob } from '../core/access/allowlist.ts';
+import { globMatcher, integrationBoundary, isGlob, noneMatches } from '../core/access/allowlist.ts';
+import { askFirstWarnings } from '../core/access/ask-first.ts';
 import { type CapsuleDefinition, canBeInCapsule, reachOfCapsule } from '../core/access/capsule-principal.ts';
 import { isListed } from '../core/access/guarded-tool.ts';
-import { reaches } from '../core/access/reach.ts';
+import { seesTool } from '../core/access/reach.ts';
 import { similarNames } from '../core/access/similar-names.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
 import type { Tool } from '../core/registry/define-tool.ts';
-import { constraintIssues, hint } from './capsule-definition.ts';
+import { constraintIssues } from './capsule-definition.ts';
 
 export const entryVerdict = z.object({
   list: z.enum(['allowedTools', 'deniedTools']),
@@ -48,7 +49,7 @@ export function verdictsOf(definition: CapsuleDefinition, catalog: Catalog): Ent
     const narrowed = reach.tools.narrowed?.(tool);
     return {
       refused: canBeInCapsule(tool) ? denial && `denied by ${denial.entry}` : NEVER,
-      unreached: reaches(reach, tool) ? undefined : (narrowed ?? NO_RECORDS),
+      unreached: seesTool(reach, tool) ? undefined : (narrowed ?? NO_RECORDS),
       narrowed,
     };
   }
@@ -82,6 +83,7 @@ export function warningsOf(capsule: CapsuleDefinition, catalog: Catalog): string
   const idle = Object.keys(capsule.constraints ?? {}).filter((name) => catalog.get(name) && !served.has(name));
   return [
     ...verdicts.flatMap((verdict) => entryWarning(verdict, similar) ?? []),
+    ...askFirstWarnings(capsule.askFirst, catalog),
     ...idle.map((name) => `constraints fixes arguments of ${name}, which the capsule does not serve.`),
     ...constraintIssues(capsule.constraints, catalog).map(({ path, message }) => `${path}: ${message}`),
   ];
@@ -93,7 +95,7 @@ function entryWarning(
   { list, entry, tools }: EntryVerdict,
   similar: (entry: string) => readonly string[],
 ): string | undefined {
-  if (tools.length === 0) return `"${entry}" matches no tool now${hint(similar(entry))}.`;
+  if (tools.length === 0) return noneMatches(entry, similar(entry));
   if (list === 'deniedTools' || tools.some(({ served }) => served)) return undefined;
   const reasons = tools.slice(0, MOST_NAMED).map(({ name, rule }) => `${name} ${rule}`);
   return `"${entry}" adds no tool: ${reasons.join(', ')}${tools.length > MOST_NAMED ? ' and more' : ''}.`;

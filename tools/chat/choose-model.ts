@@ -1,4 +1,7 @@
 import type { Agent } from '../../resources/agent.ts';
+import type { AgentRunRecord } from '../../resources/agent-run.ts';
+import type { ModelInput } from '../../resources/model-provider.ts';
+import type { ThreadRecord } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { nearest } from '../core/access/similar-names.ts';
@@ -7,6 +10,7 @@ import type { LanguageModel } from '../core/models/language-model.ts';
 import type { Models } from '../core/models/models.ts';
 import type { Fail } from '../core/registry/define-tool.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
+import { readSettings } from '../settings/settings.ts';
 
 type Refuse = Fail<'not_found' | 'conflict'>;
 
@@ -20,6 +24,14 @@ export async function findAgentToRun(store: Pick<Readers, 'agents'>, id: string,
   if (agent.status === 'active') return agent;
   const message = `The agent ${agent.name} is ${agent.status} and takes no work; update_agent {status: "active"} changes that.`;
   throw fail('conflict', message, { issues: NOT_ACTIVE });
+}
+
+/** The agent of messages that name none. */
+export async function usualAgentId(
+  thread: Pick<ThreadRecord, 'agentIds'> | undefined,
+  store: Pick<Readers, 'settings'>,
+): Promise<string | undefined> {
+  return thread?.agentIds?.[0] ?? (await readSettings(store)).defaultAgentId;
 }
 
 const NOT_ACTIVE = [{ path: 'agent', message: 'Give an active agent, see list_agents.' }];
@@ -36,41 +48,69 @@ export interface ChosenModel {
   readonly id: string;
   readonly model: LanguageModel;
   readonly maxOutputTokens?: number | undefined;
-  /** Asked in turn where it does not answer. None where the call names the model. */
+  readonly inputs: readonly ModelInput[];
+  /** Asked in turn where it does not answer. */
   readonly fallbacks: readonly Omit<ChosenModel, 'fallbacks'>[];
 }
 
-/** The model of the call, else the agent's preference, else that of the bot config. */
+interface ModelChoice {
+  readonly model?: string | undefined;
+  readonly fallbackModels?: readonly string[] | undefined;
+  readonly maxTokens?: number | undefined;
+}
+
+/** What the call says of models. What it leaves open is as the call said whose run waited for a person, without models that are gone. */
+export function modelChoice(
+  { model, fallbackModels, maxTokens }: ModelChoice,
+  continued: Pick<AgentRunRecord, 'resumesAs' | 'chosenModels'> | undefined,
+  models: Models,
+): ModelChoice {
+  const before = continued?.resumesAs && continued.chosenModels;
+  return {
+    model: model ?? before?.model,
+    fallbackModels: fallbackModels ?? before?.fallbackModels?.filter((id) => models.find(id)),
+    maxTokens: maxTokens ?? before?.maxTokens,
+  };
+}
+
+/** The models of the call, else those of the agent, else that of the bot config. */
 export async function chooseModel(
   { store, models, fail }: { store: Pick<Readers, 'botConfigs'>; models: Models; fail: Fail<'conflict'> },
-  asked: string | undefined,
+  { model: asked, fallbackModels }: ModelChoice,
   agent: Agent | undefined,
 ): Promise<ChosenModel> {
   const id = asked ?? agent?.modelPreference ?? (await readBotConfig(store)).defaultModel;
   const found = modelOf(id, models);
   if (found) {
-    const others = asked === undefined ? (agent?.fallbackModels ?? []) : [];
+    const missing = fallbackModels?.findIndex((each) => !models.find(each)) ?? -1;
+    if (missing >= 0) throw noModel(`fallbackModels[${missing}]`, fallbackModels?.[missing] ?? '', models);
+    const others = fallbackModels ?? agent?.fallbackModels ?? [];
     const fallbacks = others.filter((each) => each !== id).flatMap((each) => modelOf(each, models) ?? []);
     return { ...found, fallbacks };
   }
-  const close = nearest(id, models.known(), 3);
-  const hint = `list_models shows those there are${close.length > 0 ? `, such as ${close.join(', ')}` : ''}`;
-  if (asked !== undefined) {
-    throw invalidMember('model', `There is no model ${JSON.stringify(id)}; ${hint}.`);
-  }
+  if (asked !== undefined) throw noModel('model', id, models);
   const whose = agent?.modelPreference ? `The agent ${agent.name} prefers the model` : 'The default model is';
   throw fail(
     'conflict',
-    `${whose} ${JSON.stringify(id)}, which this server does not have; ${hint}. Give \`model\`, or change that.`,
+    `${whose} ${JSON.stringify(id)}, which this server does not have; ${hintFor(id, models)}. Give \`model\`, or change that.`,
   );
+}
+
+function noModel(path: string, id: string, models: Models) {
+  return invalidMember(path, `There is no model ${JSON.stringify(id)}; ${hintFor(id, models)}.`);
+}
+
+function hintFor(id: string, models: Models): string {
+  const close = nearest(id, models.known(), 3);
+  return `list_models shows those there are${close.length > 0 ? `, such as ${close.join(', ')}` : ''}`;
 }
 
 function modelOf(id: string, models: Models): Omit<ChosenModel, 'fallbacks'> | undefined {
   const model = models.find(id);
-  return model && { id, model, maxOutputTokens: models.limitsOf(id)?.maxOutputTokens };
+  return model && { id, model, inputs: models.inputsOf(id), maxOutputTokens: models.limitsOf(id)?.maxOutputTokens };
 }
 
 /** The models in the form in which a run takes them. */
-export function modelsOfTask({ model, fallbacks, maxOutputTokens: modelLimit }: ChosenModel) {
-  return { model, fallbacks, modelLimit };
+export function modelsOfTask({ model, inputs, fallbacks, maxOutputTokens: modelLimit }: ChosenModel) {
+  return { model, inputs, fallbacks, modelLimit };
 }

@@ -11,20 +11,34 @@ import { requireInvoke } from './choose-model.ts';
 
 type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict' | 'interrupted'>;
 
-/** The run that an earlier call under the same key began, if it succeeded. @throws ToolError that ended the run; (interrupted) if it was cut off */
-export async function earlierRun({ store, server, repeat, write }: Context): Promise<AgentRunRecord | undefined> {
+/** The run that an earlier call under the same key began, if it succeeded or waits. @throws ToolError that ended the run; (interrupted) if it was cut off */
+export async function earlierRun({
+  store,
+  server,
+  principal,
+  repeat,
+  write,
+}: Context): Promise<AgentRunRecord | undefined> {
   if (!repeat) return undefined;
   const now = server.now();
-  const from = new Date(now.getTime() - ANSWER_RETENTION_MS).toISOString();
-  const run = await store.agentRuns.first({ where: { begunBy: repeat.key }, from });
-  if (!run) return undefined;
-  requireSameInput(repeat, run.begunWith);
+  const run = await store.agentRuns.first({ where: { begunBy: repeat.key } });
+  // The key of a call that an agent makes stands for that call alone.
+  const isOnce = principal.type === 'agent';
+  const oldest = new Date(now.getTime() - ANSWER_RETENTION_MS).toISOString();
+  if (!run || (!isOnce && run.status !== 'waiting' && run.createdAt < oldest)) return undefined;
+  if (!isOnce) requireSameInput(repeat, run.begunWith);
   const { status, error } = run;
   if (status === 'succeeded' || status === 'waiting') return run;
   if (status === 'running') await write((tx) => endRun(tx, run.id, lostRun(now)));
   if (status === 'running' || run.cutOff) throw cutOff(run);
-  if (error && isStoredError(error.code)) throw new ToolError(error.code, error.message, runDetail(run));
+  const isFinal = error && ((isOnce && hasBegun(run)) || isStoredError(error.code));
+  if (isFinal) throw new ToolError(error.code, error.message, runDetail(run));
   return undefined;
+}
+
+/** Whether it made calls, or one of its calls waited for a person, so that it must not begin anew. */
+function hasBegun({ calls = [], continues, stopReason }: AgentRunRecord): boolean {
+  return calls.length > 0 || continues !== undefined || stopReason === 'approval';
 }
 
 /** The members of an error about the run. */

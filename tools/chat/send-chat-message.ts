@@ -1,53 +1,49 @@
 import { z } from 'zod';
 import type { Agent } from '../../resources/agent.ts';
-import type { AgentRun, WaitingCall } from '../../resources/agent-run.ts';
+import type { WaitingCall } from '../../resources/agent-run.ts';
+import { attachmentsInput } from '../../resources/attachment.ts';
 import { agentRef, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { type Message, message as messageSchema } from '../../resources/message.ts';
-import type { ThreadRecord, ThreadSummary } from '../../resources/thread.ts';
-import type { Readers, TextSearch } from '../../store/port.ts';
-import { type Earlier, type RunOutcome, RunTrace, runAgent, type Step, type ToolResult } from '../agents/exports.ts';
+import type { ThreadSummary } from '../../resources/thread.ts';
+import {
+  cancelled,
+  RunEnded,
+  type RunOutcome,
+  RunTrace,
+  runAgent,
+  type Step,
+  type ToolResult,
+} from '../agents/exports.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import type { Access } from '../core/access/guarded-tool.ts';
 import { openThread } from '../core/access/visibility.ts';
 import { ToolError } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import { isCredential } from '../core/registry/approvals.ts';
-import type { SteppingContext } from '../core/registry/context.ts';
-import { defineTool } from '../core/registry/define-tool.ts';
-import {
-  beginRun,
-  endRun,
-  failed,
-  handOver,
-  noteAnswered,
-  runningIn,
-  saveTrace,
-  succeeded,
-  waiting,
-} from '../runs/run-records.ts';
-import { shortened } from '../search/snippet.ts';
-import { readSettings } from '../settings/settings.ts';
+import { ACTS_OUTSIDE, defineTool } from '../core/registry/define-tool.ts';
+import { endRun, failed, noteAnswered, pauseRun, saveTrace, succeeded, waiting } from '../runs/run-records.ts';
 import { appendMessages } from '../threads/messages.ts';
-import { sourceOf, startThread } from '../threads/threads.ts';
-import { answerOf, LONGEST_INPUT, maxTokensInput, modelInput, RUNS_AGENT, runAnswer } from './answer.ts';
-import { type ChosenModel, chooseModel, findAgentToRun, modelsOfTask, requireInvoke } from './choose-model.ts';
+import { answerOf, fallbackModelsInput, LONGEST_INPUT, maxTokensInput, modelInput, runAnswer } from './answer.ts';
+import { type Begun, begin, type ChatContext } from './begin-chat.ts';
+import {
+  type ChosenModel,
+  chooseModel,
+  findAgentToRun,
+  modelChoice,
+  modelsOfTask,
+  requireInvoke,
+  usualAgentId,
+} from './choose-model.ts';
 import { CONTINUE_PROMPT, DECIDED_PROMPT, requireOneTurn, runToContinue } from './continue-run.ts';
-import { earlierIn } from './earlier-messages.ts';
-import { answerInThread, earlierRun, runDetail } from './idempotent-run.ts';
+import { answerInThread, earlierRun } from './idempotent-run.ts';
+import { readerOf, stageFor } from './message-files.ts';
+import { agentReached } from './reached-agent.ts';
 import { type NewMessage, resultMessage, stepMessages } from './step-messages.ts';
 
-const LONGEST_TITLE = 80;
-const MOST_AGENTS = 50;
-
 const input = z.strictObject({
-  message: z
-    .string()
-    .trim()
-    .min(1)
-    .max(LONGEST_INPUT)
-    .optional()
-    .describe('What to say, also as `input`. Required unless `continue` is given.'),
+  message: z.string().trim().min(1).max(LONGEST_INPUT).optional().describe('What to say, also as `input`.'),
+  attachments: attachmentsInput.optional(),
   continue: refTo('agent-run', recordId)
     .optional()
     .describe(
@@ -60,6 +56,7 @@ const input = z.strictObject({
       'Id or name, also as `agent`. Default: the agent of the thread, else that of the settings, else an assistant without tools.',
     ),
   model: modelInput.optional(),
+  fallbackModels: fallbackModelsInput.optional(),
   maxTokens: maxTokensInput.optional(),
   stream: z.boolean().optional().describe('Over REST: answer with server-sent events.'),
 });
@@ -73,15 +70,13 @@ const NAMED_IN_THREAD: Access = { scope: SCOPE, grant: [...THREAD, 'agent:invoke
 const USUAL: Access = { scope: SCOPE, grant: 'agent:invoke', narrows: true };
 const USUAL_IN_THREAD: Access = { scope: SCOPE, grant: [...THREAD, 'agent:invoke'], narrows: true };
 
-type Context = SteppingContext<Readers & TextSearch, 'not_found' | 'conflict' | 'interrupted'>;
-
 export const sendChatMessage = defineTool({
   name: 'send_chat_message',
   title: 'Send chat message',
   description:
     'Say something to an agent in a new or existing thread and get its answer; it may call its tools on the way, with your rights. For one question without a thread use invoke_agent.',
   keywords:
-    'talk to a bot, chat, ask a follow-up, reply, say hello, continue a conversation, prompt, chat, message a bot, ask a bot in a conversation, answer in a chat',
+    'talk to a bot, chat with an agent, chat, ask a follow-up, reply, say hello, continue a conversation, prompt, chat, message a bot, ask a bot in a conversation, answer in a chat',
   access: {
     among: [NAMED, NAMED_IN_THREAD, USUAL, USUAL_IN_THREAD],
     whole: { scope: SCOPE, grant: ['thread:read', 'thread:write', 'agent:invoke'] },
@@ -90,127 +85,65 @@ export const sendChatMessage = defineTool({
       return given.threadId === undefined ? USUAL : USUAL_IN_THREAD;
     },
   },
-  annotations: RUNS_AGENT,
+  annotations: ACTS_OUTSIDE,
   inSteps: true,
   findsBegun: true,
   continuesThreads: true,
   streams: true,
+  reaches: agentReached,
+  boundTo: { fallbackModels: 'model' },
   aliases: { agent: 'agentId', input: 'message' },
   input,
   output: z.object({ threadId: recordId, message: messageSchema, ...runAnswer }),
-  errors: ['not_found', 'conflict', 'interrupted'],
+  errors: ['not_found', 'conflict', 'interrupted', 'too_large', 'unsupported_media_type'],
 
-  async handler(asked, context) {
+  async handler(given, context) {
     requireShallow(context.principal);
     const before = await earlierRun(context);
     if (before) return answerInThread(before, context);
-    requireOneTurn(asked);
-    const agent = await agentFor(asked, context);
+    requireOneTurn(given);
+    const { agent, continued } = await partsOf(given, context);
     requireInvoke(context.principal, agent, context.fail);
     const { store, server, fail } = context;
-    const model = await chooseModel({ store, models: server.models, fail }, asked.model, agent);
+    const asked = { ...given, ...modelChoice(given, continued, server.models) };
+    const model = await chooseModel({ store, models: server.models, fail }, asked, agent);
     await server.budgets?.requireRoom({ principal: context.principal, agentId: agent?.id, model: model.id });
-    const begun = await begin(asked, agent, model, context);
+    const staged = await stageFor({ attachments: asked.attachments }, model, context);
+    // Those that did not become files of the thread are removed before the agent works.
+    const begun = await begin(asked, { agent, model, staged }, context).finally(() => staged.discard());
     const prompt = begun.run.waitsFor ? DECIDED_PROMPT : CONTINUE_PROMPT;
-    return new Chat(context, agent, begun).run(asked.message ?? prompt, { ...model, maxTokens: asked.maxTokens });
+    const text = asked.message ?? (staged.files.length > 0 ? '' : prompt);
+    return new Chat(context, agent, begun).run(text, { ...model, maxTokens: asked.maxTokens });
   },
 });
 
 /** The thread is checked first, so that callers who may not see it learn nothing about it. */
-async function agentFor({ agentId, threadId, continue: asked }: Input, context: Context): Promise<Agent | undefined> {
+async function partsOf({ agentId, threadId, continue: asked }: Input, context: ChatContext) {
   const { store, principal, server, fail } = context;
   const thread = threadId === undefined ? undefined : await openThread(context, threadId, 'editor');
   const continued =
-    thread &&
-    asked &&
-    (await runToContinue(store, { id: asked, threadId: thread.id, principal, now: server.now() }, fail));
-  const usual = async () => thread?.agentIds?.[0] ?? (await readSettings(store)).defaultAgentId;
-  const id = agentId ?? (continued ? continued.agentId : await usual());
-  return id === undefined ? undefined : findAgentToRun(store, id, fail);
-}
-
-interface Begun {
-  readonly run: AgentRun;
-  readonly threadId: string;
-  /** Without the message that is to be answered. */
-  readonly earlier: Earlier;
-}
-
-/** In one transaction: checks that the thread has no run, begins the run and adds the message. */
-function begin(asked: Input, agent: Agent | undefined, { id: model }: ChosenModel, context: Context): Promise<Begun> {
-  const { principal, server, fail, door, write } = context;
-  return write(async (store) => {
-    const now = server.now();
-    const thread = await threadFor(asked, agent, { store, principal, fail, door, now });
-    const other = await runningIn(store, thread.id, server.models.runMs, now);
-    if (other) {
-      throw fail('conflict', `The thread is busy with the run ${other.id}; send the message when that has ended.`);
-    }
-    const { message, continue: continues } = asked;
-    const held = await store.agentRuns.first({ where: { threadId: thread.id, status: 'waiting' } });
-    if (held && held.id !== continues) throw fail('conflict', waitsInThread(held), runDetail(held));
-    const asking = { threadId: thread.id, principal, now };
-    const continued = continues && (await runToContinue(store, { id: continues, ...asking }, fail));
-    if (continued) await handOver(store, continued, now);
-    const { waitsFor, resumesAs } = continued || {};
-    const run = await beginRun(
-      store,
-      { kind: 'chat', agent, model, thread, continues, ...(waitsFor && { waitsFor, resumesAs }) },
-      context,
-    );
-    const earlier = await earlierIn(store, thread, message);
-    if (message !== undefined && !earlier.isThere)
-      await appendMessages(store, thread, [{ role: 'user', content: message, runId: run.id }]);
-    return { run, threadId: thread.id, earlier };
-  });
-}
-
-function waitsInThread({ id, waitsFor = [] }: AgentRun): string {
-  const calls = waitsFor.map(({ tool, approvalId }) => `${tool} (${approvalId})`).join(', ');
-  return `The thread waits for the yes of a person to ${calls}, and goes on after that; cancel_agent_run {"id": "${id}"} gives it up.`;
-}
-
-interface RunOrigin extends Pick<Context, 'principal' | 'fail' | 'door'> {
-  readonly store: HistoryWriters;
-  readonly now: Date;
-}
-
-async function threadFor(asked: Input, agent: Agent | undefined, beginning: RunOrigin): Promise<ThreadRecord> {
-  const { store, principal, fail, door, now } = beginning;
-  if (asked.threadId === undefined) {
-    const title = shortened(asked.message ?? '', LONGEST_TITLE);
-    const agentIds = agent && [agent.id];
-    return startThread(
-      store,
-      principal,
-      { title, source: sourceOf(door, 'chat'), agentIds, visibility: 'workspace' },
-      now,
-    );
-  }
-  const thread = await openThread(beginning, asked.threadId, 'editor');
-  if (thread.status === 'archived') {
-    throw fail('conflict', 'The thread is archived; update_thread {status: "active"} opens it again.');
-  }
-  const agentIds = thread.agentIds ?? [];
-  if (!agent || agentIds.includes(agent.id) || agentIds.length >= MOST_AGENTS) return thread;
-  return store.threads.touch(thread.id, { agentIds: [...agentIds, agent.id] });
+    thread && asked !== undefined
+      ? await runToContinue(store, { id: asked, threadId: thread.id, principal, now: server.now() }, fail)
+      : undefined;
+  const id = agentId ?? (continued ? continued.agentId : await usualAgentId(thread, store));
+  return { agent: id === undefined ? undefined : await findAgentToRun(store, id, fail), continued };
 }
 
 /** One message and its answer. Everything that is said is stored in the thread as it comes. */
 class Chat {
-  readonly #context: Context;
+  readonly #context: ChatContext;
   readonly #agent: Agent | undefined;
   readonly #begun: Begun;
   readonly #trace = new RunTrace();
 
-  constructor(context: Context, agent: Agent | undefined, begun: Begun) {
+  constructor(context: ChatContext, agent: Agent | undefined, begun: Begun) {
     this.#context = context;
     this.#agent = agent;
     this.#begun = begun;
   }
 
   async run(text: string, chosen: ChosenModel & { readonly maxTokens: number | undefined }) {
-    const { run, earlier } = this.#begun;
+    const { run, threadId, earlier, attachments } = this.#begun;
     const about =
       text === CONTINUE_PROMPT || text === DECIDED_PROMPT
         ? earlier.messages.findLast(({ role }) => role === 'user')?.content
@@ -224,6 +157,7 @@ class Chat {
       ...modelsOfTask(chosen),
       maxTokens: chosen.maxTokens,
       text,
+      ...{ attachments, readFile: readerOf([], this.#context, threadId) },
       earlier,
       about,
       ...waited,
@@ -241,22 +175,27 @@ class Chat {
     const { text: content, lastUsage, citations } = outcome;
     const cited = citations.length > 0 ? { citations: [...citations] } : {};
     const message = await this.#context.write(async (store) => {
-      const now = this.#context.server.now();
-      await store.agentRuns.update(run.id, this.#ended(outcome, now));
+      const { status } = await this.#end(store, outcome);
+      if (status !== 'waiting' && outcome.waiting) return undefined;
       return this.#appendIn(store, [{ role: 'assistant', content, usage: lastUsage, ...cited }]);
     });
+    if (!message) throw new RunEnded('cancelled', cancelled());
     return { threadId, message, ...answerOf(run, outcome) };
   }
 
-  #ended(outcome: RunOutcome, now: Date) {
-    if (!outcome.waiting) return succeeded(outcome, this.#trace, now);
-    return waiting(outcome, this.#trace, this.#context.principal);
+  #end(store: HistoryWriters, outcome: RunOutcome) {
+    const { principal, server } = this.#context;
+    const { run } = this.#begun;
+    const now = server.now();
+    if (outcome.waiting) return pauseRun(store, run, waiting(outcome, this.#trace, principal), now);
+    return store.agentRuns.update(run.id, succeeded(outcome, this.#trace, now));
   }
 
   readonly #answered = (call: WaitingCall, result: ToolResult): Promise<Message> => {
     const { run } = this.#begun;
+    const answered = { call, trace: this.#trace, now: this.#context.server.now() };
     return this.#context.write(async (store) => {
-      await noteAnswered(store, run.id, call, this.#trace);
+      await noteAnswered(store, run.id, answered);
       return this.#appendIn(store, [resultMessage(call.toolCallId, result)]);
     });
   };

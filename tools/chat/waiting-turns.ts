@@ -1,4 +1,5 @@
 import type { AgentRunRecord } from '../../resources/agent-run.ts';
+import { DAY_MS } from '../../resources/durations.ts';
 import { alone } from '../../store/alone.ts';
 import { newId } from '../../store/ids.ts';
 import { pagesOf } from '../../store/pages.ts';
@@ -8,7 +9,9 @@ import { standingOf } from '../core/access/credential-status.ts';
 import { ToolError } from '../core/errors.ts';
 import { firstOpen } from '../core/registry/approvals.ts';
 import { isStoredError } from '../core/registry/idempotency.ts';
+import { allOf } from '../core/registry/paging.ts';
 import type { Registry } from '../core/registry/registry.ts';
+import { endInner } from '../runs/run-records.ts';
 
 const LOOK_EVERY_MS = 5000;
 
@@ -25,6 +28,9 @@ export class WaitingTurns {
   readonly #close = new AbortController();
   #stop: (() => void) | undefined;
   #looking: PeriodicTask | undefined;
+  /** One walk runs, and at most one is queued: it serves all requests that come during the first. */
+  #walk = Promise.resolve();
+  #next: Promise<void> | undefined;
 
   constructor(options: Options) {
     this.#options = options;
@@ -34,7 +40,8 @@ export class WaitingTurns {
     const { store, onFailure } = this.#options;
     this.#stop = store.onCommit(
       ({ changes }) => {
-        if (changes.some(({ record }) => record.status !== 'waiting')) void this.#begin().catch(onFailure);
+        const isDecided = changes.some(({ record }) => record.status !== 'waiting');
+        if (isDecided && !this.#next) void this.#begin().catch(onFailure);
       },
       ['approvals'],
     );
@@ -53,10 +60,20 @@ export class WaitingTurns {
     this.#stop?.();
     this.#close.abort();
     await this.#looking?.close();
+    await this.#walk;
     await Promise.all(this.#running.values());
   }
 
-  async #begin(): Promise<void> {
+  #begin(): Promise<void> {
+    this.#next ??= this.#walk.then(() => {
+      this.#next = undefined;
+      return this.#beginAll();
+    });
+    this.#walk = this.#next.catch(() => {});
+    return this.#next;
+  }
+
+  async #beginAll(): Promise<void> {
     const { store, registry, onFailure } = this.#options;
     for await (const runs of pagesOf(store.agentRuns, { where: { status: 'waiting' }, order: 'oldest', limit: 200 })) {
       for (const run of runs) {
@@ -65,7 +82,7 @@ export class WaitingTurns {
         const isOpen = await firstOpen(store, run.waitsFor, now);
         if (isOpen || this.#running.has(run.id)) continue;
         if (run.kind === 'invoke') {
-          if (isLeft(run, now)) await this.#end(run.id, LEFT);
+          if ((await isLeft(run, store, now)) && !(await isAwaited(run, store))) await this.#end(run.id, LEFT);
           continue;
         }
         const ended = this.#goOn(run)
@@ -113,20 +130,38 @@ export class WaitingTurns {
   async #end(id: string, { code, message }: ToolError): Promise<void> {
     const { store, registry } = this.#options;
     await store.transaction(async (tx) => {
-      if ((await tx.agentRuns.get(id))?.status !== 'waiting') return;
-      const finishedAt = registry.server.now().toISOString();
-      await tx.agentRuns.update(id, { status: 'failed', error: { code, message }, finishedAt });
+      const run = await tx.agentRuns.get(id);
+      if (run?.status !== 'waiting') return;
+      const now = registry.server.now();
+      await tx.agentRuns.update(id, { status: 'failed', error: { code, message }, finishedAt: now.toISOString() });
+      await endInner(tx, run.waitsFor, now);
     });
   }
 }
 
-/** The flow of such a run comes back for it, unless it has ended otherwise. */
-function isLeft({ updatedAt }: AgentRunRecord, now: Date): boolean {
-  return Date.parse(updatedAt) + LEFT_MS < now.getTime();
+/** Whoever asked for such a run comes back for it once all is decided: its flow, or the caller that was told how. */
+async function isLeft(
+  { waitsFor = [], updatedAt }: AgentRunRecord,
+  { approvals }: Pick<Store, 'approvals'>,
+  now: Date,
+) {
+  const known = await Promise.all(waitsFor.map(({ approvalId }) => approvals.get(approvalId)));
+  const ends = known.flatMap((one) => (one ? [Date.parse(one.decidedAt ?? one.expiresAt)] : []));
+  return Math.max(Date.parse(updatedAt), ...ends) + LEFT_MS < now.getTime();
 }
 
-const LEFT_MS = 24 * 3_600_000;
-const LEFT = new ToolError('conflict', 'The run waited for a person, and its flow did not come back for it.');
+/** Whether a run of the agent that invoked it still comes back for it. */
+async function isAwaited({ id, resumesAs }: AgentRunRecord, { agentRuns }: Pick<Store, 'agentRuns'>) {
+  if (resumesAs?.type !== 'agent') return false;
+  const outer = await allOf(agentRuns, { where: { agentId: resumesAs.id, status: ['running', 'waiting'] } });
+  return outer.some(({ waitsFor = [] }) => waitsFor.some(({ inner }) => inner?.runId === id));
+}
+
+const LEFT_MS = DAY_MS;
+const LEFT = new ToolError(
+  'conflict',
+  'The run waited for a person, and when that one had decided nobody came back for it.',
+);
 
 /** What the server lacked for a moment is tried again. */
 function isFinal(code: ToolError['code']): boolean {

@@ -8,7 +8,7 @@ import {
   connectionFields as fields,
 } from '../../resources/connection.ts';
 import type { Issue } from '../../resources/error.ts';
-import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { expectedRevision, pageOf, paging, recordId, sortBy } from '../../resources/fields.ts';
 import { SECRET_MASK } from '../../resources/integration.ts';
 import { refTo } from '../../resources/markers.ts';
 import { newId } from '../../store/ids.ts';
@@ -40,7 +40,7 @@ const listConnections = defineTool({
     'outgoing connections, where can bots send to, external APIs, Slack webhooks we post to, credentials for APIs, egress',
   access: { scope: 'admin', grant: 'connection:read', narrows: true },
   annotations: READS,
-  input: z.strictObject(paging),
+  input: z.strictObject({ ...sortBy('name'), ...paging }),
   output: pageOf(connection),
   errors: [],
 
@@ -99,7 +99,7 @@ const createConnection = defineTool({
 const updateConnection = defineTool({
   name: 'update_connection',
   title: 'Update connection',
-  description: `Change a connection; null ends a rate, ${SECRET_MASK} keeps a secret, but for another origin. Returns it.`,
+  description: `Change a connection; null removes the rate limit, ${SECRET_MASK} keeps the stored secret unless the origin changes. Returns it.`,
   keywords:
     'rotate the token of an API, change the Slack channel URL, allow another path or method, switch a connection off, stop asking before sending',
   access: { scope: 'admin', grant: 'connection:write:{id}' },

@@ -1,4 +1,5 @@
 import { Marked, type MarkedToken, type Token, type Tokens } from 'marked';
+import { escapeHtml } from '../core/escape-html.ts';
 
 export interface MailContent {
   readonly text: string;
@@ -9,13 +10,13 @@ export interface MailContent {
 export function renderMail(markdown: string): MailContent {
   const marked = new Marked({
     renderer: {
-      html: ({ text }) => escaped(text),
-      image: ({ text }) => escaped(text),
+      html: ({ text }) => escapeHtml(text),
+      image: ({ text }) => escapeHtml(text),
       checkbox: ({ checked }) => (checked ? '[x] ' : '[ ] '),
-      code: ({ text }) => `<pre style="white-space:pre-wrap"><code>${escaped(text)}</code></pre>\n`,
+      code: ({ text }) => `<pre style="white-space:pre-wrap"><code>${escapeHtml(text)}</code></pre>\n`,
       link({ href, tokens }) {
         const inner = this.parser.parseInline(tokens);
-        return isLink(href) ? `<a href="${escaped(href)}">${inner}</a>` : inner;
+        return isLink(href) ? `<a href="${escapeHtml(href)}">${inner}</a>` : inner;
       },
     },
   });
@@ -32,18 +33,6 @@ function pageOf(body: string): string {
 
 function isLink(href: string): boolean {
   return /^(?:https?:\/\/|mailto:)[^\s\p{Cc}]+$/iu.test(href);
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-export function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
 function textOf(tokens: readonly Token[] = []): string {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { parseJson } from '../../resources/json.ts';
 import { ToolError } from '../core/errors.ts';
 import type { Fetch } from '../core/outbound/fetch.ts';
 import type { OpenConnection } from './connection-secrets.ts';
@@ -71,7 +72,7 @@ export class ClientCredentialTokens {
       signal,
     });
     const text = await response.text();
-    const read = response.status === 200 ? answer.safeParse(parsed(text)) : undefined;
+    const read = response.status === 200 ? answer.safeParse(parseJson(text)) : undefined;
     if (!read?.success) {
       const what = response.status === 200 ? 'no token' : String(response.status);
       const message = `The token endpoint of the connection ${name} answered ${what}; check its auth.`;
@@ -79,13 +80,5 @@ export class ClientCredentialTokens {
     }
     const { access_token, expires_in = DEFAULT_S } = read.data;
     return { text: access_token, until: this.#now().getTime() + Math.max(0, expires_in - BEFORE_S) * 1000 };
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

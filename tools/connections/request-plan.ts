@@ -100,7 +100,7 @@ function isPlainPart(part: string): boolean {
 }
 
 /** `*` is any text within one part, `**` as the last part any number of parts. The time is linear in both. */
-export function matchesPath(glob: string, path: string): boolean {
+function matchesPath(glob: string, path: string): boolean {
   if (glob === ALL_PATHS) return true;
   const isOpen = glob.endsWith(ALL_PATHS);
   const wanted = (isOpen ? glob.slice(0, -ALL_PATHS.length) : glob).split('/');

@@ -5,15 +5,16 @@ import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { GUEST_SCOPES } from '../core/access/scopes.ts';
 import { invalidMember, ToolError } from '../core/errors.ts';
-import { defineTool } from '../core/registry/define-tool.ts';
-import { Busy, SideProcess } from '../core/side-process/side-process.ts';
+import { escapeHtml } from '../core/escape-html.ts';
+import { ACTS_OUTSIDE, defineTool } from '../core/registry/define-tool.ts';
+import { type TakenAlong, takenAlong } from '../core/registry/taken-along.ts';
 import { readSettings } from '../settings/settings.ts';
 import { attachmentOf, attachmentType, MOST_ATTACHED } from './attachments.ts';
 import { outgoingOf } from './connections.ts';
 import type { MailContent } from './mail-content.ts';
+import { apart } from './mail-parts.ts';
 import type { MailAttachment } from './outgoing.ts';
 import { REPORT_FORMATS } from './report-files.ts';
-import { SENDS } from './send.ts';
 
 const MOST_RECIPIENTS = 20;
 
@@ -25,13 +26,17 @@ export const sendMail = defineTool({
   keywords: 'e-mail somebody, write an email, mail a report, send the numbers by mail, notify by mail, newsletter',
   access: { scope: GUEST_SCOPES.writes, grant: 'mail:send' },
   guest: true,
-  annotations: SENDS,
+  annotations: ACTS_OUTSIDE,
   inSteps: true,
   asks: async (input, store, inPerson) => {
     const { to } = input as { readonly to: readonly string[] }; // of this tool
     const settings = await readSettings(store);
     await requireRecipients(to, settings, store); // a mail that cannot be sent asks nobody
     return settings.mailAskFirst !== false && !inPerson;
+  },
+  reaches(input, store, caller) {
+    const { attachments = [] } = input as { readonly attachments?: readonly TakenAlong[] }; // of this tool
+    return takenAlong(attachments, store, caller);
   },
   input: z.strictObject({
     to: z.array(email).min(1).max(MOST_RECIPIENTS),
@@ -73,12 +78,20 @@ export const sendMail = defineTool({
       attached.push(one);
     }
     try {
-      return { messageId: await sendMail({ to, subject, ...content, attachments: attached }) };
+      return { messageId: await sendMail({ to, subject, ...withPictures(content, attached), attachments: attached }) };
     } catch (cause) {
       throw failure(cause);
     }
   },
 });
+
+/** The HTML shows attached pictures of reports below the text. */
+function withPictures({ text, html }: MailContent, attachments: readonly MailAttachment[]): MailContent {
+  const shown = attachments.flatMap(({ cid, filename }) =>
+    cid === undefined ? [] : [`<p><img src="cid:${cid}" alt="${escapeHtml(filename)}" style="max-width:100%"></p>\n`],
+  );
+  return { text, html: html.replace('</body>', () => `${shown.join('')}</body>`) };
+}
 
 /** What goes wrong before a mail server has taken a mail. A connection that breaks off could have done so after that. */
 const NOT_SENT = ['EAUTH', 'EENVELOPE', 'EMESSAGE', 'EDNS', 'ENOTFOUND'];
@@ -110,19 +123,12 @@ async function requireRecipients(
   }
 }
 
-const RENDER_MS = 2000;
-const module = new URL('./mail-content.ts', import.meta.url);
-/** Markdown can take minutes to read, so it is read where that holds up nobody else. */
-const apart = new SideProcess({ mostMegabytes: 256, mostWaiting: 20 });
+/** Ordinary Markdown is read in a hundredth of it. */
+const MARKDOWN_MS = 2000;
 
-async function rendered(markdown: string, { id: caller }: Principal): Promise<MailContent> {
-  const job = { module, name: 'renderMail', args: [markdown], timeoutMs: RENDER_MS, caller };
-  const outcome = await apart.run(job).catch((thrown) => {
-    if (!(thrown instanceof Busy)) throw thrown;
-    throw new ToolError('unavailable', 'Too many mails of yours are waiting; send this one again later.', {
-      notMade: true,
-    });
-  });
-  if ('value' in outcome) return outcome.value as MailContent; // what the function returns
+async function rendered(markdown: string, principal: Principal): Promise<MailContent> {
+  const module = new URL('./mail-content.ts', import.meta.url);
+  const content = await apart({ module, name: 'renderMail', args: [markdown], timeoutMs: MARKDOWN_MS }, principal);
+  if (content !== undefined) return content as MailContent; // what the function returns
   throw invalidMember('markdown', 'Is too complex to read; write it in simpler Markdown.');
 }

@@ -1,30 +1,26 @@
 import { z } from 'zod';
 import { type ConnectionRecord, connectionMethod } from '../../resources/connection.ts';
 import { plainLine, recordId } from '../../resources/fields.ts';
-import { secret, withFormHints } from '../../resources/markers.ts';
+import { refTo, secret, withFormHints } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
+import type { Principal } from '../core/access/principal.ts';
 import { GUEST_SCOPES } from '../core/access/scopes.ts';
 import { ToolError } from '../core/errors.ts';
 import { isExcessive } from '../core/outbound/limits.ts';
 import type { Scrubber } from '../core/outbound/untrusted-text.ts';
-import { defineTool } from '../core/registry/define-tool.ts';
+import { ACTS_OUTSIDE, defineTool } from '../core/registry/define-tool.ts';
+import { takenAlong } from '../core/registry/taken-along.ts';
 import type { Exchanged } from './answers.ts';
+import { type Caller, reportText } from './attachments.ts';
 import { outgoingOf } from './connections.ts';
 import { planRequest, type RequestInput } from './request-plan.ts';
-
-/** What was sent cannot be taken back, and the same call sends it again. */
-export const SENDS = {
-  readOnlyHint: false,
-  destructiveHint: true,
-  idempotentHint: false,
-  openWorldHint: true,
-} as const;
 
 const connectionRef = withFormHints(plainLine(recordId), { ref: 'connection' }).describe(
   'Name or id, see list_connections.',
 );
 const access = { scope: GUEST_SCOPES.writes, grant: 'connection:use:{connection}' } as const;
 
+const LONGEST_MESSAGE = 40_000;
 const text = z.string().max(4000);
 const queryValue = z.union([text, z.number(), z.boolean(), z.array(text).max(100)]);
 
@@ -37,7 +33,7 @@ const sendHttpRequest = defineTool({
     'call a REST API, fetch a URL, POST JSON to another system, webhook call, curl, request to an external service, outgoing HTTP',
   access,
   guest: true,
-  annotations: SENDS,
+  annotations: ACTS_OUTSIDE,
   inSteps: true,
   reaches: reachedBy,
   asks: async (input, store, inPerson) => {
@@ -88,7 +84,7 @@ const sendMessage = defineTool({
   keywords: 'post to Slack, notify a channel, tell the team, Teams or Mattermost message, chat notification, announce',
   access,
   guest: true,
-  annotations: SENDS,
+  annotations: ACTS_OUTSIDE,
   inSteps: true,
   reaches: reachedBy,
   asks: async (input, store, inPerson) => {
@@ -99,16 +95,27 @@ const sendMessage = defineTool({
   },
   input: z.strictObject({
     connection: connectionRef,
-    text: z.string().trim().min(1).max(40_000),
+    text: z.string().trim().min(1).max(LONGEST_MESSAGE),
     blocks: z.array(z.record(z.string(), z.unknown())).min(1).max(50).optional().describe('Slack Block Kit.'),
+    reportId: refTo('report', recordId).optional().describe('Its numbers follow the text.'),
   }),
   output: z.object({ id: z.string().optional() }),
-  errors: ['not_found', 'conflict', 'rate_limited'],
+  errors: ['not_found', 'conflict', 'rate_limited', 'too_large'],
 
-  async handler({ connection, ...message }, { store, server, signal }) {
+  async handler({ connection, reportId, ...given }, context) {
+    const { store, server, signal } = context;
     const outgoing = outgoingOf(server);
     const record = await requireConnection(store, connection);
     requireMessages(record);
+    const text =
+      reportId === undefined ? given.text : `${given.text}\n\n${await withReport(record, reportId, context)}`;
+    if (text.length > LONGEST_MESSAGE)
+      throw context.fail(
+        'too_large',
+        `With the report the text has more than ${LONGEST_MESSAGE} characters; ask the report for less.`,
+        { notMade: true },
+      );
+    const message = { ...given, text };
     if (record.kind === 'webhook') return { id: await outgoing.message(record, message, signal) };
     await outgoing.slack(record, message, signal);
     return {};
@@ -127,10 +134,19 @@ async function requireConnection(
   throw new ToolError('conflict', `The connection ${found.name} is switched off; switch it on with update_connection.`);
 }
 
-async function reachedBy(input: object, store: Pick<Readers, 'connections'>): Promise<string> {
-  const { connection } = input as { readonly connection: string }; // of both tools
+/** Slack reads marks such as `<!channel>` in a text, so those of a report are written as letters. */
+async function withReport({ kind }: ConnectionRecord, id: string, context: Caller): Promise<string> {
+  const text = await reportText(id, context);
+  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+  return kind === 'slack' ? text.replace(/[&<>]/g, (mark) => entities[mark] ?? '') : text;
+}
+
+async function reachedBy(input: object, store: Readers, caller: Principal): Promise<string> {
+  const { connection, reportId } = input as { readonly connection: string; readonly reportId?: string }; // of both tools
   const { name, baseUrl, id, revision } = await requireConnection(store, connection);
-  return `${baseUrl} by the connection ${name} (${id}, revision ${revision})`;
+  const report =
+    reportId === undefined ? undefined : await takenAlong([{ type: 'report', id: reportId }], store, caller);
+  return `${baseUrl} by the connection ${name} (${id}, revision ${revision})${report ? ` with ${report}` : ''}`;
 }
 
 function requireHttp({ name, kind }: ConnectionRecord): void {

@@ -132,7 +132,7 @@ export function toToolError(error: unknown): ToolError {
     return new ToolError('unavailable', message, {}, error);
   }
   if (error instanceof StoreUnavailable) {
-    const message = 'The change could not be stored and was not made; try again.';
+    const message = 'The store failed, and nothing was changed; try again.';
     return new ToolError('unavailable', message, { notMade: true }, error);
   }
   return new ToolError(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { database, databaseFields, type StoredDatabase } from '../../resources/database.ts';
-import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { expectedRevision, pageOf, paging, recordId, sortBy } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { StaleRevision } from '../../store/errors.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
@@ -19,7 +19,7 @@ const listDatabases = defineTool({
   keywords: 'own tables, spreadsheets, custom data, Airtable, collections, which tables do we keep, all custom tables',
   access: { scope: 'records:read', grant: 'record:read', narrows: true },
   annotations: READS,
-  input: z.strictObject(paging),
+  input: z.strictObject({ ...sortBy('name'), ...paging }),
   output: pageOf(database),
   errors: [],
 
@@ -69,7 +69,7 @@ const updateDatabase = defineTool({
   name: 'update_database',
   title: 'Update database',
   description:
-    'Rename a database or its columns, or add columns behind the others; records and their history follow a new name. Types and required stay. Returns the database.',
+    'Rename a database or its columns, or append columns; records and their history follow a new name. The type and `required` of a column cannot change. Returns the database.',
   keywords: 'add a column, rename a column, change a table, add a column to a table',
   access: { scope: 'records:write', grant: 'record:write:{id}' },
   annotations: UPDATES,
@@ -79,7 +79,7 @@ const updateDatabase = defineTool({
     description: databaseFields.description.optional(),
     addColumns: databaseFields.addColumns
       .optional()
-      .describe('Go behind the others; a required one only while there are no records.'),
+      .describe('Appended after the existing ones; a required one only while there are no records.'),
     renameColumns: z
       .array(z.strictObject({ from: z.string().normalize('NFC').max(100), to: databaseFields.columnName }))
       .max(100)

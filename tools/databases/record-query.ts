@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Column, ColumnType } from '../../resources/database.ts';
+import { isObject } from '../../resources/json.ts';
 import { fold } from '../../store/search-text.ts';
 import { invalidMember } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
 import { parseInput } from '../core/registry/validate.ts';
 import { keyOf, type Values } from './columns.ts';
 import { byComposedNames, keptValue, requireCurrentNames, valueSchemas } from './values.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { callOf } from '../../resources/markers.ts';
-import { ANYONE, isListed } from '../core/access/guarded-tool.ts';
+import { ANYONE, isListed, withheld } from '../core/access/guarded-tool.ts';
 import { refusal } from '../core/access/reach.ts';
-import { type CatalogEntry, unknownTool } from '../core/registry/catalog-index.ts';
+import { type Catalog, type CatalogEntry, unknownTool } from '../core/registry/catalog-index.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { jsonSchema, withoutMembers } from '../core/registry/json-schema.ts';
 import { findTools } from './tool-search.ts';
@@ -24,10 +24,14 @@ const searchTools = defineTool({
   output: z.object({
     data: z.array(z.object({ name: z.string(), description: z.string(), group: z.string(), readOnly: z.boolean() })),
     groups: z.array(z.string()).optional().describe('Where nothing was found: the groups there are to search in.'),
+    beyond: z
+      .array(z.string())
+      .optional()
+      .describe('Tools that fit better, beyond your rights; describe_tool names the right that somebody can give you.'),
   }),
   errors: [],
 
-  async handler({ q, limit }, { server, tools }) {
+  async handler({ q, limit }, { server, principal, tools }) {
     const names = await findTools(server.catalog, q);
     const found = names.flatMap((name) => tools.find(({ tool }) => tool.name === name) ?? []);
     const data = found.slice(0, limit).map(({ group, tool }) => ({
@@ -36,9 +40,23 @@ const searchTools = defineTool({
       group,
       readOnly: tool.annotations.readOnlyHint,
     }));
-    return { data, ...(data.length === 0 && { groups: [...new Set(tools.map(({ group }) => group))] }) };
+    const beyond = principal.tools ? [] : beyondRights(names, found[0]?.tool.name, server.catalog);
+    return {
+      data,
+      ...(data.length === 0 && { groups: [...new Set(tools.map(({ group }) => group))] }),
+      ...(beyond.length > 0 && { beyond }),
+    };
   },
 });
+
+const MOST_BEYOND = 3;
+
+/** Own tools of the server that fit better than the best one that the caller may call. Their names are in the reference, for everybody. */
+function beyondRights(names: readonly string[], best: string | undefined, catalog: Catalog): string[] {
+  const better = best === undefined ? names : names.slice(0, names.indexOf(best));
+  const known = better.flatMap((name) => catalog.get(name)?.tool ?? []).filter((tool) => isListed(tool) && !tool.guest);
+  return known.slice(0, MOST_BEYOND).map(({ name }) => name);
+}
 
 const describeTool = defineTool({
   name: 'describe_tool',
@@ -66,7 +84,7 @@ const describeTool = defineTool({
 
   async handler({ name, output }, { server, principal, tools }) {
     const entry = tools.find(({ tool }) => tool.name === name);
-    if (entry) return shown(entry, output, Object.keys(principal.tools?.fixed?.(entry.tool) ?? {}));
+    if (entry) return shown(entry, output, withheld(entry.tool, principal.tools?.fixed?.(entry.tool)));
     const known = server.catalog.get(name)?.tool;
     if (known && isListed(known)) throw refusal(principal, known, {});
     throw unknownTool(name, tools);

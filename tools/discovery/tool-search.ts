@@ -20,7 +20,7 @@ const READS = 1.2;
 const LISTS = 1.1;
 /** Phrases that are added to the index at once. */
 const PART = 50;
-const CHANGES = ['create', 'update', 'delete'];
+const LOOKS = ['get', 'list'];
 
 /** The index of the tools. Made again when the catalog changes. */
 let kept:
@@ -31,7 +31,7 @@ let examples: ReadonlyMap<string, readonly string[]> | undefined;
 /** Names of the tools that fit a request, best first. */
 export async function findTools(catalog: Catalog, request: string): Promise<string[]> {
   const meant = verbsMeant(request);
-  const isChange = CHANGES.some((verb) => meant.has(verb));
+  const isChange = [...meant].some((verb) => !LOOKS.includes(verb));
   const factorOf = (name: string) => {
     const [verb = ''] = name.split('_', 1);
     const reads = !isChange && catalog.get(name)?.tool.annotations.readOnlyHint;

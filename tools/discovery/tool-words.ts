@@ -17,6 +17,18 @@ const EXPRESSIONS: readonly (readonly [RegExp, string])[] = [
   [/\bset(ting)? ?up\b/g, 'create'],
   [/\bget rid of\b|\bthrow (away|out)\b/g, 'delete'],
   [/\bmcp servers?\b/g, 'integration'],
+  [/\bwho am i\b|\bwho i am\b/g, 'whoami'],
+  [/\b(chat|talk|speak)(s|ing|ting)? (with|to)\b/g, 'talkto'],
+  [/\btak(?:e|es|ing)((?: [\p{L}\p{N}'’]+){0,4}?) over\b/gu, 'takeover$1'],
+  [
+    /\b(run|execute|launch|fire( off)?|kick off) (?=(the|a|an|my|our|this|that|it|flow|workflow|automation|now)\b)/g,
+    'trigger ',
+  ],
+  [/\bwithout (asking|permission|approval|my (ok|okay|permission|approval|consent))\b/g, 'askfirst'],
+  [/\bask(s|ing)? (me|us|somebody|a person|a human)( first| before)?\b/g, 'askfirst'],
+  [/\b(best|top|worst|busiest|most)( [a-z]+)? (web ?)?pages?\b/g, 'pageview'],
+  [/\b(nothing|not) (else|more)\b/g, 'restrict'],
+  [/\blet (?!me|us)([a-z]+) (look|see|read|view|use)\b/g, 'permit $1 $2'],
 ];
 
 /** The word of this server for a thing, and what others call it. */
@@ -66,6 +78,28 @@ const VERBS: Readonly<Record<string, string>> = {
   delete: 'delete remove drop erase destroy kill revoke forget',
 };
 
+/** The verbs of other tools, and how a request begins that means them. */
+const ACTIONS: Readonly<Record<string, string>> = {
+  send: 'send talkto tell say reply',
+  update: 'permit',
+  invoke: 'invoke ask trigger',
+  trigger: 'trigger start',
+  cancel: 'cancel stop abort kill',
+  retry: 'retry repeat redo',
+  take: 'takeover',
+  decide: 'approve decline reject',
+  rotate: 'rotate renew',
+  restore: 'restore',
+  undo: 'undo',
+  connect: 'connect',
+  disconnect: 'disconnect',
+  refresh: 'refresh',
+  import: 'import',
+};
+const OPENINGS = new Set(
+  'please can could would you i we want need to like d let lets s me us help how do now'.split(' '),
+);
+
 function stemsOf(table: Readonly<Record<string, string>>): [stem: string, key: string][] {
   return Object.entries(table).flatMap(([key, words]) =>
     words.split(' ').map((word): [string, string] => [stemmer(word), key]),
@@ -74,6 +108,7 @@ function stemsOf(table: Readonly<Record<string, string>>): [stem: string, key: s
 
 const canonical = new Map(stemsOf(SYNONYMS).map(([stem, word]) => [stem, stemmer(word)]));
 const verbs = stemsOf(VERBS);
+const actions = Object.entries(ACTIONS).map(([verb, words]) => [verb, words.split(' ')] as const);
 
 function wordsOf(text: string): string[] {
   const plain = EXPRESSIONS.reduce((changed, [expression, word]) => changed.replaceAll(expression, word), fold(text));
@@ -88,8 +123,11 @@ export function meaningfulTerms(text: string): string[] {
     .map((stem) => canonical.get(stem) ?? stem);
 }
 
-/** The verbs of tools that a request may mean. */
+/** The verbs of tools that a request may mean: those of all groups by any of its words, the others by its first one. */
 export function verbsMeant(request: string): ReadonlySet<string> {
-  const stems = new Set(wordsOf(request).map(stemmer));
-  return new Set(verbs.flatMap(([stem, verb]) => (stems.has(stem) ? [verb] : [])));
+  const words = wordsOf(request);
+  const stems = new Set(words.map(stemmer));
+  const first = words.find((word) => !OPENINGS.has(word)) ?? '';
+  const meant = verbs.flatMap(([stem, verb]) => (stems.has(stem) ? [verb] : []));
+  return new Set([...meant, ...actions.flatMap(([verb, begun]) => (begun.includes(first) ? [verb] : []))]);
 }

@@ -7,8 +7,9 @@ import {
   documentPart,
   documentSummary,
 } from '../../resources/document.ts';
-import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { expectedRevision, pageOf, paging, recordId, sortBy } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
+import { LONGEST_INDEXED } from '../../store/search-text.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { invalidMember } from '../core/errors.ts';
 import { withoutBookkeeping } from '../core/history/history.ts';
@@ -25,6 +26,8 @@ const documentId = refTo('document', recordId).describe('Document id (`doc_…`)
 const { title, content, tags } = documentFields;
 /** In longer ones the search of all kinds shows the first match instead of the best passage. */
 const LONGEST_PREVIEWED = 50_000;
+/** What create_document and update_document answer. */
+const written = document.extend({ warnings: z.array(z.string()).optional().describe('What to do better, and why.') });
 const LONGEST_PART = 100_000;
 const USUAL_PART = 8000;
 
@@ -42,7 +45,12 @@ const listDocuments = defineTool({
     selects: { projectId: 'projectId', tag: 'tags' },
   },
   annotations: READS,
-  input: z.strictObject({ projectId: recordId.optional(), tag: documentFields.tag.optional(), ...paging }),
+  input: z.strictObject({
+    projectId: recordId.optional(),
+    tag: documentFields.tag.optional(),
+    ...sortBy('title'),
+    ...paging,
+  }),
   output: pageOf(documentSummary),
   errors: [],
 
@@ -122,8 +130,9 @@ const createDocument = defineTool({
     projectId: recordId.optional(),
     tags: tags.default([]),
   }),
-  output: document,
+  output: written,
   errors: ['too_large', 'unsupported_media_type'],
+  isPlain: ({ file }) => file === undefined,
   stage: (input, context) => stageFile(input, context),
 
   async handler({ title, content = '', file: _, tags, ...input }, context, { made, file }) {
@@ -133,9 +142,16 @@ const createDocument = defineTool({
     const record = { ...input, ...from, title: title ?? from.title, tags: [...new Set(tags)] };
     const created = await context.store.documents.insert(record);
     await keepFile(context.store, created.id, file);
-    return created;
+    return withWarnings(created);
   },
 });
+
+function withWarnings(record: Document): z.input<typeof written> {
+  if (record.content.length <= LONGEST_INDEXED) return record;
+  const most = LONGEST_INDEXED.toLocaleString('en');
+  const warning = `Search by words reads the first ${most} characters alone; split it into documents of at most so many.`;
+  return { ...record, warnings: [warning] };
+}
 
 const updateDocument = defineTool({
   name: 'update_document',
@@ -155,8 +171,9 @@ const updateDocument = defineTool({
     tags: tags.optional(),
     expectedRevision,
   }),
-  output: document,
+  output: written,
   errors: ['not_found', 'conflict', 'too_large', 'unsupported_media_type'],
+  isPlain: ({ file }) => file === undefined,
   stage: stageFile,
 
   async handler({ id, file: _, expectedRevision, tags, ...change }, context, { made, file }) {
@@ -165,7 +182,7 @@ const updateDocument = defineTool({
     const given = { ...change, ...(made && { content: made.content, source: made.source }), tags: distinct };
     const updated = await context.store.documents.update(id, given, { expectedRevision });
     await keepFile(context.store, id, file);
-    return updated;
+    return withWarnings(updated);
   },
 });
 

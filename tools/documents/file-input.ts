@@ -31,14 +31,14 @@ export const fileInput = z.strictObject({
 type FileInput = z.output<typeof fileInput>;
 
 /** What a document is made of, where a file was given. */
-export interface DocumentFile extends Staged {
+interface DocumentFile extends Staged {
   readonly made?: { readonly title: string; readonly content: string; readonly source: DocumentSource };
   readonly file?: PutFile | undefined;
 }
 
 type Caller = Pick<
   Context<Pick<Readers, 'documentFiles'>, never>,
-  'store' | 'principal' | 'attachment' | 'server' | 'signal'
+  'store' | 'principal' | 'attached' | 'server' | 'signal'
 > & {
   readonly fail: Fail<'too_large' | 'unsupported_media_type'>;
 };
@@ -71,13 +71,13 @@ export async function stageFile({ id, file, content }: GivenFile, caller: Caller
 }
 
 async function bytesOf({ data, url }: FileInput, caller: Caller): Promise<Buffer> {
-  const { attachment } = caller;
-  if ([data, url, attachment].filter((given) => given !== undefined).length > 1) {
+  const [attached] = caller.attached?.bytes ?? [];
+  if ([data, url, attached].filter((given) => given !== undefined).length > 1) {
     throw invalidMember('file.data', 'Give either `data`, or `url`, or the file as the body of a REST request.');
   }
   if (url !== undefined) return fetchFile(url, caller);
   if (data !== undefined) return Buffer.from(data, 'base64');
-  if (attachment) return attachment;
+  if (attached) return attached;
   throw invalidMember('file.data', 'Give the bytes in `data`, a `url`, or the file as the body of a REST request.');
 }
 

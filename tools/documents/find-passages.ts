@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import leven from 'leven';
 import { stemmer } from 'stemmer';
 import type { Rank } from '../../store/port.ts';
 import { wordsIn } from '../../store/search-text.ts';
+import { beginsLike, mistakesIn } from './misspelt.ts';
 import { type Passage, passagesOf } from './passages.ts';
 
 /** A text that is split into passages. */
@@ -84,18 +84,12 @@ export class PassageFinder {
 
   /** The passages of these texts that have words of the query, best first. */
   async find(sources: readonly TextSource[], query: string): Promise<FoundPassage[]> {
-    const wanted = [...new Set(stemsIn(query))].slice(0, MOST_WORDS);
-    if (wanted.length === 0) return [];
-    const all: { source: TextSource; terms: readonly Terms[] }[] = [];
-    let compared = 0;
-    for (const source of sources) {
-      compared += source.content.length;
-      if (all.length > 0 && compared > MOST_COMPARED) break;
-      all.push({ source, terms: await this.#termsOf(source) });
-    }
+    const wanted = wordsByStem(query);
+    if (wanted.size === 0) return [];
+    const all = await this.#compared(sources);
     const passages = all.flatMap(({ terms }) => terms);
     const average = passages.reduce((sum, { length }) => sum + length, 0) / Math.max(1, passages.length);
-    const queryTerms = wanted.map((stem) => queryTermOf(stem, passages));
+    const queryTerms = Array.from(wanted, ([stem, word]) => queryTermOf({ stem, word }, passages));
     const whole = queryTerms.reduce((sum, { weight }) => sum + weight, 0);
     const found = all.flatMap(({ source, terms }) => {
       const wholeCovered = queryTerms.reduce(
@@ -120,6 +114,26 @@ export class PassageFinder {
       return bestFirst(fitting).map((one, nth) => ({ ...one, score: one.score * FURTHER ** nth }));
     });
     return bestFirst(found);
+  }
+
+  /** The words of the query that none of these texts has in any form: they may be misspelt. */
+  async missing(sources: readonly TextSource[], query: string): Promise<string[]> {
+    const wanted = wordsByStem(query);
+    for (const { terms } of await this.#compared(sources)) {
+      for (const stem of wanted.keys()) if (terms.some(({ counts }) => counts.has(stem))) wanted.delete(stem);
+    }
+    return [...wanted.values()].filter(({ length }) => length >= SHORTEST_MISSPELT);
+  }
+
+  async #compared(sources: readonly TextSource[]) {
+    const all: { source: TextSource; terms: readonly Terms[] }[] = [];
+    let compared = 0;
+    for (const source of sources) {
+      compared += source.content.length;
+      if (all.length > 0 && compared > MOST_COMPARED) break;
+      all.push({ source, terms: await this.#termsOf(source) });
+    }
+    return all;
   }
 
   /** The passages of the text, split once for each state. */
@@ -185,24 +199,25 @@ interface QueryTerm {
 const FEWEST = 200;
 const SURENESS_OF_SIMILAR = 0.6;
 const SHORTEST_MISSPELT = 5;
-const SHORTEST_OF_TWO_MISTAKES = 8;
 
 /** A word that no passage has may be the beginning of one, or misspelt behind its first letter. */
-function queryTermOf(stem: string, passages: readonly Terms[]): QueryTerm {
+function queryTermOf(
+  { stem, word }: { readonly stem: string; readonly word: string },
+  passages: readonly Terms[],
+): QueryTerm {
   const having = passages.filter(({ counts }) => counts.has(stem)).length;
   const among = Math.max(passages.length, FEWEST);
   const weight = Math.log(1 + (among - having + 0.5) / (having + 0.5));
-  if (having > 0 || stem.length < SHORTEST_MISSPELT) return { weight, forms: [[stem, 1]] };
-  const most = stem.length >= SHORTEST_OF_TWO_MISTAKES ? 2 : 1;
+  if (having > 0 || word.length < SHORTEST_MISSPELT) return { weight, forms: [[stem, 1]] };
+  const most = mistakesIn(word);
   const known = new Set(passages.flatMap(({ counts }) => [...counts.keys()].filter((other) => other[0] === stem[0])));
-  const isClose = (other: string, part: string) => leven(other, part, { maxDistance: most + 1 }) <= most;
   const similar = [...known].filter(
     (other) =>
       other.startsWith(stem) ||
       // The ending of a misspelt word is no ending that a stem could lose.
       (other.length >= Math.max(SHORTEST_MISSPELT, stem.length / 2) &&
-        other.length <= stem.length + most &&
-        isClose(other, stem.slice(0, other.length))),
+        other.length <= word.length + most &&
+        beginsLike(word, other, most)),
   );
   return { weight, forms: similar.map((other) => [other, SURENESS_OF_SIMILAR]) };
 }
@@ -217,6 +232,17 @@ function bestOf(
     if (count > best[0]) best = [count, sureness];
   }
   return best;
+}
+
+/** The words of the query by their stems, of each the first. */
+function wordsByStem(query: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const { term } of wordsIn(query)) {
+    if (found.size === MOST_WORDS) break;
+    const stem = stemOf(term);
+    if (!IGNORED.has(term) && !found.has(stem)) found.set(stem, term);
+  }
+  return found;
 }
 
 function stemsIn(text: string): string[] {
@@ -239,15 +265,20 @@ function stemOf(word: string): string {
 
 /** The query with its words cut to what all their forms begin with, by which the store's index finds each of them. */
 export function widened(query: string): string {
+  return tellingWords(query).map(beginningOf).join(' ');
+}
+
+/** The words of the query without those that say nothing, or all if it has no others. */
+export function tellingWords(query: string): string[] {
   const words = Array.from(wordsIn(query), ({ term }) => term);
   const telling = words.filter((word) => !IGNORED.has(word));
-  return (telling.length > 0 ? telling : words).map(beginningOf).join(' ');
+  return telling.length > 0 ? telling : words;
 }
 
 const SHORTEST_BEGINNING = 4;
 
 /** Porter's stems turn a final y into i, which other forms lack. */
-function beginningOf(word: string): string {
+export function beginningOf(word: string): string {
   const beginning = stemOf(word).replace(/i$/, '');
   return beginning.length >= SHORTEST_BEGINNING && word.startsWith(beginning) ? beginning : word;
 }

@@ -3,6 +3,7 @@ import { alone } from '../../store/alone.ts';
 import { backoffMs } from '../../store/backoff.ts';
 import type { StoredEmbedding } from '../../store/embeddings-port.ts';
 import type { Store } from '../../store/port.ts';
+import { HANG_MS } from '../core/models/circuit.ts';
 import { EmbeddingFailure, type EmbeddingModel } from '../core/models/embedding-model.ts';
 import type { TextSource } from '../documents/find-passages.ts';
 import { CALIBRATION, UNRELATED } from './calibration.ts';
@@ -14,7 +15,8 @@ import { type Due, unfinished } from './unfinished.ts';
 import { keyOf } from './vector-set.ts';
 import { between, hashOf, packParts, vectorOf } from './vectors.ts';
 
-const REQUEST_MS = 60_000;
+/** The circuit of its embeddings has counted a failure before. */
+const REQUEST_MS = HANG_MS + 5000;
 /** Also where the provider asks for more: a timer of weeks would end at once. */
 const LONGEST_WAIT_MS = 60 * 60_000;
 const BACKOFF = { firstMs: 1000, longestMs: 5 * 60_000 };

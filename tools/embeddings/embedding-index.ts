@@ -20,7 +20,7 @@ export interface Near {
   readonly parts: readonly NearPart[];
 }
 
-export interface NearPart {
+interface NearPart {
   readonly cosine: number;
   /** From 1 on it is nearer than texts that have nothing to do with the query. */
   readonly nearness: number;

@@ -6,7 +6,7 @@ const KEPT_MS = 3 * 60 * 60_000;
 const RENEW_MS = 30 * 60_000;
 
 /** How embedding goes, as the process says that does it. */
-export interface EmbeddingState {
+interface EmbeddingState {
   readonly model: string;
   /** Since when it goes on without a failure, or fails. ISO 8601. */
   readonly since: string;

@@ -3,7 +3,7 @@ import type { Store } from '../../store/port.ts';
 import type { Budgets } from '../core/access/budgets.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { ToolError } from '../core/errors.ts';
-import type { EmbeddingModel } from '../core/models/embedding-model.ts';
+import { EmbeddingFailure, type EmbeddingModel } from '../core/models/embedding-model.ts';
 import type { Models } from '../core/models/models.ts';
 import { tokensOf } from '../core/models/tokens.ts';
 import type { Dependency } from '../core/registry/context.ts';
@@ -26,6 +26,13 @@ export const QUERY_MS = 2000;
 /** After a failure, searches go by words alone for so long. */
 export const AWAY_MS = 5000;
 const MOST_QUERIES = 500;
+/** How often it is looked whether the provider is there now. */
+const NO_PROVIDER_MS = 2000;
+
+function withoutProvider(id: string): string {
+  const [provider] = id.split('/');
+  return `There is no provider ${provider} with embedding models, which EMBEDDING_MODEL (${id}) needs; create_model_provider adds one.`;
+}
 
 interface MeaningParts {
   readonly store: Store;
@@ -51,7 +58,7 @@ export class Meaning implements Dependency {
     const { store, models, onFailure } = parts;
     this.#parts = parts;
     this.#usage = new EmbeddingUsage(parts);
-    this.#model = models.embedding === undefined ? undefined : this.#find(models.embedding);
+    this.#model = models.embedding === undefined ? undefined : this.#counted(models.embedding);
     this.#index = new EmbeddingIndex(store, onFailure);
     this.#state = new SharedEmbeddingState({ ...parts, model: this.#model?.id });
     this.#embedder = new Embedder({ store, index: this.#index, model: this.#model, state: this.#state, onFailure });
@@ -90,7 +97,7 @@ export class Meaning implements Dependency {
     }: { readonly principal: Principal; readonly readable: ReadableFilter; readonly most: number },
   ): Promise<readonly (readonly Near[])[] | undefined> {
     const models = [...this.#index.sets.values()].flatMap(({ model, complete }) =>
-      Array.from(complete.values()).some((count) => count > 0) ? (this.#find(model, principal) ?? []) : [],
+      Array.from(complete.values()).some((count) => count > 0) ? (this.#known(model, principal) ?? []) : [],
     );
     const answers = await Promise.all(
       models.map(async (model) => {
@@ -169,13 +176,17 @@ export class Meaning implements Dependency {
     return vector.codes.length === this.#index.setOf(model.id).width ? vector : undefined;
   }
 
-  /** The model, with what it uses counted. */
-  #find(id: string, principal?: Principal): EmbeddingModel | undefined {
-    const model = this.#parts.models.findEmbedding(id);
-    if (!model) return undefined;
+  #known(id: string, principal: Principal): EmbeddingModel | undefined {
+    return this.#parts.models.findEmbedding(id) && this.#counted(id, principal);
+  }
+
+  /** The model as its provider is when it is asked, with what it uses counted. */
+  #counted(id: string, principal?: Principal): EmbeddingModel {
     return {
       id,
       embed: async (texts, signal) => {
+        const model = this.#parts.models.findEmbedding(id);
+        if (!model) throw new EmbeddingFailure(withoutProvider(id), { retryAfterMs: NO_PROVIDER_MS });
         const started = performance.now();
         const count = (tokens: number, failed: boolean) =>
           this.#usage.add({ model: id, tokens, failed, ms: performance.now() - started, principal });

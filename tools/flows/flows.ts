@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Issue } from '../../resources/error.ts';
-import { expectedRevision, namePart, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
+import { expectedRevision, namePart, pageOf, paging, plainLine, recordId, sortBy } from '../../resources/fields.ts';
 import {
   type Flow,
   type FlowTriggerInput,
@@ -57,6 +57,7 @@ const listFlows = defineTool({
     q: namePart.describe('Part of the name, ignoring case.'),
     enabled: z.boolean().optional(),
     agentId: flowFields.agentId.optional(),
+    ...sortBy('name'),
     ...paging,
   }),
   output: pageOf(flow),

@@ -1,6 +1,7 @@
+import { canonicalize } from 'json-canonicalize';
 import { z } from 'zod';
 import { pageOf, paging, recordId } from '../../resources/fields.ts';
-import { flowStep } from '../../resources/flow.ts';
+import { type Flow, flowStep } from '../../resources/flow.ts';
 import {
   type FlowRun,
   type FlowRunRecord,
@@ -21,6 +22,7 @@ import { approvalPage } from '../core/registry/approvals.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
+import { planOf } from './run/claim-run.ts';
 import { causesOf, runOf } from './run/triggers.ts';
 import { cancelWaiting } from './run/waiting-runs.ts';
 import { isRunAs } from './run-as.ts';
@@ -47,6 +49,11 @@ const triggerFlow = defineTool({
   view: 'run',
   inSteps: true,
   resumes: true,
+  async reaches(input, store) {
+    const { id } = input as { readonly id: string }; // of this tool
+    const flow = await store.flows.get(id);
+    return flow && `the flow ${id} (revision ${flow.revision})`;
+  },
   input: z.strictObject({
     id: orNameOf('flow', refTo('flow', recordId)).describe('Flow id (`flw_…`) or name, see list_flows.'),
     input: z
@@ -99,7 +106,7 @@ async function waitsFor(
   const approvalId = underWay?.approval?.id ?? '';
   const { expiresAt } = (await store.approvals.get(approvalId)) ?? {};
   const approval = { approvalId, expiresAt, url: approvalPage(server, approvalId) };
-  return new ToolError('approval_required', `The run ${id} waits for the yes of a person.`, { approval });
+  return new ToolError('approval_required', `The run ${id} waits for approval.`, { approval });
 }
 
 const STOPS = 'The server is shutting down; the run continues. Wait for it again when the server is back.';
@@ -219,23 +226,27 @@ export const retryFlowRun = defineTool({
     id: refTo('flow-run', recordId).describe('Run id (`run_…`), see list_flow_runs.'),
     fromStep: flowStep.shape.id
       .optional()
-      .describe('Id of the step to go on from; only while the flow is as it was. Default: all steps again.'),
+      .describe('Id of the step to go on from; those before it must be as they were. Default: all steps again.'),
   }),
   output: flowRun,
   errors: ['not_found', 'conflict'],
   shown: showRun,
 
-  async handler({ id, fromStep }, { principal, server, write, repeat, fail }) {
+  async handler({ id, fromStep }, { store, principal, server, write, repeat, fail }) {
     requireShallow(principal);
     const begun = runOriginOf({ principal, repeat });
+    const seen = await store.flowRuns.get(id);
+    const sees = seen !== undefined && (await seesContent(seen, { store, principal, server }));
     const run = await write(async (tx) => {
       const before = await earlierRun(tx, { principal, repeat }, server.now());
       if (before) return before;
       const earlier = await tx.flowRuns.read(id);
       if (!hasEnded(earlier)) throw fail('conflict', `The run is ${earlier.status}; retry it when it has ended.`);
       const flow = await tx.flows.read(earlier.flowId);
-      const retry = takenOver(earlier, fromStep, fail);
-      const problem = retryProblem(flow, { runAs: earlier.runAs, ...retry });
+      const retry = takenOver(earlier, flow, fromStep, fail);
+      // Who may read the earlier run may hand on what it holds to a run of their own.
+      const runAs = sees && isRunAs(principal, flow.runAs) ? flow.runAs : earlier.runAs;
+      const problem = retryProblem(flow, { runAs, ...retry });
       if (problem) throw fail('conflict', problem);
       const trigger = { kind: 'manual', by: authorOf(principal) } as const;
       const askedBy = [...new Set([...(earlier.askedBy ?? []), ...(await behind(principal, tx))])];
@@ -246,21 +257,32 @@ export const retryFlowRun = defineTool({
   },
 });
 
-/** What the new run has of the earlier one: nothing but its input, or also the steps before the one to continue from. */
-function takenOver(earlier: FlowRunRecord, fromStep: string | undefined, fail: Fail<'conflict'>): RetrySource {
+/** What the new run has of the earlier one: nothing but its input, or also the steps before the one to continue from, if the flow still has them so. */
+function takenOver(
+  earlier: FlowRunRecord,
+  flow: Flow,
+  fromStep: string | undefined,
+  fail: Fail<'conflict'>,
+): RetrySource {
   if (fromStep === undefined) return { retryOf: earlier.id };
-  const at = earlier.steps.findIndex((step) => step.id === fromStep);
-  const steps = earlier.steps.slice(0, Math.max(at, 0));
+  const plan = planOf(flow);
+  const at = plan.findIndex((step) => step.id === fromStep);
   if (at < 0) {
-    const ids = earlier.steps.map((step) => step.id).join(', ');
-    const others = ids ? `name one of ${ids}` : 'it never began, so leave fromStep out';
-    const message = `The run has no step ${JSON.stringify(fromStep)}; ${others}.`;
+    const ids = plan.map((step) => step.id).join(', ');
+    const message = `The flow has no step ${JSON.stringify(fromStep)}; name one of ${ids || 'its steps, when it has some'}.`;
     throw fail('invalid_input', message, { issues: [{ path: 'fromStep', message }] });
   }
+  const before = plan.slice(0, at);
+  const changed = before.find((step, index) => canonicalize(step) !== canonicalize(earlier.plan[index]));
+  if (changed) {
+    const other = `The step ${changed.id} before it is not as it was in that run; go on from there.`;
+    throw fail('conflict', other);
+  }
+  const steps = earlier.steps.slice(0, at);
   const stops = steps.find((step) => !isPassed(step, earlier));
   if (stops) throw fail('conflict', `The step ${stops.id} before it did not succeed in that run; go on from there.`);
-  const { id: retryOf, recordIds, flowRevision: retriedRevision } = earlier;
-  return { retryOf, steps, ...(recordIds && { recordIds }), ...(retriedRevision && { retriedRevision }) };
+  const { id: retryOf, recordIds } = earlier;
+  return { retryOf, steps, ...(recordIds && { recordIds }), retriedRevision: flow.revision };
 }
 
 function isPassed({ id, status }: FlowRunStep, { plan }: FlowRunRecord): boolean {

@@ -9,7 +9,7 @@ import type { Principal } from '../core/access/principal.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { FORBIDDEN, ToolError } from '../core/errors.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
+import { CREATES, DELETES, defineTool, type Fail, OUTSIDE, READS } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { mayConnect } from './accounts/account-holder.ts';
 import { accountKey } from './accounts/account-secrets.ts';
@@ -17,7 +17,6 @@ import type { IntegrationAccounts } from './accounts/accounts.ts';
 import { isPerPerson, takesAccounts } from './auth-mode.ts';
 
 const id = refTo('integration', recordId).describe('Integration id (`int_…`), see list_integrations.');
-const OUTSIDE = { openWorldHint: true } as const;
 
 const connectIntegration = defineTool({
   name: 'connect_integration',

@@ -6,10 +6,12 @@ import {
   SECRET_MASK,
 } from '../../resources/integration.ts';
 import { authOf } from './auth-mode.ts';
+import { idleAskFirst } from './upstream/offered-tools.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 
 export function showIntegration(record: IntegrationRecord, upstreams: Upstreams): Integration {
   const { status, tools, prompts, resources, listingHash } = upstreams.view(record.id);
+  const warnings = idleAskFirst(record, tools);
   return {
     ...masked(record),
     status,
@@ -17,6 +19,7 @@ export function showIntegration(record: IntegrationRecord, upstreams: Upstreams)
     ...(prompts && { prompts: [...prompts] }),
     ...(resources && { resources: [...resources] }),
     ...(listingHash !== undefined && { listingHash }),
+    ...(warnings.length > 0 && { warnings }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { expectedRevision, pageOf, paging, recordId, sortBy } from '../../resources/fields.ts';
 import {
   integrationFields as fields,
   type Integration,
@@ -14,7 +14,7 @@ import type { Readers } from '../../store/port.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
 import type { ServerFacts, SteppingContext } from '../core/registry/context.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { CREATES, DELETES, defineTool, type Fail, OUTSIDE, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { endAccountsOf } from './accounts/links.ts';
 import { authOf } from './auth-mode.ts';
@@ -38,7 +38,6 @@ import { shownName } from './upstream/tool-definitions.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 
 const integrationId = refTo('integration', recordId).describe('Integration id (`int_…`), see list_integrations.');
-const OUTSIDE = { openWorldHint: true } as const;
 
 const listIntegrations = defineTool({
   name: 'list_integrations',
@@ -49,7 +48,7 @@ const listIntegrations = defineTool({
     'plugged-in services, connected MCP servers, upstream servers, plugins, connectors, external tools, which services are plugged in, list MCP servers',
   access: { scope: 'admin', grant: 'integration:read', narrows: true },
   annotations: READS,
-  input: z.strictObject({ enabled: z.boolean().optional(), ...paging }),
+  input: z.strictObject({ enabled: z.boolean().optional(), ...sortBy('name'), ...paging }),
   output: pageOf(integrationSummary),
   errors: [],
 

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { type ApiKey, type ApiKeyRecord, apiKey, apiKeyFields } from '../../resources/api-key.ts';
-import { instant, pageOf, paging, plainLine, recordId, time } from '../../resources/fields.ts';
+import { askFirstWarning } from '../../resources/approval.ts';
+import { instant, pageOf, paging, plainLine, recordId, sortBy, time } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
+import { askFirstWarnings } from '../core/access/ask-first.ts';
 import { readRights } from '../core/access/assignable.ts';
 import { budgetSubjectsIn, keySubject, madeBy } from '../core/access/budgets.ts';
 import { keyCredential, keyRights, requireCredential } from '../core/access/credential.ts';
@@ -24,6 +26,8 @@ export function showKey(record: ApiKeyRecord): ApiKey {
 const keyId = refTo('key', recordId).describe('Key id (`key_…`), see list_api_keys.');
 const keyWithSecret = apiKey.extend({ secret: z.string().describe('Keep it: it cannot be shown again.') });
 
+const madeKey = keyWithSecret.extend({ warnings: askFirstWarning });
+
 const keyState = z.enum(['active', 'expired', 'revoked']);
 
 export function stateOf({ revokedAt, expiresAt }: ApiKeyRecord, now: Date): z.infer<typeof keyState> {
@@ -44,6 +48,7 @@ const listApiKeys = defineTool({
   input: z.strictObject({
     ownerId: refTo('admin-user', recordId).optional().describe('Admin user the keys act for.'),
     state: keyState.optional(),
+    ...sortBy('name'),
     ...paging,
   }),
   output: pageOf(apiKey),
@@ -76,7 +81,7 @@ const createApiKey = defineTool({
     expiresAt: time.optional(),
     askFirst: apiKeyFields.askFirst.optional(),
   }),
-  output: keyWithSecret,
+  output: madeKey,
   errors: [],
 
   async authorize({ scopes, grants: texts, expiresAt, askFirst }, { store, principal, server: { catalog } }) {
@@ -104,7 +109,8 @@ const createApiKey = defineTool({
       budgetSubjects: budgetSubjectsIn(principal),
       ...endsWithKey(principal),
     });
-    return { ...showKey(record), secret };
+    const warnings = askFirstWarnings(askFirst, server.catalog);
+    return { ...showKey(record), secret, ...(warnings.length > 0 && { warnings }) };
   },
 });
 

@@ -8,6 +8,7 @@ import {
   pageOf,
   plainLine,
   recordId,
+  sortBy,
 } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import {
@@ -19,23 +20,24 @@ import {
   memoryScope,
   memoryTags,
 } from '../../resources/memory.ts';
-import { searchText } from '../../resources/search.ts';
-import type { Readers, TextSearch } from '../../store/port.ts';
-import type { Principal } from '../core/access/principal.ts';
-import { whereAllowed } from '../core/access/record-limit.ts';
+import { searchText, weakMark } from '../../resources/search.ts';
+import type { Readers } from '../../store/port.ts';
 import { requireSteeringBy } from '../core/access/steering.ts';
-import { accessKeysWith, isSeen, seenBy, visibleTo } from '../core/access/visibility.ts';
+import { accessKeysWith, isSeen, seenBy } from '../core/access/visibility.ts';
+import { requireNoIssues } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import { CREATES, DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
-import { listPage, openRank, sealRank } from '../core/registry/paging.ts';
+import { listPage } from '../core/registry/paging.ts';
 import { requireReferences } from '../core/registry/references.ts';
 import { definedMembers, futureInstant } from '../core/registry/validate.ts';
+import { queryFor, rankedPage, searchPage } from './memory-search.ts';
 import { findMemory, findReplaced, requireOwnerOfScope } from './rules.ts';
 
 const memoryId = refTo('memory', recordId).describe('Memory id (`mem_…`), see list_memories.');
 
 export const foundMemory = memory.extend({
   score: z.number().min(0).max(1).optional().describe('Only of searches: how well it matches.'),
+  weak: weakMark,
 });
 
 const filters = {
@@ -58,7 +60,6 @@ const SELECTS = {
   pinned: 'pinned',
   superseded: 'superseded',
 };
-type Filters = z.output<z.ZodObject<typeof filters>>;
 
 export const listMemories = defineTool({
   name: 'list_memories',
@@ -68,14 +69,16 @@ export const listMemories = defineTool({
     'what is remembered, facts known about, recollections, long-term memory, show what bots have stored about somebody, all remembered facts',
   access: { scope: 'memory:read', grant: 'memory:read', narrows: true, selects: SELECTS },
   annotations: READS,
-  input: z.strictObject({ ...filters, q: searchText.optional(), limit, cursor, includeTotal }),
+  input: z.strictObject({ ...filters, q: searchText.optional(), ...sortBy(), limit, cursor, includeTotal }),
   output: pageOf(foundMemory),
   errors: [],
 
-  async handler({ q, limit, cursor, includeTotal, ...filters }, { store, principal }) {
+  async handler({ q, sort, limit, cursor, includeTotal, ...filters }, { store, principal }) {
     const query = queryFor(filters, principal);
     const page = { limit, cursor, includeTotal };
-    if (q === undefined) return listPage(seenBy(store.memories, principal), page, query, (found) => found);
+    if (q === undefined) return listPage(seenBy(store.memories, principal), { ...page, sort }, query, (found) => found);
+    const issue = { path: 'sort', message: 'With `q` the best match comes first; leave out `sort`, or `q`.' };
+    if (sort !== undefined) requireNoIssues([issue]);
     return searchPage({ store, principal }, q, query, page);
   },
 });
@@ -219,7 +222,7 @@ export const searchMemories = defineTool({
   name: 'search_memories',
   title: 'Search memories',
   description:
-    'Recall what is known about something: the memories that best match a question or keywords, best first, each with its `score`. Returns a page with `nextCursor`.',
+    'Recall what is known about something: the memories that best match a question or keywords, by words and meaning, best first, each with its `score`. Returns a page with `nextCursor`.',
   keywords:
     'recall, what do you know about, look up remembered facts, semantic memory, what does the bot know about a topic, find a remembered preference',
   access: { scope: 'memory:read', grant: 'memory:read', narrows: true, selects: SELECTS },
@@ -238,12 +241,11 @@ export const searchMemories = defineTool({
   output: pageOf(foundMemory),
   errors: [],
 
-  handler: async ({ q, limit, cursor, includeTotal, ...filters }, caller) =>
-    searchPage(caller, q, queryFor({ ...filters, superseded: false }, caller.principal), {
-      limit,
-      cursor,
-      includeTotal,
-    }),
+  async handler({ q, limit, cursor, includeTotal, ...filters }, caller) {
+    const query = queryFor({ ...filters, superseded: false }, caller.principal);
+    const page = { limit, cursor, includeTotal };
+    return caller.server.meaning?.isOn ? rankedPage(caller, q, query, page) : searchPage(caller, q, query, page);
+  },
 });
 
 export const memoryTools = [getMemory, updateMemory, deleteMemory, searchMemories];
@@ -266,29 +268,4 @@ export async function restoreSuperseded(
   if (!replaced) return;
   const others = await store.memories.count({ where: { supersedes: replaced.id } });
   if (others === 0) await store.memories.touch(replaced.id, { superseded: false });
-}
-
-function queryFor({ tag, ...filters }: Partial<Filters>, { rights }: Principal) {
-  const any = whereAllowed<MemoryRecord>(rights.limitedTo('memory', 'read'), 'id');
-  return { where: { ...filters, tags: tag }, any };
-}
-
-interface SearchInput {
-  readonly limit: number;
-  readonly cursor: string | undefined;
-  readonly includeTotal: boolean;
-}
-
-async function searchPage(
-  { store, principal }: { readonly store: TextSearch; readonly principal: Principal },
-  q: string,
-  query: ReturnType<typeof queryFor>,
-  { limit, cursor, includeTotal }: SearchInput,
-) {
-  const bound = { q, ...query };
-  const where = { ...query.where, ...visibleTo(principal) };
-  const asked = { text: q, ...query, where, limit, after: openRank(cursor, bound) };
-  const { hits, next, count } = await store.search('memories', asked);
-  const data = hits.map(({ record, score }) => ({ ...record, score }));
-  return { data, nextCursor: sealRank(next, bound), ...(includeTotal && { total: count }) };
 }

@@ -15,9 +15,10 @@ import { whereAllowed } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
 import type { Models } from '../core/models/models.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { CREATES, DELETES, defineTool, type Fail, OUTSIDE, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
+import { keepPrices, requireCounted } from './keep-prices.ts';
 import {
   given,
   requireAddress,
@@ -32,8 +33,7 @@ import { requireOwnSecrets, sealedSecrets } from './secrets.ts';
 import { testProvider } from './test-provider.ts';
 
 const providerId = refTo('model-provider', recordId).describe('Provider id (`mdp_…`), see list_model_providers.');
-const OUTSIDE = { openWorldHint: true } as const;
-export const MOST_PROVIDERS = 50;
+const MOST_PROVIDERS = 50;
 
 const listModelProviders = defineTool({
   name: 'list_model_providers',
@@ -78,7 +78,7 @@ const createModelProvider = defineTool({
       .optional(),
     headers: fields.headers.optional(),
     models: fields.models.describe('To offer besides those it lists, and their limits.').optional(),
-    prices: fields.prices.describe('As of update_settings, which come first.').optional(),
+    prices: fields.prices.describe('Same form as in update_settings; prices there take precedence.').optional(),
     enabled: fields.enabled.default(true),
   }),
   output: modelProvider,
@@ -96,6 +96,7 @@ const createModelProvider = defineTool({
       if ((await store.modelProviders.count({})) >= MOST_PROVIDERS) {
         throw fail('conflict', `There are ${MOST_PROVIDERS} model providers, which is the limit; delete one first.`);
       }
+      await requireCounted(input, { store, now: server.now(), fail });
       return store.modelProviders.insert({ ...sealed, id, createdBy: principal.id });
     });
     return showProvider(record, server.models);
@@ -141,8 +142,11 @@ const updateModelProvider = defineTool({
       requireOwnSecrets(current, change);
       if (change.name !== undefined && change.name !== current.name) {
         requireFreeName(change.name, server.models);
-        await requireUnused(current.name, writers, fail);
+        await requireUnused(current.name, { store: writers, models: server.models, fail });
+        await keepPrices(current, { store: writers, now: server.now(), fail });
       }
+      const { name = current.name, prices = current.prices } = change;
+      await requireCounted({ name, prices }, { before: current, store: writers, now: server.now(), fail });
       const { apiKey: _, headers: __, ...open } = change;
       const sealed = sealedSecrets(id, change, boxOf(server), current);
       return writers.modelProviders.update(id, { ...open, ...sealed }, { expectedRevision: expected });
@@ -155,7 +159,7 @@ const deleteModelProvider = defineTool({
   name: 'delete_model_provider',
   title: 'Delete model provider',
   description:
-    'Delete a model provider for good, with its key. Refused while an agent or the default model uses it. Needs full access.',
+    'Delete a model provider for good, with its key. Refused while an agent or the default model uses it. Its prices stay, in the settings. Needs full access.',
   keywords: 'remove an LLM vendor, forget the OpenAI key, disconnect Ollama',
   access: { scope: 'admin', grant: 'model-provider:write:{id}', fullAccess: true },
   annotations: DELETES,
@@ -168,8 +172,9 @@ const deleteModelProvider = defineTool({
     requireOperator(principal, fail);
     requireStored(id, server.models, fail);
     await write(async (writers) => {
-      const { name } = await findProvider(writers, id, fail);
-      await requireUnused(name, writers, fail);
+      const current = await findProvider(writers, id, fail);
+      await requireUnused(current.name, { store: writers, models: server.models, fail });
+      await keepPrices(current, { store: writers, now: server.now(), fail });
       await writers.modelProviders.delete(id, { expectedRevision: expected });
     });
     return {};
@@ -202,9 +207,15 @@ const testModelProvider = defineTool({
   async handler({ id, model }, { store, principal, server, signal, fail }) {
     requireOperator(principal, fail);
     const known = environmentProvider(id, server.models);
-    if (known) return testProvider({ provider: known.provider, model, signal });
+    if (known) {
+      const tested = await testProvider({ provider: known.provider, model, signal });
+      noteTest(server.models, { name: known.provider.name }, tested);
+      return tested.answer;
+    }
     const record = await findProvider(store, id, fail);
-    return testProvider({ ...readable(record, server), model, signal });
+    const tested = await testProvider({ ...readable(record, server), model, signal });
+    noteTest(server.models, { recordId: id }, tested);
+    return tested.answer;
   },
 });
 
@@ -215,6 +226,15 @@ export const modelProviderTools = [
   deleteModelProvider,
   testModelProvider,
 ];
+
+function noteTest(
+  models: Models,
+  of: Parameters<Models['noteTest']>[0],
+  { answer: { latencyMs, problem }, isUp }: Awaited<ReturnType<typeof testProvider>>,
+): void {
+  if (isUp === undefined) return;
+  models.noteTest(of, { up: isUp, latencyMs, ...(problem !== undefined && { problem: problem.replace(/\.$/, '') }) });
+}
 
 function readable(record: ModelProviderRecord, server: ServerFacts) {
   try {

@@ -10,6 +10,13 @@ import type { Fail } from '../core/registry/define-tool.ts';
 import { allOf } from '../core/registry/paging.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
 
+declare module '../core/registry/context.ts' {
+  interface ServerFacts {
+    /** Whether model providers may be at private addresses. Absent: they may not. */
+    readonly privateAddresses?: boolean;
+  }
+}
+
 const [OFFLINE = ''] = OFFLINE_MODEL.id.split('/');
 const RESERVED: readonly string[] = [OFFLINE, 'builtin', 'custom', 'agent'];
 
@@ -54,11 +61,12 @@ export function requireDistinct({ models, prices }: Listed): void {
 
 const MOST_NAMED = 5;
 
+type UsesOfModels = Pick<Readers, 'agents' | 'botConfigs'>;
+
 /** @throws ToolError that names what uses models of the provider */
 export async function requireUnused(
   name: string,
-  store: Pick<Readers, 'agents' | 'botConfigs'>,
-  fail: Fail<'conflict'>,
+  { store, models, fail }: { readonly store: UsesOfModels; readonly models: Models; readonly fail: Fail<'conflict'> },
 ): Promise<void> {
   const uses = (id: string | undefined) => id?.startsWith(`${name}/`) ?? false;
   const agents = await allOf(store.agents, { where: { status: ['active', 'paused'] } });
@@ -66,6 +74,7 @@ export async function requireUnused(
     .filter(({ modelPreference, fallbackModels = [] }) => [modelPreference, ...fallbackModels].some(uses))
     .map((agent) => `agent ${agent.name}`);
   const named = [
+    ...(uses(models.embedding) ? ['EMBEDDING_MODEL of the server'] : []),
     ...(uses((await readBotConfig(store)).defaultModel) ? ['default model of the bot config'] : []),
     ...users.slice(0, MOST_NAMED),
     ...(users.length > MOST_NAMED ? [`${users.length - MOST_NAMED} other agents`] : []),

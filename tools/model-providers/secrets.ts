@@ -8,7 +8,7 @@ import type { SecretBox } from '../core/sealing/secrets.ts';
 type Headers = Readonly<Record<string, string>>;
 
 /** Secrets and what they are for, as callers give them. */
-export interface GivenSecrets {
+interface GivenSecrets {
   readonly apiKey?: string | null | undefined;
   readonly headers?: Headers | null | undefined;
 }

@@ -1,3 +1,4 @@
+import { parseJson } from '../../resources/json.ts';
 import type { ModelProviderTest } from '../../resources/model-provider.ts';
 import { ToolError } from '../core/errors.ts';
 import { loadPackage } from '../core/load-package.ts';
@@ -23,8 +24,21 @@ const ANSWER_MS = 30_000;
 const TOKENS = 64;
 const LONGEST_LINE = 160;
 
+interface Verdict {
+  readonly answer: ModelProviderTest;
+  /** Whether the provider works. Undefined where the test says nothing of it: its caller gave up, it has no model to ask, or one was named. */
+  readonly isUp: boolean | undefined;
+}
+
+export async function testProvider(input: TestInput): Promise<Verdict> {
+  const answer = await ask(input);
+  const { ok, nextStep } = answer;
+  const saysNothing = input.model !== undefined || input.signal?.aborted || nextStep === NAME_ONE;
+  return { answer, isUp: !ok && saysNothing ? undefined : ok };
+}
+
 /** Asks once, without repeats, and never answers a secret or more than a line of what the server said. */
-export async function testProvider({ model: wanted, signal, ...tested }: TestInput): Promise<ModelProviderTest> {
+async function ask({ model: wanted, signal, ...tested }: TestInput): Promise<ModelProviderTest> {
   const provider =
     'provider' in tested
       ? tested.provider
@@ -41,12 +55,7 @@ export async function testProvider({ model: wanted, signal, ...tested }: TestInp
   const name = nameOf(wanted, provider) ?? listed.names[0];
   if (name === undefined) {
     const problem = listed.isList ? 'The provider lists no models.' : 'The provider has no list of models.';
-    return {
-      ok: false,
-      latencyMs: latencyMs(),
-      problem,
-      nextStep: 'Name one: test_model_provider {model}, or `models` of the provider.',
-    };
+    return { ok: false, latencyMs: latencyMs(), problem, nextStep: NAME_ONE };
   }
   const model = `${provider.name}/${name}`;
   try {
@@ -72,6 +81,8 @@ export async function testProvider({ model: wanted, signal, ...tested }: TestInp
   }
 }
 
+const NAME_ONE = 'Name one in `models` of the provider, or in the test.';
+
 function nameOf(wanted: string | undefined, { name, configured }: ModelProvider): string | undefined {
   if (wanted === undefined) return configured[0]?.name;
   return wanted.startsWith(`${name}/`) ? wanted.slice(name.length + 1) : wanted;
@@ -94,19 +105,11 @@ async function listOf(
     // Some servers have no list, which the answer of a model will show.
     if (answer.status === 404 || answer.status === 405) return { names: [], isList: false };
     if (!answer.ok) return statusProblem(answer.status, lineOf(text, scrubber));
-    const body = parsed(text);
+    const body = parseJson(text);
     if (body === undefined) return NO_MODEL_SERVER;
     return { names: namesIn(body).filter(talks), isList: true };
   } catch (error) {
     return connectionProblem(error);
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 
@@ -128,7 +131,7 @@ async function problemOf(
   const line = lineOf(body, scrubber);
   const isUnknown = status === 404 || (status === 400 && /model/i.test(line) && /not|unknown|invalid/i.test(line));
   if (!isUnknown) return statusProblem(status, line);
-  if (status === 404 && names.length === 0 && parsed(body) === undefined) return NO_MODEL_SERVER;
+  if (status === 404 && names.length === 0 && parseJson(body) === undefined) return NO_MODEL_SERVER;
   const some = names.slice(0, 5).map((each) => scrubber.shown(each, 80));
   return {
     problem: `The provider does not know the model ${JSON.stringify(name)} (${status})${line && `: ${line}`}`,
@@ -142,7 +145,7 @@ function statusProblem(status: number, line: string): Problem {
   if (status === 401 || status === 403) {
     return {
       problem: `The provider refused the key (${status})${said}`,
-      nextStep: 'Give a valid key with update_model_provider {apiKey}, and check that it may use this model.',
+      nextStep: 'Give a valid key, and check that it may use this model.',
     };
   }
   if (status === 402 || (status === 429 && /quota|billing|credit|balance/i.test(line))) {
@@ -207,7 +210,7 @@ function causeOf(error: unknown) {
 
 /** The message in the answer, in one line and without secrets. */
 function lineOf(body: string, scrubber: Scrubber): string {
-  const message = messageIn(parsed(body));
+  const message = messageIn(parseJson(body));
   return scrubber.shown(message.replace(/\s+/g, ' '), LONGEST_LINE);
 }
 

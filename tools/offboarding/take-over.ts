@@ -60,7 +60,7 @@ export const takeOver = defineTool({
   name: 'take_over',
   title: 'Take over',
   description:
-    'Make a capsule, flow or key of somebody else, who leaves for example, act for you from now on; you must be able to do all it does, and for an owner’s be an owner. Endpoint, id and history stay. A key gets a new secret, and the sessions, links and expiring keys made with it end.',
+    'Transfer another person’s capsule, flow or key to you, for example when they leave. You need every right it has; only an owner can take over from an owner. Endpoint, id and history stay. A key gets a new secret, and the sessions, links and expiring keys made with it end.',
   keywords:
     'offboarding, transfer ownership, hand over, reassign what an ex-employee had, inherit, change owner, hand over the things of somebody who left, move everything of a person to me, colleague left take his work',
   access: {
@@ -128,7 +128,7 @@ async function takeCapsule(
     ownerId,
     endsWith,
     budgetSubjects,
-    ...next?.members,
+    ...(next && { ...next.members, tokenUsedAt: null }),
     ...(drops && { integrationAccounts: 'none' as const }),
   };
   const taken = await store.capsules.update(id, change, { expectedRevision });

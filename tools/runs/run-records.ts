@@ -32,23 +32,66 @@ export function waiting({ stopReason, waiting: calls = [] }: RunOutcome, trace: 
   return { ...trace.state, status: 'waiting' as const, stopReason, waitsFor: [...calls], resumesAs };
 }
 
-/** Notes that one of the calls that waited has its answer. */
-export async function noteAnswered({ agentRuns }: Runs, id: string, call: WaitingCall, trace: RunTrace): Promise<void> {
-  const { waitsFor = [] } = (await agentRuns.get(id)) ?? {};
+type RunsAndApprovals = Pick<Writers, 'agentRuns' | 'approvals'>;
+
+/** Stores that the run waits, unless it was cancelled or ended in the meantime; then nothing that it asked for is made. */
+export async function pauseRun(
+  store: RunsAndApprovals,
+  { id }: Pick<AgentRun, 'id'>,
+  paused: ReturnType<typeof waiting>,
+  now: Date,
+): Promise<AgentRunRecord> {
+  const run = await store.agentRuns.read(id);
+  if (run.status === 'running' && !run.cancelAsked) return store.agentRuns.update(id, paused);
+  if (run.status === 'running') return giveUp(store, { ...run, ...paused }, now);
+  await endAsked(store, paused, now);
+  return run;
+}
+
+interface AnsweredCall {
+  readonly call: WaitingCall;
+  readonly trace: RunTrace;
+  readonly now: Date;
+}
+
+/** Notes that one of the calls that waited has its answer. A run that it began and that did not go on ends. */
+export async function noteAnswered(store: RunsAndApprovals, id: string, answered: AnsweredCall): Promise<void> {
+  const { call, trace, now } = answered;
+  const { waitsFor = [] } = (await store.agentRuns.get(id)) ?? {};
   const left = waitsFor.filter(({ toolCallId }) => toolCallId !== call.toolCallId);
-  await agentRuns.touch(id, { ...trace.state, waitsFor: left.length > 0 ? left : null });
+  await store.agentRuns.touch(id, { ...trace.state, waitsFor: left.length > 0 ? left : null });
+  await endInner(store, [call], now);
 }
 
 /** Ends a run that waits, and what it asked a person for. */
-export async function giveUp(
-  store: Pick<Writers, 'agentRuns' | 'approvals'>,
-  { id, waitsFor = [] }: AgentRunRecord,
-  now: Date,
-): Promise<AgentRunRecord> {
-  const problem = 'The run of the agent that asked for it was cancelled.';
-  for (const { approvalId } of waitsFor) await endApproval(store, approvalId, problem);
+export async function giveUp(store: RunsAndApprovals, run: AgentRunRecord, now: Date): Promise<AgentRunRecord> {
+  const { id } = run;
+  await endAsked(store, run, now);
   const error = { code: 'unavailable', message: 'The run was cancelled.' } as const;
   return store.agentRuns.update(id, { status: 'cancelled', error, waitsFor: null, finishedAt: now.toISOString() });
+}
+
+async function endAsked(
+  store: RunsAndApprovals,
+  { waitsFor = [] }: Pick<AgentRunRecord, 'waitsFor'>,
+  now: Date,
+): Promise<void> {
+  const problem = 'The run of the agent that asked for it was cancelled.';
+  for (const { approvalId, inner } of waitsFor)
+    for (const id of [approvalId, inner?.approvalId]) if (id !== undefined) await endApproval(store, id, problem);
+  await endInner(store, waitsFor, now);
+}
+
+/** Ends the runs that the calls began and that still wait. */
+export async function endInner(
+  store: RunsAndApprovals,
+  calls: readonly Pick<WaitingCall, 'inner'>[] = [],
+  now: Date,
+): Promise<void> {
+  for (const { inner } of calls) {
+    const run = inner && (await store.agentRuns.get(inner.runId));
+    if (run?.status === 'waiting') await giveUp(store, run, now);
+  }
 }
 
 /** Longer than a run can continue after its time is over. */
@@ -58,6 +101,12 @@ interface RunOrigin {
   readonly kind: AgentRun['kind'];
   readonly agent: Agent | undefined;
   readonly model: string;
+  /** What its call said of models. */
+  readonly chosen?: {
+    readonly model?: string | undefined;
+    readonly fallbackModels?: readonly string[] | undefined;
+    readonly maxTokens?: number | undefined;
+  };
   readonly thread?: Pick<ThreadRecord, 'id' | 'accessKeys'>;
   /** The run whose work it finishes. */
   readonly continues?: string | undefined;
@@ -71,7 +120,7 @@ type Asking = Pick<SteppingContext<unknown, never>, 'principal' | 'door' | 'requ
 /** Stores that a run begins. It is visible to those who see its thread, or without a thread to its caller. */
 export function beginRun(
   { agentRuns }: Runs,
-  { kind, agent, model, thread, continues, waitsFor, resumesAs }: RunOrigin,
+  { kind, agent, model, chosen = {}, thread, continues, waitsFor, resumesAs }: RunOrigin,
   asking: Asking,
 ) {
   const { principal, door, requestId, server, repeat } = asking;
@@ -79,7 +128,12 @@ export function beginRun(
   const all = [principal, ...behind];
   const capsuleId = capsuleIn(principal)?.id;
   const appId = all.find(({ type }) => type === 'app')?.id;
-  const flowRunId = all.find(({ runId }) => runId !== undefined)?.runId;
+  const chosenModels = {
+    ...(chosen.model !== undefined && { model: chosen.model }),
+    ...(chosen.fallbackModels && { fallbackModels: [...chosen.fallbackModels] }),
+    ...(chosen.maxTokens !== undefined && { maxTokens: chosen.maxTokens }),
+  };
+  const flowRunId = all.find(({ type }) => type === 'flow')?.runId;
   return agentRuns.insert({
     kind,
     status: 'running',
@@ -90,6 +144,7 @@ export function beginRun(
     ...(continues !== undefined && { continues }),
     ...(waitsFor && { waitsFor }),
     ...(resumesAs && { resumesAs }),
+    ...(Object.keys(chosenModels).length > 0 && { chosenModels }),
     model,
     principal: authorOf(principal),
     ...(behind.length > 0 && { onBehalfOf: behind.map(authorOf) }),
@@ -145,9 +200,13 @@ export function lostRun(now: Date, message = 'The server ended before the run di
 
 type Ending = ReturnType<typeof failed>['change'] | ReturnType<typeof lostRun>;
 
-/** Ends the run, unless that was stored already and only the answer to it got lost. */
-export async function endRun({ agentRuns }: Runs, id: string, change: Ending): Promise<void> {
-  if ((await agentRuns.get(id))?.status === 'running') await agentRuns.update(id, change);
+/** Ends the run, unless that was stored already and only the answer to it got lost. One that was cancelled makes no call any more that a person said yes to. */
+export async function endRun(store: RunsAndApprovals, id: string, change: Ending): Promise<void> {
+  const run = await store.agentRuns.get(id);
+  if (run?.status !== 'running') return;
+  const isGivenUp = run.cancelAsked && run.waitsFor;
+  if (isGivenUp) await endAsked(store, run, new Date(change.finishedAt));
+  await store.agentRuns.update(id, { ...change, ...(isGivenUp && { waitsFor: null }) });
 }
 
 /** How often one process looks for runs whose process is gone. */

@@ -3,6 +3,7 @@ import {
   type AgentRun,
   agentRun,
   agentRunStatus,
+  agentTurn,
   type RecordRevision,
   wholeAgentRun,
 } from '../../resources/agent-run.ts';
@@ -16,14 +17,20 @@ import { NAME } from '../core/access/guarded-tool.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { mayRead } from '../core/access/read-access.ts';
 import { makerKeyOf, openThread, threadsSeenBy } from '../core/access/visibility.ts';
-import type { Kind } from '../core/registry/define-kind.ts';
+import { type Kind, readingTool } from '../core/registry/define-kind.ts';
 import { DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import type { Tool } from '../core/registry/tool.ts';
+import { pricingFor, runCost, turnCost } from '../usage/run-cost.ts';
 import { giveUp, isLost, lostRun } from './run-records.ts';
 import { openRun, runsSeenBy } from './visible-runs.ts';
 
 const runId = refTo('agent-run', recordId).describe('Run id (`run_…`), see list_agent_runs.');
+
+const cost = z.number().min(0).nullable().optional();
+const priced = {
+  cost: cost.describe('In the currency of the workspace, where you may read usage; null: a price is unknown.'),
+};
 
 const listAgentRuns = defineTool({
   name: 'list_agent_runs',
@@ -48,13 +55,14 @@ const listAgentRuns = defineTool({
     to: time.optional().describe('Exclusive.'),
     ...paging,
   }),
-  output: pageOf(agentRun),
+  output: pageOf(agentRun.extend(priced)),
   errors: [],
 
   async handler({ limit, cursor, includeTotal, from, to, principal: askers, ...where }, { store, principal }) {
     const query = { where: { ...where, askers }, from: from && instant(from), to: to && instant(to) };
     const seen = await runsSeenBy(store, principal);
-    return listPage(seen, { limit, cursor, includeTotal }, query, (run) => run);
+    const pricing = await pricingFor({ store, principal });
+    return listPage(seen, { limit, cursor, includeTotal }, query, (run) => ({ ...run, ...runCost(run, pricing) }));
   },
 });
 
@@ -155,7 +163,9 @@ export function agentRunTools(kinds: readonly Kind[]): Tool[] {
   return [listAgentRuns, getAgentRun(kinds), cancelAgentRun, explainAnswer(kinds)];
 }
 
-export const shownRun = wholeAgentRun.extend({
+const shownRun = wholeAgentRun.extend({
+  ...priced,
+  turns: z.array(agentTurn.extend({ cost })).optional(),
   hidden: z.int().min(0).describe('Records that it was given or saw, and that are deleted or that you may not read.'),
 });
 
@@ -181,8 +191,11 @@ export async function showRun(
   const readable = new Set(ids.filter((_, at) => judged[at]));
   const shown = <Shown extends RecordRevision>(records: readonly Shown[]) =>
     records.filter(({ id }) => readable.has(id));
+  const pricing = await pricingFor({ store, principal });
   return {
     ...run,
+    ...runCost(run, pricing),
+    ...(run.turns && { turns: run.turns.map((turn) => ({ ...turn, ...turnCost(turn, run, pricing) })) }),
     ...(prompt && { prompt: shown([prompt])[0] }),
     skills: shown(skills),
     memories: shown(memories),
@@ -204,7 +217,8 @@ async function isReadable(
   const kind = kinds.find(({ get, collection }) => get && hasIdsLike(id, collection));
   const record = kind && (await store[kind.collection].get(id));
   if (!kind?.get || !record) return false;
-  return mayRead(principal, kind.get, 'id' in kind.get.input.shape ? { id } : {}, record);
+  const tool = readingTool(kind) ?? kind.get;
+  return mayRead(principal, tool, 'id' in tool.input.shape ? { id } : {}, record);
 }
 
 function hasIdsLike(id: string, collection: Kind['collection']): boolean {

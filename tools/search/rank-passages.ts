@@ -1,14 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Readers, TextSearch, Where } from '../../store/port.ts';
+import type { Rank, Readers, TextSearch, Where } from '../../store/port.ts';
 import type { Context, ServerFacts } from '../core/registry/context.ts';
 import {
   bestFirst,
   type FoundPassage,
+  isBehind,
   passageFinder,
   placeOf,
   type TextSource,
   widened,
 } from '../documents/find-passages.ts';
+import { respelled } from '../documents/misspelt.ts';
 import type { Passage } from '../documents/passages.ts';
 import type { Near } from '../embeddings/embedding-index.ts';
 import { sourceOf } from '../embeddings/texts.ts';
@@ -17,6 +19,8 @@ import type { ReadableFilter } from './types.ts';
 
 /** Of so many records, the best by the store's index, the passages are compared. */
 const MOST_BY_WORDS = 60;
+/** More records where words of the question may be misspelt. */
+const MOST_RESPELLED = 20;
 const MOST_BY_MEANING = 40;
 /** Of reciprocal rank fusion. Below the usual 60, so that the first by meaning stand before the many that share some word. */
 const K = 20;
@@ -77,13 +81,20 @@ function filterOf({ readable }: RankedKind, { where }: Question, { principal }: 
 
 async function byWords(kinds: readonly RankedKind[], question: Question, context: Asking): Promise<Ranking> {
   const texts = new Map<TextSource, FoundText>();
-  const text = widened(question.q);
-  for (const kind of kinds) {
-    const filter = filterOf(kind, question, context);
-    const { hits } = await context.store.search(kind.collection, { text, limit: MOST_BY_WORDS, ...filter } as never);
-    for (const { record } of hits) add(texts, kind, record);
-  }
-  const found = await passageFinder.find([...texts.keys()], question.q);
+  const gather = async (text: string, limit: number) => {
+    for (const kind of kinds) {
+      const filter = filterOf(kind, question, context);
+      const { hits } = await context.store.search(kind.collection, { text, limit, ...filter } as never);
+      const known = new Set(Array.from(texts.keys(), ({ id }) => id));
+      for (const { record } of hits) if (!known.has(record.id)) add(texts, kind, record);
+    }
+  };
+  await gather(widened(question.q), MOST_BY_WORDS);
+  const first = [...texts.keys()];
+  const missing = await passageFinder.missing(first, question.q);
+  if (missing.length > 0) await gather(respelled(missing), MOST_RESPELLED);
+  // Those come first, as the finder compares so much text alone.
+  const found = await passageFinder.find([...[...texts.keys()].slice(first.length), ...first], question.q);
   return found.flatMap(({ source, ...one }: FoundPassage) => {
     const text = texts.get(source);
     return text ? [{ ...one, share: byCoverage(one.coverage), found: text }] : [];
@@ -194,4 +205,16 @@ function fused(words: Ranking, near: Ranking): Ranking {
     }
   }
   return bestFirst([...all.values()]);
+}
+
+/** The page behind `after`, and the position of its last item where more follow. */
+export function pageOfRanked<Item extends Pick<RankedPassage, 'score' | 'place'>>(
+  ranked: readonly Item[],
+  limit: number,
+  after: Rank | undefined,
+): { readonly page: readonly Item[]; readonly next: Rank | null } {
+  const left = after ? ranked.filter((one) => isBehind(one, after)) : ranked;
+  const page = left.slice(0, limit);
+  const last = page.at(-1);
+  return { page, next: last && left.length > limit ? { score: last.score, id: last.place } : null };
 }

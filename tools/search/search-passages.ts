@@ -1,16 +1,18 @@
 import { z } from 'zod';
-import { documentFields, foundPassage, passageType } from '../../resources/document.ts';
+import { type Document, documentFields, foundPassage, passageType } from '../../resources/document.ts';
 import { cursor, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { meaningState, searchText } from '../../resources/search.ts';
+import type { Filter, Readers } from '../../store/port.ts';
+import { mayRead } from '../core/access/read-access.ts';
 import { invalidMember } from '../core/errors.ts';
+import type { Context } from '../core/registry/context.ts';
 import type { Kind } from '../core/registry/define-kind.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { openRank, sealRank } from '../core/registry/paging.ts';
 import type { Tool } from '../core/registry/tool.ts';
-import { isBehind } from '../documents/find-passages.ts';
 import { type PassageKind, passageKindsOf, requireReadable } from './passage-kinds.ts';
-import { type RankedPassage, rankPassages } from './rank-passages.ts';
+import { pageOfRanked, type RankedPassage, rankPassages } from './rank-passages.ts';
 
 const input = z.strictObject({
   q: searchText.describe('A question or words.'),
@@ -40,7 +42,7 @@ export function searchPassagesTool(kinds: readonly Kind[]): Tool {
     annotations: READS,
     input,
     output: z.object({ data: z.array(foundPassage), nextCursor: z.string().nullable(), meaning: meaningState }),
-    errors: [],
+    errors: ['not_found'],
 
     async handler({ q, types, projectId, tags, documentIds, limit, cursor }, context) {
       const where = { projectId, tags, id: documentIds };
@@ -50,16 +52,42 @@ export function searchPassagesTool(kinds: readonly Kind[]): Tool {
         throw invalidMember('types', 'projectId, tags and documentIds are for documents alone.');
       }
       requireReadable(asked, context);
+      await requireNamed({ projectId, documentIds }, asked, context);
       const bound = { q, where, types: [...types].sort() };
       const after = openRank(cursor, bound);
       const { found, meaning } = await rankPassages(asked, { q, where }, context);
-      const left = after ? found.filter((one) => isBehind(one, after)) : found;
-      const page = left.slice(0, limit);
-      const last = page.at(-1);
-      const next = last && left.length > limit ? { score: last.score, id: last.place } : null;
+      const { page, next } = pageOfRanked(found, limit, after);
       return { data: page.map((one) => shown(one, asked)), nextCursor: sealRank(next, bound), meaning };
     },
   });
+}
+
+/** What the caller names itself is there for it. @throws ToolError (not_found) */
+async function requireNamed(
+  named: { readonly projectId?: string | undefined; readonly documentIds?: readonly string[] | undefined },
+  [documents]: readonly PassageKind[],
+  { store, principal, server, fail }: Context<Readers, 'not_found'>,
+): Promise<void> {
+  const own = server.catalog.get('search_passages')?.tool;
+  const { projectId, documentIds = [] } = { ...named, ...absent((own && principal.tools?.fixed?.(own)) ?? {}) };
+  const { where, any } = documents?.readable(principal) ?? {};
+  const readable = (more: object, limit: number) =>
+    store.documents.find({ where: { ...where, ...more }, any: any as Filter<Document>['any'], limit }); // made for documents
+  if (documentIds.length > 0) {
+    const found = new Set((await readable({ id: documentIds }, documentIds.length)).records.map(({ id }) => id));
+    const missing = documentIds.find((id) => !found.has(id));
+    if (missing !== undefined)
+      throw fail('not_found', `There is no document ${missing} that you may read; see list_documents.`);
+  }
+  if (projectId === undefined || (await readable({ projectId }, 1)).records.length > 0) return;
+  const project = await store.projects.get(projectId);
+  const reads = server.catalog.get('get_project')?.tool;
+  if (!project || !reads || !(await mayRead(principal, reads, { id: projectId }, project)))
+    throw fail('not_found', `There is no project ${projectId} that you may read; see list_projects.`);
+}
+
+function absent(members: object): Readonly<Record<string, undefined>> {
+  return Object.fromEntries(Object.keys(members).map((name) => [name, undefined]));
 }
 
 function shown(

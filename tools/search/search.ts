@@ -7,7 +7,7 @@ import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { openRank, sealRank } from '../core/registry/paging.ts';
 import type { Tool } from '../core/registry/tool.ts';
 import { forbiddenType, mayFind } from './passage-kinds.ts';
-import type { SearchType } from './types.ts';
+import type { SearchType, TypeHit } from './types.ts';
 
 export function searchTool(types: readonly SearchType[]): Tool {
   return defineTool({
@@ -59,7 +59,7 @@ async function searchAmong(
     asked.map((type) => type.find(context, { text: q, limit, after: after && afterIn(type, after, places) })),
   );
   const ranked = pages.flatMap(({ hits }) => hits).sort((a, b) => byRank(a, b, places));
-  const data = ranked.slice(0, limit);
+  const data = ranked.slice(0, limit).map(shown);
   const more = ranked.length > limit || pages.some((page) => page.more);
   const last = data.at(-1);
   return {
@@ -67,6 +67,10 @@ async function searchAmong(
     nextCursor: more && last ? sealRank({ score: last.score, id: `${last.id} ${last.type}` }, bound) : null,
     facets: Object.fromEntries(pages.flatMap(({ count }, at) => (count > 0 ? [[asked[at]?.type, count]] : []))),
   };
+}
+
+function shown({ isWeak, ...hit }: TypeHit): SearchHit {
+  return isWeak?.() ? { ...hit, weak: true } : hit;
 }
 
 type Caller = Pick<Context<never, never>, 'principal' | 'server' | 'fail'>;

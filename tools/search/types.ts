@@ -13,6 +13,7 @@ import type { ServerFacts } from '../core/registry/context.ts';
 import type { Kind } from '../core/registry/define-kind.ts';
 import { findUsers } from '../users/user-rows.ts';
 import { shortened, snippetOf } from './snippet.ts';
+import { isWeakMatch } from './weak.ts';
 
 /** One kind of record of the global search. */
 export interface SearchType {
@@ -36,8 +37,13 @@ interface TypeQuery {
   readonly after: Rank | undefined;
 }
 
+export interface TypeHit extends SearchHit {
+  /** Asked of shown hits alone, as it looks through their texts. */
+  isWeak?(): boolean;
+}
+
 interface TypePage {
-  readonly hits: readonly SearchHit[];
+  readonly hits: readonly TypeHit[];
   readonly more: boolean;
   readonly count: number;
 }
@@ -63,6 +69,7 @@ function searchType(kind: Kind, search: Definition) {
         ...describe(search, record, owner, query.text),
         ...(passage && placeIn(await passage(record as never, query.text), query.text)), // of its own collection
         score,
+        isWeak: () => score < 1 && isWeakMatch(textsOf(search, record), query.text),
       }));
       return { hits, more: page.next !== null, count: page.count };
     },
@@ -108,6 +115,12 @@ function describe(search: Definition, found: object, owner: object | undefined, 
     updatedAt: textOf(record.updatedAt ?? record.createdAt),
     ...parentOf(search, owner),
   };
+}
+
+/** The texts in which words of the record are found. */
+function textsOf({ title, text }: Definition, found: object): string[] {
+  const record = found as Readonly<Record<string, unknown>>; // its members are read by name
+  return [...title, ...text].map((field) => textOf(record[field]));
 }
 
 function placeIn(found: FoundPlace | undefined, query: string): Partial<Pick<SearchHit, 'passage' | 'snippet'>> {

@@ -52,7 +52,7 @@ const updateSettings = defineTool({
     signInDomains: settingsFields.signInDomains.optional(),
     retentionDays: settingsPatch.retentionDays.optional(),
     approvalHours: settingsFields.approvalHours.optional(),
-    mailRecipients: settingsFields.mailRecipients.optional(),
+    mailRecipients: settingsPatch.mailRecipients.optional(),
     mailAskFirst: settingsFields.mailAskFirst.optional(),
     featureSwitches: settingsFields.featureSwitches.optional(),
     expectedRevision,

@@ -7,7 +7,7 @@ import {
   type PersonAccess,
   personAccess,
 } from '../../resources/admin-user.ts';
-import { expectedRevision, pageOf, paging, plainLine, recordId } from '../../resources/fields.ts';
+import { expectedRevision, pageOf, paging, plainLine, recordId, sortBy } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { firstOf } from '../../store/record-change.ts';
@@ -46,6 +46,7 @@ const listAdminUsers = defineTool({
   input: z.strictObject({
     email: adminUserFields.email.optional().describe('Exactly this one, ignoring case.'),
     isActive: z.boolean().optional(),
+    ...sortBy('email', 'name'),
     ...paging,
   }),
   output: pageOf(adminUser),
@@ -105,7 +106,7 @@ const updateAdminUser = defineTool({
   name: 'update_admin_user',
   title: 'Update admin user',
   description:
-    'Change e-mail, name, role or limit of an admin user. Another e-mail or role ends their sessions, links and connected apps (another e-mail also their passkeys), and needs full access without expiry; of an owner, an owner. Nobody sets their own limit. Returns the admin user.',
+    'Change e-mail, name, role or limit of an admin user. Another e-mail or role ends their sessions, links and connected apps (another e-mail also their passkeys), and requires full access that does not expire; only an owner can change an owner. Nobody sets their own limit. Returns the admin user.',
   keywords:
     "change a colleague's role or permissions, promote, more rights, rename a teammate, limit access, give a colleague more rights, change what a colleague may do, make somebody an administrator, read-only access for a colleague",
   access: { scope: 'admin', grant: 'admin-user:write:{id}' },

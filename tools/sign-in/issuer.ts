@@ -11,6 +11,7 @@ import { canonicalize } from 'json-canonicalize';
 import jwt from 'jsonwebtoken';
 import { z } from 'zod';
 import type { AdminUser } from '../../resources/admin-user.ts';
+import { DAY_MS } from '../../resources/durations.ts';
 import { timestamp } from '../../resources/fields.ts';
 import { type VerifiedIdentity, verifyIdToken } from './id-token.ts';
 
@@ -100,9 +101,9 @@ export const keptSigningKeys = z.object({
 export type StoredSigningKeys = z.infer<typeof keptSigningKeys>;
 type StoredSigningKey = StoredSigningKeys['keys'][number];
 
-const ROTATED_AFTER_MS = 90 * 24 * 60 * 60 * 1000;
+const ROTATED_AFTER_MS = 90 * DAY_MS;
 /** Much longer than a token is valid, and than other servers cache the key set. */
-const PUBLISHED_AFTER_ROTATION_MS = 7 * 24 * 60 * 60 * 1000;
+const PUBLISHED_AFTER_ROTATION_MS = 7 * DAY_MS;
 
 /** The keys to use from now on. Adds a key if there is none or the newest is old. */
 export function currentKeys(kept: StoredSigningKeys | undefined, now: Date): StoredSigningKeys {

@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { z } from 'zod';
 import type { AdminUser } from '../../resources/admin-user.ts';
+import { parseJson } from '../../resources/json.ts';
 import type { PasskeyRecord } from '../../resources/passkey.ts';
 import type { NewRecord, Readers } from '../../store/port.ts';
 import { ToolError } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
-import { parseJson } from '../core/json.ts';
 import { loadPackage } from '../core/load-package.ts';
 import { Challenges, type Purpose } from './challenges.ts';
 import { refuseSignIn, SignInRefused } from './id-token.ts';
@@ -43,7 +43,7 @@ const made = z.object({
 });
 
 /** A passkey that was used, checked but for what only a transaction can tell. */
-export interface UsedPasskey {
+interface UsedPasskey {
   readonly passkey: PasskeyRecord;
   readonly user: AdminUser;
   readonly counter: number;
@@ -56,7 +56,7 @@ interface UsedChallenge {
   readonly expiresAt: Date;
 }
 
-export interface MadePasskey {
+interface MadePasskey {
   readonly record: Omit<NewRecord<PasskeyRecord>, 'name'>;
   readonly challenge: UsedChallenge;
 }

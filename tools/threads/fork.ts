@@ -3,7 +3,11 @@ import { plainLine, recordId } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { Message } from '../../resources/message.ts';
 import { thread, threadFields } from '../../resources/thread.ts';
+import type { Readers } from '../../store/port.ts';
+import { copyFiles, discardUnkept, keepFiles } from '../attachments/thread-files.ts';
+import { requireRoom } from '../core/access/storage.ts';
 import { makerOf, openThread } from '../core/access/visibility.ts';
+import type { Context } from '../core/registry/context.ts';
 import { CREATES, defineTool, type Fail } from '../core/registry/define-tool.ts';
 import { messagesBack, threadId } from './messages.ts';
 import { showThread, startThread } from './threads.ts';
@@ -13,6 +17,8 @@ const LONGEST_TITLE = 200;
 /** Other writers wait while a fork is made: half a second for this many messages or this much text. */
 export const MOST_COPIED = 20_000;
 export const MOST_CHARACTERS = 20_000_000;
+export const MOST_FILES = 1000;
+export const MOST_FILE_BYTES = 200 * 1024 * 1024;
 
 export const forkThread = defineTool({
   name: 'fork_thread',
@@ -32,15 +38,15 @@ export const forkThread = defineTool({
   output: thread,
   errors: ['not_found', 'conflict'],
 
-  async handler({ id, messageId, title, latest }, context) {
-    const { store, principal, fail, server } = context;
+  async stage(input, context) {
+    await openThread(context, input.id);
+    return copiesOf(await originalsOf(input, context), context);
+  },
+
+  /** Messages never change, so those that were read before are copied. */
+  async handler({ id, title }, context, { originals, copies }) {
+    const { store, principal, server } = context;
     const source = await openThread(context, id);
-    const end = messageId === undefined ? undefined : await store.messages.get(messageId);
-    if (messageId !== undefined && end?.threadId !== id) {
-      throw fail('not_found', `The thread has no message ${messageId}; list_messages shows those it has.`);
-    }
-    const originals = (await messagesBack(store, id, latest ?? MOST_COPIED + 1, end)).toReversed();
-    requireCopyable(originals, fail);
     const last = originals.at(-1);
     const now = server.now();
     const fork = await startThread(
@@ -61,14 +67,52 @@ export const forkThread = defineTool({
       now,
     );
     // Copies keep the times of the originals, so that the fork reads in the same order.
-    await store.messages.insertAll(
-      originals.map(({ id: sourceMessageId, ...original }) => ({ ...original, threadId: fork.id, sourceMessageId })),
-    );
+    await store.messages.insertAll(originals.map((original) => copyOf(original, fork.id, copies)));
+    await keepFiles(store, fork.id, [...copies.values()]);
     if (!last) return showThread(fork);
     const counts = { messageCount: originals.length, lastMessageAt: last.createdAt };
     return showThread(await store.threads.touch(fork.id, counts));
   },
 });
+
+interface Wanted {
+  readonly id: string;
+  readonly messageId?: string | undefined;
+  readonly latest?: number | undefined;
+}
+
+type Copying = Pick<Context<Readers, 'not_found' | 'conflict'>, 'store' | 'server' | 'principal' | 'fail'>;
+
+/** Oldest first. */
+async function originalsOf({ id, messageId, latest }: Wanted, { store, fail }: Copying): Promise<Message[]> {
+  const end = messageId === undefined ? undefined : await store.messages.get(messageId);
+  if (messageId !== undefined && end?.threadId !== id) {
+    throw fail('not_found', `The thread has no message ${messageId}; list_messages shows those it has.`);
+  }
+  const originals = (await messagesBack(store, id, latest ?? MOST_COPIED + 1, end)).toReversed();
+  requireCopyable(originals, fail);
+  return originals;
+}
+
+/** The files of the messages, put again, as those of a fork stay when its thread goes. */
+async function copiesOf(originals: readonly Message[], { store, server, principal, fail }: Copying) {
+  const attachments = originals.flatMap((message) => message.attachments ?? []);
+  const bytes = attachments.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  if (bytes > MOST_FILE_BYTES || attachments.length > MOST_FILES) throw fail('conflict', TOO_MANY_FILES);
+  await requireRoom(bytes, { principal, server });
+  const copies = await copyFiles(attachments, { store, server });
+  const ids = [...copies.values()].map(({ attachment: { id } }) => id);
+  return { originals, copies, discard: () => discardUnkept(ids, { store, server }) };
+}
+
+const TOO_MANY_FILES = `A fork copies at most ${MOST_FILES.toLocaleString('en')} files of ${MOST_FILE_BYTES / 1024 / 1024} MB; name an earlier messageId, or give \`latest\`.`;
+
+type Copies = Awaited<ReturnType<typeof copyFiles>>;
+
+function copyOf({ id: sourceMessageId, attachments, ...original }: Message, threadId: string, copies: Copies) {
+  const files = attachments?.flatMap((each) => copies.get(each.id)?.attachment ?? []);
+  return { ...original, ...(files && { attachments: files }), threadId, sourceMessageId };
+}
 
 function requireCopyable(originals: readonly Message[], fail: Fail<'conflict'>): void {
   const characters = originals.reduce((sum, { content }) => sum + content.length, 0);

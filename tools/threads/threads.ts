@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Door } from '../../resources/audit-entry.ts';
-import { agentRef, expectedRevision, pageOf, paging, plainLine } from '../../resources/fields.ts';
+import { agentRef, expectedRevision, pageOf, paging, plainLine, recordId, sortBy } from '../../resources/fields.ts';
 import {
   type Thread,
   type ThreadRecord,
@@ -10,6 +10,8 @@ import {
   threadVisibility,
 } from '../../resources/thread.ts';
 import type { Readers } from '../../store/port.ts';
+import { fileIn, threadFile } from '../attachments/thread-file.ts';
+import { removeFiles } from '../attachments/thread-files.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { isHiddenByLimit } from '../core/access/reach.ts';
 import { accessKeysOf, includingHidden, makerOf, openThread, threadsSeenBy } from '../core/access/visibility.ts';
@@ -47,6 +49,7 @@ const listThreads = defineTool({
     status: threadStatus.optional(),
     source: threadFields.source.optional(),
     agentId: agentRef.optional().describe('Only threads this agent takes part in.'),
+    ...sortBy('title', 'lastMessageAt'),
     ...paging,
   }),
   output: pageOf(thread),
@@ -72,7 +75,7 @@ const createThread = defineTool({
       .describe('Default: `api`, or `mcp`, `flow`, `agent` as made there.'),
     agentIds: agentIds.optional(),
     visibility: threadVisibility.default('workspace'),
-    messages: z.array(messageInput).max(MOST_FIRST_MESSAGES).optional().describe('Oldest first.'),
+    messages: z.array(messageInput).max(MOST_FIRST_MESSAGES).optional().describe('Oldest first, without files.'),
   }),
   output: thread,
   errors: [],
@@ -92,11 +95,17 @@ const getThread = defineTool({
   keywords: 'open a conversation, chat details, open that conversation, find a chat by id',
   access: { scope: 'threads:read', grant: 'thread:read:{id}' },
   annotations: READS,
-  input: z.strictObject({ id: threadId }),
-  output: thread,
+  input: z.strictObject({
+    id: threadId,
+    file: recordId.optional().describe('Adds a link to this attachment.'),
+  }),
+  output: thread.extend({ file: threadFile.optional() }),
   errors: ['not_found'],
 
-  handler: async ({ id }, context) => showThread(await openThread(context, id)),
+  async handler({ id, file }, context) {
+    const found = showThread(await openThread(context, id));
+    return file === undefined ? found : { ...found, file: await fileIn(id, file, context) };
+  },
 });
 
 const updateThread = defineTool({
@@ -145,7 +154,7 @@ const deleteThread = defineTool({
 });
 
 export async function removeThread(
-  store: Pick<HistoryWriters, 'threads' | 'threadSources' | 'messages' | 'idempotency'>,
+  store: Pick<HistoryWriters, 'threads' | 'threadSources' | 'messages' | 'documentFiles' | 'idempotency'>,
   { id, source, visibility }: ThreadRecord,
   expectedRevision?: number,
 ): Promise<void> {
@@ -162,12 +171,13 @@ export function isUnused({ updatedAt, lastMessageAt = '' }: ThreadRecord, since:
 
 /** Called after a thread was deleted. Deletes what only the thread needed. */
 async function clearThread(
-  store: Pick<HistoryWriters, 'threads' | 'threadSources' | 'messages'>,
+  store: Pick<HistoryWriters, 'threads' | 'threadSources' | 'messages' | 'documentFiles'>,
   { id, source }: Pick<ThreadRecord, 'id' | 'source'>,
 ): Promise<void> {
   await leaveSource(store, source);
   const messages = await messagesBack(store, id);
   await store.messages.deleteAll(messages.map((message) => message.id));
+  await removeFiles(store, id);
 }
 
 export const threadTools = [listThreads, createThread, getThread, updateThread, deleteThread];

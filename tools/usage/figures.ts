@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
+import { HOUR_MS, MINUTE_MS } from '../../resources/durations.ts';
 import type { UsageHour, UsageSource } from '../../resources/usage.ts';
 import type { Readers } from '../../store/port.ts';
 import { storedHours } from './roll-ups.ts';
 import { type Counted, firstHour, hoursIn, type Question, type Source, type Span, sourcesOf } from './sources.ts';
 import { EMBEDDINGS, type Label, UsageBuckets } from './usage-buckets.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** So many entries or runs are counted anew for each question. */
 export const MOST_COUNTED = 20_000;
 /** Parts whose counts are kept, so that only what came since is counted again. */
@@ -46,7 +45,7 @@ export async function* usageIn(
     const kept: UsageHour[] = [];
     for await (const hour of storedHours(figures, source, span)) kept.push(hour);
     if (await isFew(source, span, kept, mostCounted)) {
-      yield* source.tally ? tallied(source, [span], question, true) : counted(source, span);
+      yield* source.tally ? tallied(source, [span], question, true) : withoutReads(counted(source, span), question);
       continue;
     }
     for (const [at, hour] of kept.entries()) {
@@ -55,10 +54,22 @@ export async function* usageIn(
     }
     const gaps = gapsIn(span, kept);
     if (source.tally) yield* tallied(source, gaps, question, false);
-    else for (const gap of gaps) yield* countedInParts(figures, source, { gap, mostAtOnce: mostCounted / 10 });
+    else
+      for (const gap of gaps) {
+        const parts = countedInParts(figures, source, { gap, mostAtOnce: mostCounted / 10 });
+        yield* withoutReads(parts, question);
+      }
   }
   for await (const { createdAt, cells } of storedHours(figures, { name: EMBEDDINGS }, span))
     yield { source: EMBEDDINGS, hour: Date.parse(createdAt), cells: UsageBuckets.unpack(cells, question) };
+}
+
+/** Of cells that have all their labels. */
+async function* withoutReads(
+  hours: AsyncIterable<HourOfUsage>,
+  { ownReads }: UsageQuestion,
+): AsyncGenerator<HourOfUsage, void> {
+  for await (const { cells, ...hour } of hours) yield { ...hour, cells: ownReads ? cells.without(ownReads) : cells };
 }
 
 async function isFew(source: Source, span: Span, kept: readonly UsageHour[], most: number): Promise<boolean> {

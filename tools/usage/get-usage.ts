@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { tokenUsage } from '../../resources/agent-run.ts';
+import { HOUR_MS } from '../../resources/durations.ts';
 import { agentRef, instant, isNear, paging, recordId, time, timestamp } from '../../resources/fields.ts';
 import { A_MODEL, orNameOf, refTo, withFormHints } from '../../resources/markers.ts';
 import type { Settings } from '../../resources/settings.ts';
+import { readingTools } from '../audit.ts';
 import { defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { foreignCursor, seal, unseal } from '../core/registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
@@ -12,14 +14,13 @@ import { defaultStart, INTERVALS, MOST_PERIODS, type Period, periodsIn } from '.
 import { readPricing } from './prices.ts';
 import { type Label, Sum, type UsageBucket } from './usage-buckets.ts';
 
-const HOUR_MS = 3_600_000;
 const GROUPINGS = ['agent', 'model', 'key', 'capsule', 'app', 'user', 'flow', 'tool', 'integration'] as const;
 type Grouping = (typeof GROUPINGS)[number];
 
 const text = z.string().min(1).max(300);
 const filter = z.strictObject({
   agent: agentRef.optional(),
-  model: withFormHints(text, A_MODEL).optional().describe('Calls are then turns of the model.'),
+  model: withFormHints(text, A_MODEL).optional().describe('With this, `calls` counts model turns.'),
   key: refTo('key', recordId).optional(),
   capsule: refTo('capsule', recordId).optional(),
   app: refTo('app', recordId).optional(),
@@ -55,7 +56,8 @@ export const getUsage = defineTool({
     interval: z.enum(INTERVALS).default('day').describe('Of the series. Weeks begin on Monday.'),
     from: nearTime.optional().describe('Inclusive, from the whole hour on. Default: suits the interval.'),
     to: nearTime.optional().describe('Exclusive, up to the whole hour. Default: now.'),
-    filter: filter.optional().describe('Counts only what is all of this.'),
+    dashboardReads: z.boolean().optional().describe('False: without what people only read in the dashboard.'),
+    filter: filter.optional().describe('Counts only what matches every given field.'),
     ...paging,
   }),
   output: z.object({
@@ -81,7 +83,7 @@ export const getUsage = defineTool({
   errors: [],
 
   async handler(
-    { by, interval, limit: most, cursor, includeTotal, filter: wanted = {}, ...given },
+    { by, interval, limit: most, cursor, includeTotal, dashboardReads = true, filter: wanted = {}, ...given },
     { store, server, fail },
   ) {
     const settings = await readSettings(store);
@@ -93,10 +95,10 @@ export const getUsage = defineTool({
       const message = `The range has more than ${MOST_PERIODS} periods; give a later \`from\` or a longer interval.`;
       throw fail('invalid_input', message, { issues: [{ path: 'interval', message }] });
     }
-    const added = new Added(by, wanted, periods);
+    const added = new Added(by, wanted, periods, dashboardReads ? [] : readingTools(server.catalog));
     const source = { audit: server.audit, agentRuns: store.agentRuns, usageHours: store.usageHours };
     for await (const hour of usageIn(source, span, { ...added.question, periods })) added.add(hour);
-    const filters = { by, interval, wanted, ...given };
+    const filters = { by, interval, wanted, ...given, ...(!dashboardReads && { dashboardReads }) };
     const page = pageOf(added.rows, most, cursor, filters);
     const names = await namesOf(store, by, page.keys);
     return {
@@ -141,8 +143,11 @@ class Added {
   readonly #filter: [Grouping, string | undefined][];
   readonly #periods: readonly Period[];
   readonly #ofModels: boolean;
+  /** Tools whose calls in the dashboard do not count. */
+  readonly #ownReads: ReadonlySet<string> | undefined;
 
-  constructor(by: Grouping, wanted: Filter, periods: readonly Period[]) {
+  constructor(by: Grouping, wanted: Filter, periods: readonly Period[], ownReads: readonly string[]) {
+    this.#ownReads = ownReads.length > 0 ? new Set(ownReads) : undefined;
     this.#by = by;
     this.#filter = GROUPINGS.flatMap((label) => (wanted[label] === undefined ? [] : [[label, wanted[label]]]));
     this.#periods = periods;
@@ -155,7 +160,7 @@ class Added {
     const { integration: _, ...where } = Object.fromEntries(this.#filter);
     const periodLabels = this.#filter.map(([label]) => keptAs(label));
     const labels = new Set([keptAs(this.#by), ...periodLabels, 'model' as const]);
-    return { labels: [...labels], periodLabels, where, onlyRuns: this.#ofModels };
+    return { labels: [...labels], periodLabels, where, ownReads: this.#ownReads, onlyRuns: this.#ofModels };
   }
 
   add({ source, hour, cells, of }: HourOfUsage): void {

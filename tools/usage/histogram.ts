@@ -6,7 +6,7 @@ export const SMALLEST = 0.001;
 const MOST_EXACT = 20_000;
 
 /** Numbers of buckets, each followed by how many values lie in it. */
-export type Buckets = readonly number[];
+type Buckets = readonly number[];
 
 export class Histogram {
   #values: number[] | undefined = [];

@@ -1,11 +1,10 @@
+import { DAY_MS, HOUR_MS } from '../../resources/durations.ts';
 import { addDays, addIntervals, dateIn, floorTo, periodsOf, startOf } from '../analytics/exports.ts';
 import type { Span } from './sources.ts';
 
 export const INTERVALS = ['hour', 'day', 'week', 'month'] as const;
 type Interval = (typeof INTERVALS)[number];
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** None is longer, whatever its clocks do. */
 const LONGEST_MS: Readonly<Record<Interval, number>> = {
   hour: HOUR_MS,

@@ -3,6 +3,7 @@ import type { BudgetMeasure } from '../../resources/budget.ts';
 import type { ModelPrice } from '../../resources/model-price.ts';
 import type { Settings } from '../../resources/settings.ts';
 import type { Readers } from '../../store/port.ts';
+import { OFFLINE_MODEL } from '../core/models/offline-model.ts';
 import { allOf } from '../core/registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 
@@ -29,12 +30,15 @@ export function priceOn({ currency, exchangeRates, prices }: Pricing, model: str
   for (const each of prices) {
     if (each.model === model && each.from <= date && (!price || each.from > price.from)) price = each;
   }
-  if (!price) return undefined;
+  if (!price) return model === OFFLINE_MODEL.id ? FREE : undefined;
   const month = date.slice(0, 7);
   const foreign = exchangeRates.find((rate) => rate.currency === price.currency && rate.month === month);
   const rate = price.currency === currency ? 1 : foreign?.rate;
   return rate === undefined ? undefined : inFull(price, rate);
 }
+
+/** The built-in model asks nobody who wants to be paid. */
+const FREE: TokenPrice = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
 
 function inFull(price: ModelPrice, rate: number): TokenPrice {
   const { input, output, cacheRead = input, cacheWrite = input, reasoning = output } = price;

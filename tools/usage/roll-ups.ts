@@ -1,12 +1,10 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../resources/durations.ts';
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { UsageHour } from '../../resources/usage.ts';
 import { type PeriodicTask, startLeaderTask } from '../../store/periodic-task.ts';
 import type { Position, Readers, Store } from '../../store/port.ts';
 import { firstHour, hourOf, type Source, type Span, sourcesOf } from './sources.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 const EVERY_MS = 5 * MINUTE_MS;
 /** A call is entered when it ends, at the time when it began. No call lasts longer than this. */
 const LATEST_MS = HOUR_MS;

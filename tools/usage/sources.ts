@@ -1,10 +1,10 @@
 import type { AgentRun } from '../../resources/agent-run.ts';
+import { HOUR_MS } from '../../resources/durations.ts';
 import type { UsageSource } from '../../resources/usage.ts';
 import type { AuditLog, Position, Reader } from '../../store/port.ts';
 import { GROWTH, SMALLEST } from './histogram.ts';
-import { LABELS, TALLY_KEYS, UsageBuckets, type UsageGrouping } from './usage-buckets.ts';
+import { isOwnRead, LABELS, labelsOfTally, TALLY_KEYS, UsageBuckets, type UsageGrouping } from './usage-buckets.ts';
 
-const HOUR_MS = 3_600_000;
 const BATCH = 1000;
 /** Nothing is older than this. */
 const BEGINNING_MS = Date.UTC(2000);
@@ -102,9 +102,10 @@ function texts({ from, to }: Span) {
 async function tallyCalls(
   tally: NonNullable<AuditLog['tally']>,
   spans: readonly Span[],
-  { labels = LABELS, where = {}, isExact }: Question,
+  { labels = LABELS, where = {}, ownReads, isExact }: Question,
 ): Promise<Map<number, UsageBuckets>> {
-  const keys = labels.flatMap((label) => TALLY_KEYS[label] ?? []);
+  // Whose call it was says whether it was a read of their own.
+  const keys = (ownReads ? LABELS : labels).flatMap((label) => TALLY_KEYS[label] ?? []);
   const wanted = LABELS.flatMap((label) => {
     const key = TALLY_KEYS[label];
     return key && where[label] !== undefined ? [[key, where[label]]] : [];
@@ -113,10 +114,11 @@ async function tallyCalls(
   const found = await tally({ spans: spans.map(texts), by: keys, where: Object.fromEntries(wanted), buckets });
   const all = new Map<number, UsageBuckets>();
   for (const calls of found) {
+    if (ownReads && isOwnRead(labelsOfTally(calls), ownReads)) continue;
     const begin = spans[calls.span]?.from ?? 0;
     const cells = all.get(begin) ?? new UsageBuckets();
     all.set(begin, cells);
-    cells.addTally(calls, !isExact);
+    cells.addTally(calls, !isExact, labels);
   }
   return all;
 }

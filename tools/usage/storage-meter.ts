@@ -14,7 +14,7 @@ export interface StorageLimits {
 /** For so long sizes are believed while less than half of each limit is used; later, or beyond, each write asks. */
 const FRESH_MS = 1000;
 /** From this share of a limit on, health and alerts name it. */
-export const NEARLY_FULL = 0.9;
+const NEARLY_FULL = 0.9;
 const MIB = 1024 * 1024;
 const WORKSPACE = 'workspace';
 

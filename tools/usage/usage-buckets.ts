@@ -69,8 +69,11 @@ export class UsageBuckets {
     cell.spread.add(durationMs);
   }
 
-  addTally({ callers, tool, calls, failed, durations }: Tally, inBuckets: boolean): void {
-    const cell = this.#at({ ...labelsOf(callers), ...(tool !== undefined && { tool }) });
+  /** With these labels alone. */
+  addTally(tally: Tally, inBuckets: boolean, kept: readonly Label[] = LABELS): void {
+    const { calls, failed, durations } = tally;
+    const labels = labelsOfTally(tally);
+    const cell = this.#at(kept === LABELS ? labels : pick(labels, kept));
     cell.calls += calls;
     cell.errors += failed;
     if (inBuckets) cell.spread.addBuckets(durations);
@@ -117,8 +120,15 @@ export class UsageBuckets {
     return deflateRawSync(JSON.stringify(packed)).toString('base64');
   }
 
-  /** Puts cells together that are alike in these labels, and leaves out those without the wanted ones. */
-  static unpack(text: string, { labels = LABELS, where = {} }: UsageGrouping = {}): UsageBuckets {
+  /** The cells without those that `isOwnRead`. */
+  without(tools: ReadonlySet<string>): UsageBuckets {
+    const left = new UsageBuckets();
+    for (const [key, cell] of this.#cells) if (!isOwnRead(cell.labels, tools)) left.#cells.set(key, cell);
+    return left;
+  }
+
+  /** Puts cells together that are alike in these labels, and leaves out those without the wanted ones, and own reads. */
+  static unpack(text: string, { labels = LABELS, where = {}, ownReads }: UsageGrouping = {}): UsageBuckets {
     const packed = JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString()) as Packed; // `pack` made it
     const { texts, cells } = packed;
     const details = new Map(packed.details?.map(([at = 0, ...numbers]) => [at, numbers]));
@@ -126,10 +136,12 @@ export class UsageBuckets {
     const wanted = LABELS.flatMap((label, place) =>
       where[label] === undefined ? [] : [{ place, number: texts.indexOf(where[label]) }],
     );
+    const isRead = ownReads && ownReadIn(texts, ownReads);
     const unpacked = new UsageBuckets();
     const known = new Map<string, UsageBucket>();
     for (const [at, numbers] of cells.entries()) {
       if (!wanted.every(({ place, number }) => numbers[place] === number)) continue;
+      if (isRead?.(numbers)) continue;
       let alike = '';
       for (const place of places) alike += `${numbers[place]},`;
       const cell = known.get(alike) ?? unpacked.#at(labelsAt(places, numbers, texts));
@@ -155,6 +167,34 @@ export class UsageBuckets {
 export interface UsageGrouping {
   readonly labels?: readonly Label[];
   readonly where?: Labels;
+  /** Leaves out calls of these tools that `isOwnRead`. */
+  readonly ownReads?: ReadonlySet<string> | undefined;
+}
+
+const ACTING = ['agent', 'key', 'capsule', 'app', 'flow'] as const satisfies readonly Label[];
+
+/** A person signed in calls tools themselves in the dashboard alone; what acts for them is named beside them. */
+export function isOwnRead(labels: Labels, tools: ReadonlySet<string>): boolean {
+  if (labels.user === undefined || ACTING.some((label) => labels[label] !== undefined)) return false;
+  return labels.tool !== undefined && tools.has(labels.tool);
+}
+
+/** The same for packed cells. An absent label is the empty text. */
+function ownReadIn(texts: readonly string[], tools: ReadonlySet<string>): (numbers: readonly number[]) => boolean {
+  const none = texts.indexOf('');
+  const reads = new Set(texts.flatMap((text, number) => (tools.has(text) ? [number] : [])));
+  const [user, tool] = [LABELS.indexOf('user'), LABELS.indexOf('tool')];
+  const acting = ACTING.map((label) => LABELS.indexOf(label));
+  return (numbers) =>
+    reads.has(numbers[tool] ?? none) && numbers[user] !== none && acting.every((place) => numbers[place] === none);
+}
+
+export function labelsOfTally({ callers, tool }: Pick<Tally, 'callers' | 'tool'>): Labels {
+  return { ...labelsOf(callers), ...(tool !== undefined && { tool }) };
+}
+
+function pick(labels: Labels, kept: readonly Label[]): Labels {
+  return Object.fromEntries(kept.flatMap((label) => (labels[label] === undefined ? [] : [[label, labels[label]]])));
 }
 
 /** In a packed cell its labels come first, then its sums, then its buckets. */

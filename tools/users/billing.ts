@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { DAY_MS } from '../../resources/durations.ts';
 import type { UserRow } from '../../resources/imported-rows.ts';
 import { majorUnits } from '../../resources/minor-units.ts';
 import type { userBilling } from '../../resources/product-user.ts';
@@ -71,7 +72,7 @@ function periodEnd(row: SubscriptionNow, now: number): string {
   const { interval, interval_count: intervalCount } = row;
   const days = { day: 1, week: 7, month: 30, year: 365 }[interval] * intervalCount;
   // Starts with a count that may be too low, and continues to the first period that has not ended.
-  let count = Math.max(0, Math.floor((now - anchor.getTime()) / 86_400_000 / (days * 1.04)) - 1);
+  let count = Math.max(0, Math.floor((now - anchor.getTime()) / DAY_MS / (days * 1.04)) - 1);
   let end = anchor;
   while (end.getTime() <= now) {
     count += 1;
@@ -83,7 +84,7 @@ function periodEnd(row: SubscriptionNow, now: number): string {
 /** A month without this day ends on its last day: 31 January, 28 February, 31 March. */
 function later(anchor: Date, interval: SubscriptionNow['interval'], count: number): Date {
   if (interval === 'day' || interval === 'week') {
-    return new Date(anchor.getTime() + count * (interval === 'week' ? 7 : 1) * 86_400_000);
+    return new Date(anchor.getTime() + count * (interval === 'week' ? 7 : 1) * DAY_MS);
   }
   const months = anchor.getUTCMonth() + count * (interval === 'year' ? 12 : 1);
   const end = new Date(anchor);

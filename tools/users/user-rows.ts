@@ -1,7 +1,7 @@
 import { recordId } from '../../resources/fields.ts';
 import type { InvoiceRow, RowType, SubscriptionRow, UserRow, WebsiteRow } from '../../resources/imported-rows.ts';
 import { refTo } from '../../resources/markers.ts';
-import type { Page, Position } from '../../store/port.ts';
+import type { Cursor, Page } from '../../store/port.ts';
 import { hashOf, rowOf, type TableRow } from '../../store/rows/records.ts';
 import type { NamedQuery, RowStore } from '../../store/rows-port.ts';
 import { partForm } from '../../store/search-text.ts';
@@ -26,18 +26,37 @@ function parametersOf({ status, search, uids, deleted = false }: UserQuery) {
   return [status ?? null, search === undefined ? null : partForm(search), uids ? listOf(uids) : null, deleted];
 }
 
-/** Newest first. */
+type UserSort = 'email' | '-email' | 'createdAt' | '-createdAt';
+
+export function isByEmail(sort: UserSort): boolean {
+  return sort === 'email' || sort === '-email';
+}
+
+interface UserPage {
+  readonly limit: number;
+  readonly after?: Cursor | undefined;
+  /** Default: newest first. */
+  readonly sort?: UserSort | undefined;
+}
+
 export async function findUsers(
   rows: Rows,
   query: UserQuery,
-  { limit, after }: { readonly limit: number; readonly after?: Position | undefined } = { limit: ALL },
+  { limit, after, sort = '-createdAt' }: UserPage = { limit: ALL },
 ): Promise<Page<UserRow>> {
-  const place = [after ? Date.parse(after.createdAt) : null, after?.id ?? ''];
+  const key = after && (after.sortKey ?? Date.parse(after.createdAt));
   const more = limit === ALL ? ALL : limit + 1;
-  const found = await rows.query<TableRow>(usersPage, [...parametersOf(query), ...place, more]);
-  const records = found.slice(0, limit).map((record) => rowOf<UserRow>('users', record));
+  const found = await rows.query<TableRow>(usersPages[sort], [
+    ...parametersOf(query),
+    ...[key ?? null, after?.id ?? ''],
+    more,
+  ]);
+  const shown = found.slice(0, limit);
+  const records = shown.map((record) => rowOf<UserRow>('users', record));
   const last = records.at(-1);
-  return { records, next: found.length > limit && last ? { createdAt: last.createdAt, id: last.uid } : null };
+  if (found.length <= limit || !last) return { records, next: null };
+  const place = { createdAt: last.createdAt, id: last.uid };
+  return { records, next: isByEmail(sort) ? { ...place, sortKey: String(shown.at(-1)?.email_key) } : place };
 }
 
 export async function countUsers(rows: Rows, query: UserQuery): Promise<number> {
@@ -140,13 +159,27 @@ const wanted = `
   and (cast($3 as text) is null or uid in (select item from ${itemsOf('cast($3 as text)')} as items))
   and (cast($4 as boolean) or deleted_ms is null)`;
 
-/** Such users, newest first, after the place ($5, $6), $7 of them. */
-const usersPage: NamedQuery = {
-  name: 'page of users',
-  sql: `select * from users where ${wanted}
-    and (cast($5 as bigint) is null or created_ms < cast($5 as bigint)
-      or (created_ms = cast($5 as bigint) and uid < cast($6 as text) collate "C"))
-    order by created_ms desc, uid collate "C" desc limit cast($7 as bigint)`,
+/** The beginning of the e-mail, in the form in which it is searched: cursors have room for no more. PostgreSQL has an index on it. */
+const emailKey = 'left(split_part(searched, chr(10), 2), 100)';
+
+/** Such users in an order, after the place ($5, $6), $7 of them. */
+function usersPage(sort: UserSort): NamedQuery {
+  const [key, type] = isByEmail(sort) ? [emailKey, 'text'] : ['created_ms', 'bigint'];
+  const [beyond, direction] = sort.startsWith('-') ? ['<', 'desc'] : ['>', 'asc'];
+  return {
+    name: `page of users by ${sort}`,
+    sql: `select *, ${emailKey} as email_key from users where ${wanted}
+      and (cast($5 as ${type}) is null or ${key} ${beyond} cast($5 as ${type})
+        or (${key} = cast($5 as ${type}) and uid ${beyond} cast($6 as text) collate "C"))
+      order by ${key} ${direction}, uid collate "C" ${direction} limit cast($7 as bigint)`,
+  };
+}
+
+const usersPages: Readonly<Record<UserSort, NamedQuery>> = {
+  email: usersPage('email'),
+  '-email': usersPage('-email'),
+  createdAt: usersPage('createdAt'),
+  '-createdAt': usersPage('-createdAt'),
 };
 
 const usersCount: NamedQuery = {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { pageOf, paging } from '../../resources/fields.ts';
+import { pageOf, paging, sortByOnly } from '../../resources/fields.ts';
 import { type UserRow, userStatus } from '../../resources/imported-rows.ts';
 import { productUser, userBilling, userWebsite } from '../../resources/product-user.ts';
-import { ratesOf, workspaceSettings } from '../analytics/exports.ts';
+import { ratesOf } from '../analytics/exports.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { listPage, openCursor, pageBody, readerOf } from '../core/registry/paging.ts';
 import { requireUnreferenced } from '../core/registry/references.ts';
+import { readSettings } from '../settings/settings.ts';
 import type { Purgeable } from '../versions/purge.ts';
 import { billingOf } from './billing.ts';
 import { getUserTimeline } from './timeline.ts';
@@ -13,6 +14,7 @@ import {
   countUsers,
   findUser,
   findUsers,
+  isByEmail,
   knowsOf,
   lastActivity,
   userId,
@@ -33,21 +35,23 @@ const listUsers = defineTool({
     status: userStatus.optional(),
     search: z.string().trim().min(1).max(200).optional().describe('Part of uid, e-mail or name, ignoring case.'),
     includeDeleted: z.boolean().default(false),
+    ...sortByOnly('email', 'createdAt'),
     ...paging,
   }),
   output: pageOf(productUser),
   errors: [],
 
-  async handler({ status, search, includeDeleted: deleted, limit, cursor, includeTotal }, { server, principal }) {
+  async handler({ status, search, includeDeleted: deleted, sort, limit, cursor, includeTotal }, { server, principal }) {
     const query = { status, search, deleted, uids: principal.rights.limitedTo('user', 'read')?.names };
-    const after = openCursor(cursor, query);
-    const page = await findUsers(server.rows, query, { limit, after });
+    const filters = { ...query, sort };
+    const after = openCursor(cursor, filters, sort !== undefined && isByEmail(sort));
+    const page = await findUsers(server.rows, query, { limit, after, sort });
     const active = await lastActivity(
       server.rows,
       page.records.map(({ uid }) => uid),
     );
     return {
-      ...pageBody(page, query, (row) => showUser(row, active.get(row.uid))),
+      ...pageBody(page, filters, (row) => showUser(row, active.get(row.uid))),
       ...(includeTotal && { total: await countUsers(server.rows, query) }),
     };
   },
@@ -85,7 +89,7 @@ const getUserBilling = defineTool({
 
   async handler({ userId: uid }, { store, server, signal, fail }) {
     const user = await findUser(server.rows, uid, fail);
-    const settings = await workspaceSettings(store);
+    const settings = await readSettings(store);
     const now = server.now().getTime();
     return server.rows.read((rows) => billingOf(user, settings, rows, now), { signal, rates: ratesOf(settings) });
   },

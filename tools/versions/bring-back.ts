@@ -9,7 +9,7 @@ import type { Staged } from '../core/registry/tool.ts';
 
 export type Versioned = Kind & VersionedKind & { readonly history: History };
 
-export interface Restoring {
+interface Restoring {
   readonly target: VersionRecord;
   readonly latest: VersionRecord;
   readonly staged: Staged | undefined;
@@ -32,7 +32,7 @@ export async function bringBack(
     : state;
   const { updatedAt: _, revision: __, ...restored } = prepared as Payload & { updatedAt?: unknown; revision?: unknown };
   const note = { kind: 'restore', changeDescription } as const;
-  if (current) await records.update(entityId, { ...clearing(current), ...restored }, note);
+  if (current) await records.update(entityId, { ...clearing(collection), ...restored }, note);
   else await records.insert({ ...restored, revision: revision + 1 }, note);
 }
 
@@ -40,12 +40,11 @@ export function stateOf(collection: CollectionName, { payload, createdAt, revisi
   return collections[collection].schema.parse({ ...payload, updatedAt: createdAt, revision: next });
 }
 
-/** Why the earlier state cannot be beside another record of today, except those that go before it. */
+/** Why the earlier state cannot be beside another record of today. */
 export async function takenBy(
   { collection }: Versioned,
   before: VersionRecord | undefined,
   store: Readers,
-  gone: ReadonlySet<string> = new Set(),
 ): Promise<string | undefined> {
   if (!before) return undefined;
   const { entityId, payload } = before;
@@ -55,7 +54,7 @@ export async function takenBy(
     if (values.some(([, value]) => value === undefined) || !counts(payload)) continue;
     const reader: { find(query: object): Promise<{ records: readonly Payload[] }> } = store[collection];
     const { records } = await reader.find({ where: Object.fromEntries(values), limit: 5 });
-    const other = records.find((each) => each.id !== entityId && !gone.has(String(each.id)) && counts(each));
+    const other = records.find((each) => each.id !== entityId && counts(each));
     if (other) return `Its ${fields.join(' and ')} of before now belongs to ${other.id}.`;
   }
   return undefined;
@@ -67,8 +66,9 @@ interface AnyHistory {
   update(id: string, change: Payload, options: object): Promise<unknown>;
 }
 
-/** A change that removes every member of the record; those with a bookkeeping meaning stay. */
-export function clearing(record: Payload): Payload {
+/** A change that removes every member that the schema knows; those with a bookkeeping meaning stay. */
+export function clearing(collection: CollectionName): Payload {
   const kept = new Set(['id', 'createdAt', 'updatedAt', 'revision']);
-  return Object.fromEntries(Object.keys(record).map((member) => [member, kept.has(member) ? undefined : null]));
+  const members = Object.keys(collections[collection].schema.shape);
+  return Object.fromEntries(members.map((member) => [member, kept.has(member) ? undefined : null]));
 }

@@ -25,7 +25,7 @@ interface Wanted {
   readonly types?: readonly EntityType[] | undefined;
 }
 
-/** @throws ToolError (too_large) */
+/** The record that they changed last comes first. @throws ToolError (too_large) */
 export async function changesBy(
   { store, fail }: Pick<Context<Readers, 'too_large'>, 'store' | 'fail'>,
   { actor, since, until, types }: Wanted,
@@ -43,7 +43,10 @@ export async function changesBy(
     }
     seen += records.length;
     if (found.size > MOST_RECORDS || seen > MOST_VERSIONS)
-      throw fail('too_large', `These are changes of more than ${MOST_RECORDS} records; name types or a shorter time.`);
+      throw fail(
+        'too_large',
+        `These are more than ${MOST_VERSIONS} changes, or of more than ${MOST_RECORDS} records; name types or a shorter time.`,
+      );
     if (!next) break;
     after = next;
   }

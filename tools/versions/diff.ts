@@ -21,11 +21,17 @@ export function diffStates(from: State, to: State): VersionDiff {
   return truncateDiff({ kind: 'text', lines: textLines(from.text, to.text), changes });
 }
 
+interface Compared {
+  readonly value: string;
+  readonly added?: boolean;
+  readonly removed?: boolean;
+}
+
 /** Compares line by line. Texts that are too different to compare in time are shown as all removed and all added. */
 function textLines(from: string, to: string): Line[] {
-  const parts = diffLines(from, to, { timeout: TEXT_DIFF_MS }) ?? [
-    { value: from, removed: true, added: false },
-    { value: to, removed: false, added: true },
+  const parts: readonly Compared[] = diffLines(from, to, { timeout: TEXT_DIFF_MS }) ?? [
+    { value: from, removed: true },
+    { value: to, added: true },
   ];
   return parts.flatMap(({ value, added, removed }) => {
     const op = added ? 'add' : removed ? 'remove' : 'equal';
@@ -124,7 +130,7 @@ export const LARGEST = 1024 * 1024;
 const AROUND = 3;
 
 /** The diff, shortened to fit into an answer. Unchanged lines are left out first, then whatever is at the end. */
-export function truncateDiff({ kind, lines, changes = [] }: VersionDiff): VersionDiff {
+function truncateDiff({ kind, lines, changes = [] }: VersionDiff): VersionDiff {
   const whole = sizeOfLines(lines) + sizeOfChanges(changes);
   if (whole <= LARGEST) return { kind, ...(lines && { lines }), changes };
   const near = lines && nearChanges(lines);

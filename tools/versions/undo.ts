@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { agentRef, recordId, timestamp } from '../../resources/fields.ts';
 import { refTo } from '../../resources/markers.ts';
 import { entityType, type VersionRecord, versionDiff } from '../../resources/version.ts';
+import { collections } from '../../store/collections.ts';
 import type { Readers } from '../../store/port.ts';
 import { asksFirst } from '../core/access/ask-first.ts';
 import { mayCall } from '../core/access/reach.ts';
@@ -16,6 +17,7 @@ import type { Context } from '../core/registry/context.ts';
 import type { Kind } from '../core/registry/define-kind.ts';
 import { DELETES, defineTool } from '../core/registry/define-tool.ts';
 import type { Staged, Tool } from '../core/registry/tool.ts';
+import { missingActor } from './actor.ts';
 import { bringBack, stateOf, takenBy, type Versioned } from './bring-back.ts';
 import { changesBy, type RecordChanges } from './changes-by.ts';
 import { diffPayloads } from './diff-payloads.ts';
@@ -80,13 +82,13 @@ interface Undoing {
 }
 
 interface Plan {
-  /** Ids of the records that the actor changed, those too that are as they were before. */
-  readonly changed: ReadonlySet<string>;
+  /** What the actor changed, those too that are as they were before. */
+  readonly changed: readonly RecordChanges[];
   readonly undoings: readonly Undoing[];
   readonly left: readonly Left[];
 }
 
-/** What was prepared before the transaction: the answer of a dry run, and what states of flows need. */
+/** What was prepared before the transaction: differences for a dry run, and what states of flows need. */
 interface Prepared extends Staged {
   readonly otherEffects: OtherEffects | undefined;
   readonly differences?: ReadonlyMap<string, Undone['diff']>;
@@ -108,25 +110,25 @@ export function undoTool(kinds: readonly Kind[]): Tool {
     lasting: { what: 'actor', of: (given) => !('dryRun' in given && given.dryRun) },
     input,
     output,
-    errors: ['too_large', 'conflict'],
+    errors: ['not_found', 'too_large', 'conflict'],
+    isTrial: ({ dryRun }) => dryRun,
 
     async stage(wanted, context) {
       const { undoings, changed } = await planOf(wanted, context);
       const effects = await otherEffectsOf({ ...wanted, actor: actorOf(wanted) }, changed, context);
-      return wanted.dryRun
-        ? { ...NOTHING, otherEffects: effects, differences: await differencesOf(undoings, context) }
-        : { ...(await stagedOf(undoings, context)), otherEffects: effects };
+      const isKnown = changed.length > 0 || (effects && effects.calls.length > 0);
+      const problem = isKnown ? undefined : await missingActor(wanted.by, context.store);
+      if (problem) throw context.fail('not_found', problem);
+      const differences = wanted.dryRun ? await differencesOf(undoings, context) : undefined;
+      return { ...(await stagedOf(undoings, context)), otherEffects: effects, ...(differences && { differences }) };
     },
 
     async handler({ dryRun, ...wanted }, context, { byVersion, differences, otherEffects }: Prepared) {
       const plan = await planOf(wanted, context);
-      const ids = new Set(plan.undoings.map(({ latest }) => latest.entityId));
       const done: Undone[] = [];
       const refused: Left[] = [];
       for (const undoing of plan.undoings) {
-        const why = await (dryRun
-          ? takenBy(undoing.kind, undoing.before, context.store, ids)
-          : undo(undoing, byVersion, context));
+        const why = await undo(undoing, byVersion, context);
         const diff = differences?.get(undoing.latest.id);
         if (why === undefined) done.push({ ...answerOf(undoing), ...(diff && { diff }) });
         else refused.push({ ...subjectOf(undoing.latest), why });
@@ -136,8 +138,6 @@ export function undoTool(kinds: readonly Kind[]): Tool {
     },
   });
 }
-
-const NOTHING = { byVersion: new Map<string, Staged>(), discard: async () => {} };
 
 function actorOf({ by }: Input): string {
   const [actor = ''] = Object.values(by);
@@ -155,7 +155,7 @@ async function stagedOf(undoings: readonly Undoing[], { principal }: Caller) {
   return { byVersion, discard };
 }
 
-/** The latest change first, so that what was made last is gone before what it belongs to. */
+/** The latest change is undone first: a record goes before the one that it belongs to. */
 async function planUndoing(kinds: ReadonlyMap<string, Versioned>, wanted: Input, caller: Caller): Promise<Plan> {
   const changed = await changesBy(caller, { ...wanted, actor: actorOf(wanted) });
   const undoings: Undoing[] = [];
@@ -167,11 +167,7 @@ async function planUndoing(kinds: ReadonlyMap<string, Versioned>, wanted: Input,
     if (found && 'why' in found) left.push(found);
     else if (found) undoings.push(found);
   }
-  return { undoings: undoings.toSorted(byLatest), left, changed: new Set(changed.map(({ entityId }) => entityId)) };
-}
-
-function byLatest({ latest: one }: Undoing, { latest: other }: Undoing): number {
-  return other.createdAt.localeCompare(one.createdAt) || other.id.localeCompare(one.id);
+  return { undoings, left, changed };
 }
 
 /** Undefined where the record is as it was before. */
@@ -193,13 +189,23 @@ async function judged(kind: Versioned, changes: RecordChanges, caller: Caller): 
     return leave(`Revision ${revision} is a later change by ${who}.`);
   }
   const tool = before ? kind.update : kind.delete;
-  if (!tool) return leave('It was made together with another record, and goes with that one.');
+  if (!tool) return leave(goesWith(latest, caller));
   const given = inputFor(tool, latest);
   const isAllowed = await mayCall(caller.principal, tool, given, subjectsIn(store, caller.server.kinds));
   if (!isAllowed) return leave(`Your rights do not include ${tool.name} for it.`);
   if (asksFirst(caller.principal, tool, given) && !isAsked(caller))
     return leave(`Your calls of ${tool.name} wait for a person; undo it by itself, with restore_version.`);
   return undoing;
+}
+
+/** A record that has no tool to delete it has the id of the one that it goes with. */
+function goesWith({ entityId, entityType: own }: VersionRecord, { server }: Caller): string {
+  const other = server.kinds.find(
+    ({ type, collection }) => type !== own && entityId.startsWith(`${collections[collection].idPrefix}_`),
+  );
+  return other
+    ? `It was made with the ${other.noun} ${entityId}, and goes with that one when it is deleted.`
+    : 'It was made together with another record, and goes with that one.';
 }
 
 /** Whether a person has seen this undoing as a whole before it runs. */

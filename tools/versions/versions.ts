@@ -53,7 +53,7 @@ class Histories {
       const target = lasting && (await store.versions.get(versionId));
       if (!kind || target?.entityType !== entityType || target.entityId !== entityId) return false;
       const current = await store[kind.collection].get(entityId);
-      const change = { ...(current && clearing({ ...current })), ...target.payload, id: entityId };
+      const change = { ...(current && clearing(kind.collection)), ...target.payload, id: entityId };
       return (await lasting?.of?.(change, store)) ?? true;
     };
     return { what: 'actor', of };

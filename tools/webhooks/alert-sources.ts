@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../resources/durations.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Backups } from '../backups.ts';
 import type { Clocks } from '../clocks.ts';
@@ -7,7 +8,6 @@ import type { Upstreams } from '../integrations/exports.ts';
 import { stateOf } from '../keys/api-keys.ts';
 import type { AlertSource, Ongoing } from './alerts.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** An integration that is away for less is tried again first. */
 const AWAY_MS = 5 * 60_000;
 const AWAY: readonly string[] = ['unavailable', 'wants_oauth'];

@@ -1,4 +1,5 @@
 import { Webhook as Signer } from 'standardwebhooks';
+import { DAY_MS } from '../../resources/durations.ts';
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
 import type { Change } from '../../store/port.ts';
 import type { Fetch } from '../core/outbound/fetch.ts';
@@ -94,7 +95,6 @@ function wordsOf(cause: unknown): string {
   return `It could not be reached: ${code ?? message}.`;
 }
 
-export const DAY_MS = 24 * 60 * 60 * 1000;
 export const FIRST_PAUSE_MS = 5000;
 export const LONGEST_PAUSE_MS = 15 * 60_000;
 /** Clocks of processes are no further apart, or they are wrong. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../resources/durations.ts';
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
 import type { NewRecord, Position, Readers, RecordChange, Store, Transaction } from '../../store/port.ts';
 import type { RecordKind } from '../core/kind.ts';
@@ -180,7 +181,7 @@ function isDeletion({ event }: WebhookDeliveryRecord): boolean {
 export const MOST_WAITING = 10_000;
 export const ROOM = 9000;
 /** Deliveries that ended are kept for this long, and so many of each webhook. */
-export const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
+export const KEPT_MS = 7 * DAY_MS;
 export const MOST_KEPT = 2000;
 const BATCH = 200;
 const ENDED = ['delivered', 'failed', 'withheld'] as const;

@@ -9,12 +9,11 @@ import {
   webhookDelivery,
 } from '../../resources/webhook.ts';
 import { newId } from '../../store/ids.ts';
-import { DELETES, defineTool, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { DELETES, defineTool, OUTSIDE, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { OWN_EVENTS } from './delivery-refusal.ts';
 import { findWebhook, sendingOf, showWebhook, webhookId } from './webhooks.ts';
 
-const OUTSIDE = { openWorldHint: true } as const;
 const BATCH = 200;
 
 const deleteWebhook = defineTool({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { expectedRevision, pageOf, paging, recordId } from '../../resources/fields.ts';
+import { expectedRevision, pageOf, paging, recordId, sortBy } from '../../resources/fields.ts';
 import { SECRET_MASK } from '../../resources/integration.ts';
 import { refTo, serverManaged, withFormHints } from '../../resources/markers.ts';
 import { webhookFields as fields, type Webhook, type WebhookRecord, webhook } from '../../resources/webhook.ts';
@@ -9,7 +9,7 @@ import type { Principal } from '../core/access/principal.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
 import type { ServerFacts } from '../core/registry/context.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
+import { CREATES, DELETES, defineTool, type Fail, OUTSIDE, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { eventTypesOf } from '../flows/event-types.ts';
 import { runAsOf } from '../flows/run-as.ts';
@@ -18,7 +18,6 @@ import type { Webhooks } from './engine.ts';
 import { newSecret } from './secrets.ts';
 
 export const webhookId = refTo('webhook', recordId).describe('Webhook id (`whk_…`), see list_webhooks.');
-const OUTSIDE = { openWorldHint: true } as const;
 const withSecret = webhook.omit({ fields: true }).extend({
   secret: z.string().optional().describe(`Keep it: it cannot be shown again. Where it stays as it was: ${SECRET_MASK}`),
 });
@@ -31,7 +30,7 @@ const listWebhooks = defineTool({
   keywords: 'outgoing notifications, callbacks, subscriptions to events, who is notified',
   access: { scope: 'admin', grant: 'webhook:read', narrows: true },
   annotations: READS,
-  input: z.strictObject(paging),
+  input: z.strictObject({ ...sortBy('name'), ...paging }),
   output: pageOf(webhook),
   errors: [],
 
@@ -78,7 +77,7 @@ const createWebhook = defineTool({
   description:
     'Tell a URL (signed POST, Standard Webhooks) or an email address what happens from now on: type, id and revision of what you may read, and `fields` that you name. Returns the webhook and, this once, its `secret`.',
   keywords:
-    'notify, post to Slack, Teams or Discord, alert by e-mail, callback URL, send events to a CRM, call a URL when something changes, push, subscribe, mail me when, post to Slack when something happens, notify our system when something changes, call a URL on every new record, outgoing webhook, send a notification',
+    'notify, post to Slack, Teams or Discord, alert by e-mail, callback URL, send events to a CRM, call a URL when something changes, push, subscribe, mail me when, post to Slack when something happens, notify our system when something changes, call a URL on every new record, outgoing webhook, send a notification, warn before a key expires',
   access: { scope: 'admin', grant: 'webhook:write' },
   annotations: { ...CREATES, ...OUTSIDE },
   answersSecret: true,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { importedRows, type RowType } from '../../../resources/imported-rows.ts';
+import { parseJson } from '../../../resources/json.ts';
 import { OperatorError } from '../../../store/errors.ts';
 import { unwrap } from '../../../tools/core/registry/validate.ts';
 import {
@@ -9,7 +10,6 @@ import {
   type Preset,
   presets,
   rowBy,
-  tryJson,
   withoutEmpty,
 } from '../../import/presets.ts';
 
@@ -88,7 +88,7 @@ function typedFor(type: RowType): (cells: CsvRow) => CsvRow {
   const value = (name: string, cell: unknown) => {
     if (typeof cell !== 'string') return cell;
     if (numbers.has(name) && /^-?\d+(\.\d+)?$/.test(cell.trim())) return Number(cell);
-    return name === 'properties' ? (tryJson(cell) ?? cell) : cell;
+    return name === 'properties' ? (parseJson(cell) ?? cell) : cell;
   };
   return (cells) =>
     Object.fromEntries(Object.entries(withoutEmpty(cells)).map(([name, cell]) => [name, value(name, cell)]));

@@ -5,7 +5,7 @@ import type { ServerAnswer } from '../server-call.ts';
 /** One call that makes a document, with an idempotency key. */
 type Creation = (idempotencyKey: string) => Promise<ServerAnswer>;
 
-export interface OnceOptions {
+interface OnceOptions {
   /** What tells the document from others: imports that give the same make one. */
   readonly identity: readonly unknown[];
   readonly create: Creation;

@@ -9,13 +9,15 @@ import { callServer, type SentFile, type ServerAnswer, sendFile } from '../serve
 import { createOnce } from './create-once.ts';
 import { ProgressLine } from './file.ts';
 
-export interface FolderImport {
+interface FolderImport {
   readonly folder: string;
   readonly client: ClientConfig;
   readonly projectId: string | undefined;
   readonly tags: readonly string[] | undefined;
   /** Under this name the documents of the folder are found again. */
   readonly as: string | undefined;
+  /** Endings of further files that are taken. */
+  readonly also: readonly string[];
   readonly deleteRemoved: boolean;
   readonly dryRun: boolean;
 }
@@ -44,9 +46,9 @@ export async function importDocuments(options: FolderImport): Promise<number> {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new OperatorError(`There is no folder ${folder}.`);
   const root = options.as ?? basename(resolve(folder));
-  const { files, others } = filesBelow(folder);
+  const { files, others, taken } = filesBelow(folder, options.also);
   if (files.length === 0)
-    throw new OperatorError(`The folder ${folder} has no files of these types: ${EXTENSIONS.join(' ')}.`);
+    throw new OperatorError(`The folder ${folder} has no files of these types: ${taken.join(' ')}.`);
   const known = await importedUnder(root, options);
   const sum: Sum = { created: 0, updated: 0, unchanged: 0, refused: 0 };
   const progress = new ProgressLine(files.length, process.stderr, 'files');
@@ -65,7 +67,7 @@ export async function importDocuments(options: FolderImport): Promise<number> {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   progress.end();
-  const present = new Set(files.map((path) => `${root}/${path}`));
+  const present = new Set([...files, ...others].map((path) => `${root}/${path}`));
   const removed = [...known].filter(([name]) => !present.has(name));
   for (const [name, { id }] of removed) {
     console.error(
@@ -78,7 +80,7 @@ export async function importDocuments(options: FolderImport): Promise<number> {
     removed.length === 0
       ? ''
       : `, ${removed.length} ${deleteRemoved ? 'deleted' : 'removed (--delete-removed deletes them)'}`;
-  const leftOut = others === 0 ? '' : `, ${others} of other types left out`;
+  const leftOut = others.length === 0 ? '' : `, ${others.length} of other types left out`;
   const head = dryRun ? 'would be documents' : 'documents';
   console.log(
     `${head}: ${created} new, ${updated} changed, ${unchanged} unchanged, ${refused} refused${gone}${leftOut}.`,
@@ -87,21 +89,34 @@ export async function importDocuments(options: FolderImport): Promise<number> {
 }
 
 /** Paths with `/`, in order. Hidden files and folders are left out. */
-function filesBelow(folder: string): { readonly files: readonly string[]; readonly others: number } {
+function filesBelow(folder: string, also: readonly string[]) {
+  const taken = [...EXTENSIONS, ...also.map((ending) => `.${ending.replace(/^\./, '').toLowerCase()}`)];
   const files: string[] = [];
-  let others = 0;
+  const others: string[] = [];
   const walk = (below: string) => {
     for (const entry of readdirSync(join(folder, below), { withFileTypes: true })) {
       const path = below === '' ? entry.name : `${below}/${entry.name}`;
       if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
       if (entry.isDirectory()) walk(path);
-      else if (!entry.isFile()) others += 1;
-      else if (EXTENSIONS.includes(extname(entry.name).toLowerCase())) files.push(path);
-      else others += 1;
+      else if (entry.isFile() && taken.includes(extname(entry.name).toLowerCase())) files.push(path);
+      else others.push(path);
     }
   };
   walk('');
-  return { files: files.sort(), others };
+  if (others.length > 0) console.error(describeLeftOut(others.sort(), taken));
+  return { files: files.sort(), others, taken };
+}
+
+const MOST_NAMED = 20;
+
+function describeLeftOut(others: readonly string[], taken: readonly string[]): string {
+  const more = others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : '';
+  const found = new Set(others.map((path) => extname(path).toLowerCase()));
+  // A link has a type that is taken, and is left out as one.
+  const endings = [...found].filter((one) => one.length > 1 && !taken.includes(one)).map((one) => one.slice(1));
+  const next =
+    endings.length > 0 ? ` Of these, --also ${endings.slice(0, MOST_NAMED).join(',')} takes those that are text.` : '';
+  return `Left out: ${others.slice(0, MOST_NAMED).join(', ')}${more}. Taken are ${taken.join(' ')}, and no links.${next}`;
 }
 
 async function importedUnder(root: string, { client, projectId }: FolderImport): Promise<Map<string, Imported>> {
@@ -148,7 +163,11 @@ async function importFile(path: string, { root, known, options }: FileImport): P
         isThere: async (id) => isOf(await calling(client, 'get_document', { id, limit: 1 }), file),
         wait: () => delay(WAIT_MS),
       });
-  if ('output' in answer) return answer.replayed ? 'unchanged' : outcome;
+  if ('output' in answer) {
+    const { warnings = [] } = answer.output as { readonly warnings?: readonly string[] }; // of our own server
+    for (const warning of warnings) console.error(`${path}: ${warning}`);
+    return answer.replayed ? 'unchanged' : outcome;
+  }
   return { refusal: 'failure' in answer ? answer.failure.error : answer.refusal };
 }
 

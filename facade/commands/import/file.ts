@@ -2,8 +2,9 @@ import { createReadStream, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { CsvError, parse } from 'csv-parse';
+import { parseJson } from '../../../resources/json.ts';
 import { OperatorError } from '../../../store/errors.ts';
-import { type CsvRow, tryJson } from '../../import/presets.ts';
+import type { CsvRow } from '../../import/presets.ts';
 
 /** One line of an import file: a row, or why it is not a row. `bytes` says how far the file was read. A line of Parquet is a row. */
 export type ReadLine = { readonly line: number; readonly bytes: number } & (
@@ -36,7 +37,7 @@ async function* jsonRows(file: string): AsyncGenerator<ReadLine, void> {
 }
 
 function jsonRow(text: string): { row: Record<string, unknown> } | { problem: string } {
-  const row = tryJson(text);
+  const row = parseJson(text);
   if (typeof row === 'object' && row !== null && !Array.isArray(row)) return { row: { ...row } };
   return { problem: row === undefined ? 'not valid JSON' : 'not a JSON object' };
 }

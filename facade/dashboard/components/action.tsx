@@ -14,7 +14,7 @@ export async function withToast(work: () => Promise<unknown>): Promise<void> {
     const said = await work();
     if (typeof said === 'string') toast(said);
   } catch (error) {
-    toast(error instanceof Error ? error.message : String(error));
+    toast(error instanceof Error ? error.message : String(error), true);
   }
 }
 

@@ -17,6 +17,8 @@ export interface ButtonProps {
   readonly type?: 'button' | 'submit';
   readonly form?: string;
   readonly popovertarget?: string;
+  /** What it shows and hides. */
+  readonly expands?: Readonly<{ id: string; isOpen: boolean }>;
   readonly onClick?: (event: Event) => void;
 }
 
@@ -29,6 +31,7 @@ export function Button({
   busy = false,
   disabled = false,
   type = 'button',
+  expands,
   ...rest
 }: ButtonProps) {
   const may = useMay(needs) || needs === undefined;
@@ -42,6 +45,7 @@ export function Button({
       title={only ? label : undefined}
       disabled={disabled || busy}
       aria-busy={busy}
+      {...(expands && { 'aria-expanded': expands.isOpen, 'aria-controls': expands.id })}
       {...rest}
     >
       {busy ? <span class="spinner" /> : icon && <Icon name={icon} />}

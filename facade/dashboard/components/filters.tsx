@@ -1,4 +1,7 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
 import { setQuery, useLocation } from '../router.ts';
+import { Button } from './button.tsx';
 import { FindInput } from './find-input.tsx';
 import { type Option, Select } from './form/select.tsx';
 import { type Kinds, RecordButton } from './record-button.tsx';
@@ -37,7 +40,7 @@ export function FilterChoice({ name, label, options }: FilterChoiceProps) {
       value={value}
       none={label}
       options={options}
-      onPick={(picked) => setQuery({ [name]: picked })}
+      onPick={(picked) => setQuery({ [name]: picked }, { replace: false })}
     />
   );
 }
@@ -53,9 +56,43 @@ export function FilterRecord({ name, label, kinds }: FilterRecordProps) {
     ...(value && { title: `${label}: ${known ?? value}` }),
   };
   return (
-    <RecordButton kinds={kinds} value={value} button={button} onPick={(picked) => setQuery({ [name]: picked })}>
+    <RecordButton
+      kinds={kinds}
+      value={value}
+      button={button}
+      onPick={(picked) => setQuery({ [name]: picked }, { replace: false })}
+    >
       <span class={value ? 'visually-hidden' : undefined}>{value ? `${label}: ` : label}</span>
       {known ?? value}
     </RecordButton>
+  );
+}
+
+interface FilterBarProps {
+  /** What is looked for, which always stands there. */
+  readonly find: ComponentChildren;
+  /** How many of the others are set. */
+  readonly set: number;
+  readonly children: ComponentChildren;
+}
+
+/** The filters of a list. On a phone all but the first stand behind a button, which says how many are set. */
+export function FilterBar({ find, set, children }: FilterBarProps) {
+  const id = useId();
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div class="filters">
+      {find}
+      <span class="filter-toggle">
+        <Button
+          text={set > 0 ? `Filters (${set})` : 'Filters'}
+          expands={{ id, isOpen }}
+          onClick={() => setOpen(!isOpen)}
+        />
+      </span>
+      <div id={id} class={isOpen ? 'filter-more open' : 'filter-more'}>
+        {children}
+      </div>
+    </div>
   );
 }

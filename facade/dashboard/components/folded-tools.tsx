@@ -1,4 +1,6 @@
+import type { ComponentType } from 'preact';
 import { useState } from 'preact/hooks';
+import { NobodyApproves } from './alone.tsx';
 import { Button, type ButtonProps } from './button.tsx';
 import type { PartProps } from './form/state.ts';
 import { ToolsPicker } from './tools-picker.tsx';
@@ -7,14 +9,23 @@ interface Folded extends Pick<Parameters<typeof ToolsPicker>[0], 'allWide'> {
   readonly text: string;
   readonly icon: ButtonProps['icon'];
   readonly hint: string;
+  /** Shown where the list has something in it. */
+  readonly note?: ComponentType;
 }
 
 /** A picker for a list that is mostly empty: all tools are shown to pick from only on request. */
-export function foldedTools({ text, icon, hint, allWide }: Folded) {
+export function foldedTools({ text, icon, hint, allWide, note: Note }: Folded) {
   return function FoldedTools(props: PartProps) {
     const [opened, setOpened] = useState(false);
     const isEmpty = !Array.isArray(props.value) || props.value.length === 0;
-    if (!isEmpty || opened) return <ToolsPicker {...props} allWide={allWide} />;
+    if (!isEmpty || opened) {
+      return (
+        <>
+          <ToolsPicker {...props} allWide={allWide} />
+          {!isEmpty && Note && <Note />}
+        </>
+      );
+    }
     return (
       <div class="field">
         <Button text={text} icon={icon} onClick={() => setOpened(true)} />
@@ -27,6 +38,7 @@ export function foldedTools({ text, icon, hint, allWide }: Folded) {
 export const AskFirst = foldedTools({
   text: 'Ask a person first',
   icon: 'person',
-  hint: 'Calls of the tools that you pick wait for somebody’s yes, under Approvals.',
+  hint: 'Calls of these tools wait until somebody approves them, under Approvals.',
   allWide: true,
+  note: NobodyApproves,
 });

@@ -1,6 +1,7 @@
 import { lexer, type MarkedToken, type Token, type Tokens } from 'marked';
 import type { ComponentChildren } from 'preact';
-import { Code } from './code.tsx';
+import { parseJson } from '../../../resources/json.ts';
+import { Code, Json } from './code.tsx';
 
 /** Draws a text by the tokens of its Markdown: nothing of it becomes markup, and links lead to http addresses alone. */
 export function Markdown({ text }: { readonly text: string }) {
@@ -17,13 +18,13 @@ function Drawn({ token }: { readonly token: MarkedToken }) {
     case 'space':
       return null;
     case 'code':
-      return <Code value={token.text} />;
+      return <Written text={token.text} />;
     case 'hr':
       return <hr />;
     case 'heading':
       return <p class={`prose-heading level-${Math.min(token.depth, 3)}`}>{drawn(token.tokens)}</p>;
     case 'paragraph':
-      return <p>{drawn(token.tokens)}</p>;
+      return jsonIn(token.raw) === undefined ? <p>{drawn(token.tokens)}</p> : <Written text={token.raw} />;
     case 'blockquote':
       return <blockquote>{drawn(token.tokens)}</blockquote>;
     case 'list':
@@ -47,6 +48,28 @@ function Drawn({ token }: { readonly token: MarkedToken }) {
   }
 }
 
+/** A text as it is written. JSON gets its lines, and is folded where these are many. */
+function Written({ text }: { readonly text: string }) {
+  const value = jsonIn(text);
+  if (value === undefined) return <Code value={text} />;
+  const lines = JSON.stringify(value, null, 2).split('\n').length;
+  if (lines <= MOST_LINES) return <Json value={value} />;
+  return (
+    <details>
+      <summary>JSON, {lines} lines</summary>
+      <Json value={value} />
+    </details>
+  );
+}
+
+const MOST_LINES = 16;
+
+/** The object, or the list of objects or texts, that the text is in JSON. `[1, 3]` cites passages. */
+function jsonIn(text: string): object | undefined {
+  const value = /^\s*(\{|\[\s*[^\d\s])/.test(text) ? parseJson(text) : undefined;
+  return typeof value === 'object' && value !== null ? value : undefined;
+}
+
 function List({ ordered, items }: Tokens.List) {
   const Kind = ordered ? 'ol' : 'ul';
   return (
@@ -64,8 +87,8 @@ function ProseTable({ header, rows }: Tokens.Table) {
       <table class="table numbers">
         <thead>
           <tr>
-            {header.map(({ tokens }, column) => (
-              <th key={column} scope="col">
+            {header.map(({ tokens, align }, column) => (
+              <th key={column} scope="col" class={sideOf(align)}>
                 {drawn(tokens)}
               </th>
             ))}
@@ -74,8 +97,10 @@ function ProseTable({ header, rows }: Tokens.Table) {
         <tbody>
           {rows.map((cells, row) => (
             <tr key={row}>
-              {cells.map(({ tokens }, column) => (
-                <td key={column}>{drawn(tokens)}</td>
+              {cells.map(({ tokens, align }, column) => (
+                <td key={column} class={sideOf(align)}>
+                  {drawn(tokens)}
+                </td>
               ))}
             </tr>
           ))}
@@ -83,6 +108,10 @@ function ProseTable({ header, rows }: Tokens.Table) {
       </table>
     </div>
   );
+}
+
+function sideOf(align: Tokens.TableCell['align']): string | undefined {
+  return align === 'right' ? 'end' : undefined;
 }
 
 /** A link out of the dashboard. The other page does not learn where it was followed. */

@@ -52,6 +52,7 @@ export function Menu({ items: all, label = text.more }: Readonly<{ items: readon
  * and the popover, or the height that it may grow to, does not fit below.
  */
 export function placeBelow(popover: HTMLElement, opener: HTMLElement, side: 'left' | 'right', height = 0): void {
+  popover.style.maxHeight = '';
   const box = opener.getBoundingClientRect();
   const { clientWidth, clientHeight } = document.documentElement;
   const room = clientHeight - box.bottom;
@@ -59,6 +60,7 @@ export function placeBelow(popover: HTMLElement, opener: HTMLElement, side: 'lef
   const left = side === 'left' ? box.left : box.right - popover.offsetWidth;
   popover.style.top = isAbove ? 'auto' : `${box.bottom + GAP}px`;
   popover.style.bottom = isAbove ? `${clientHeight - box.top + GAP}px` : 'auto';
+  popover.style.maxHeight = `${(isAbove ? box.top : room) - GAP - EDGE}px`;
   popover.style.left = `${Math.max(EDGE, Math.min(left, clientWidth - popover.offsetWidth - EDGE))}px`;
 }
 

@@ -39,10 +39,23 @@ interface Replay {
 interface NarrowAccessProps {
   /** As `suggest_access` names whose access it is. */
   readonly of: Readonly<Record<string, string>>;
-  /** The member of the draft that lists its tools. */
-  readonly tools: 'allowedTools' | 'tools';
+  /** The member of the draft that lists what it may do. */
+  readonly tools: 'allowedTools' | 'tools' | 'grants';
   /** Takes the draft in place of what it has. */
-  readonly taking: { readonly tool: string; readonly id: string };
+  readonly taking: {
+    readonly needs: string;
+    readonly action: string;
+    readonly run: (smallest: Draft) => Promise<void>;
+  };
+}
+
+/** Where a tool changes the rights of what has them. */
+export function takingBy(tool: string, id: string): NarrowAccessProps['taking'] {
+  const run = async (smallest: Draft) => {
+    await act(tool, { id, ...smallest });
+    toast('It may do now what it did, and no more.');
+  };
+  return { needs: tool, action: 'Take the smallest access', run };
 }
 
 const PERIODS = [
@@ -66,7 +79,7 @@ function NarrowAccess({ of, tools, taking, onClose }: NarrowAccessProps & { read
   const [found, setFound] = useState<{ readonly suggestion: Suggestion; readonly replay: Replay }>();
   const looking = useAction();
   const changing = useAction();
-  const mayTake = useMay(taking.tool);
+  const mayTake = useMay(taking.needs);
   useEffect(() => {
     setFound(undefined);
     const asked = { ...of, days: Number(days) };
@@ -77,8 +90,7 @@ function NarrowAccess({ of, tools, taking, onClose }: NarrowAccessProps & { read
     });
   }, [days]);
   const take = async () => {
-    await act(taking.tool, { id: taking.id, ...found?.suggestion.smallest });
-    toast('It may do now what it did, and no more.');
+    await taking.run(found?.suggestion.smallest ?? {});
     onClose();
   };
   const isIdle = found?.suggestion.calls === 0;
@@ -96,7 +108,7 @@ function NarrowAccess({ of, tools, taking, onClose }: NarrowAccessProps & { read
         <Button text="Cancel" onClick={onClose} />
         {mayTake && (
           <Button
-            text="Take the smallest access"
+            text={taking.action}
             look="primary"
             busy={changing.busy}
             disabled={!found || isIdle || found.suggestion.unusedTools.length === 0}

@@ -28,14 +28,15 @@ export function PageBody(props: PageBodyProps & { readonly children: ComponentCh
   );
 }
 
-type DetailBarProps = Readonly<{ all: string; to: string; id?: string; children?: ComponentChildren }>;
+type DetailBarProps = Readonly<{ all: string; to: string; id?: string; name?: string; children?: ComponentChildren }>;
 
-/** Above one record: back to all of them, its id, and what can be done with it. */
-export function DetailBar({ all, to, id, children }: DetailBarProps) {
+/** Above one record: back to all of them, its name or its id, and what can be done with it. */
+export function DetailBar({ all, to, id, name, children }: DetailBarProps) {
   return (
     <header class="detail-bar">
       <LinkButton look="quiet" icon="back" label={`All ${all}`} to={to} />
       {id !== undefined && <Mono>{id}</Mono>}
+      {name !== undefined && <span class="detail-name">{name}</span>}
       {children}
     </header>
   );

@@ -16,16 +16,18 @@ interface RecordButtonProps {
   readonly value: string;
   /** Told the id; empty where the choice is taken back. */
   readonly onPick: (id: string) => void;
+  /** Renders the control that creates a missing record. `typed` is the search text, `close` closes the list. */
+  readonly make?: (typed: string, close: () => void) => ComponentChildren;
   /** Of the button, besides what opens the list. */
   readonly button: ButtonHTMLAttributes<HTMLButtonElement>;
   readonly children: ComponentChildren;
 }
 
 /** Height in pixels that the list of records may come to. */
-const LIST_HEIGHT = 420;
+const LIST_HEIGHT = 460;
 
 /** Picks a record by its name, found by a search, or by an id that is in no list, as that of a record deleted since. */
-export function RecordButton({ kinds, value, onPick, button, children }: RecordButtonProps) {
+export function RecordButton({ kinds, value, onPick, make, button, children }: RecordButtonProps) {
   const id = useId();
   const opener = useRef<HTMLButtonElement>(null);
   const popover = useRef<HTMLDivElement>(null);
@@ -56,6 +58,7 @@ export function RecordButton({ kinds, value, onPick, button, children }: RecordB
       </button>
       <div id={id} ref={popover} popover="auto" class="menu record-choices" {...onToggle(toggled)}>
         {isOpen && <RecordChoices {...{ kinds, value, typed }} onType={setTyped} onPick={pick} />}
+        {isOpen && make?.(typed.trim(), () => popover.current?.hidePopover())}
       </div>
     </>
   );

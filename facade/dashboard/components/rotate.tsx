@@ -11,7 +11,7 @@ import { Mono } from './small.tsx';
 import { Segments } from './tabs.tsx';
 
 /** What gets a new secret: a key, a webhook, or a capsule with its token. */
-export interface Rotating {
+interface Rotating {
   readonly id: string;
   readonly name: string;
   readonly word: 'secret' | 'token';

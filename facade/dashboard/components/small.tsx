@@ -20,6 +20,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   queued: 'accent',
   waiting: 'warn',
   paused: 'warn',
+  approval_required: 'warn',
   degraded: 'warn',
   blocked: 'warn',
   high: 'warn',
@@ -38,7 +39,11 @@ type BadgeProps = Readonly<{ value?: string; tone?: Tone; children?: ComponentCh
 
 /** A state in a word, with the colour that fits. */
 export function Badge({ value, tone, children }: BadgeProps) {
-  return <span class={`badge ${tone ?? TONES[value ?? ''] ?? 'plain'}`}>{children ?? wordOf(value ?? '')}</span>;
+  return (
+    <span class={`badge ${tone ?? TONES[value ?? ''] ?? 'plain'}`}>
+      {children ?? (value === 'approval_required' ? 'Waiting for approval' : wordOf(value ?? ''))}
+    </span>
+  );
 }
 
 /** How long ago, with the exact time to see. */
@@ -55,11 +60,10 @@ const COLOURS = ['#4a5365', '#3c55c9', '#0b766e', '#9a5a00', '#a92d66', '#6d46bd
 
 /** The first letters of a name on a colour of its own. */
 export function Avatar({ name, size = 'm' }: { readonly name: string; readonly size?: 's' | 'm' | 'l' }) {
-  const letters = size === 'l' ? [...name].slice(0, 2) : [...name].slice(0, 1);
   const sum = [...name].reduce((total, letter) => (total * 31 + (letter.codePointAt(0) ?? 0)) % 997, 7);
   return (
     <span class={`avatar ${size}`} style={{ background: COLOURS[sum % COLOURS.length] }} aria-hidden="true">
-      {letters.join('').toUpperCase()}
+      {[...name][0]?.toUpperCase()}
     </span>
   );
 }

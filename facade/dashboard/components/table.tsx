@@ -4,7 +4,9 @@ import { at, go } from '../router.ts';
 import { text } from '../text.ts';
 import type { Pages } from '../use-paged-list.ts';
 import { Button } from './button.tsx';
+import type { Choosing } from './choosing.tsx';
 import { ErrorBox } from './error-box.tsx';
+import { Icon } from './icon.tsx';
 import { Skeleton } from './small.tsx';
 
 export interface Column<Row> {
@@ -16,6 +18,17 @@ export interface Column<Row> {
   /** Left out first where there is little room: 1 stays longest. Without it, the column always stays. */
   readonly hidePriority?: 1 | 2 | 3;
   readonly width?: string;
+  /** The rows can be sorted by it, by whoever answers them: all of them, not those that are loaded. */
+  readonly sorts?: boolean;
+  /** What it shows of a record, as the list tool names it. */
+  readonly member?: string;
+}
+
+/** By which column rows are sorted, by its title. */
+export interface Sorting {
+  readonly by: string | undefined;
+  readonly isDescending: boolean;
+  readonly onSort: (title: string) => void;
 }
 
 interface TableProps<Row> {
@@ -29,6 +42,10 @@ interface TableProps<Row> {
   /** Where there is more: fetched when the end comes into view, or by the button. */
   readonly onMore?: (() => void) | undefined;
   readonly loading?: boolean;
+  /** Boxes before the rows, by which several are selected. */
+  readonly choosing?: Choosing<Row> | undefined;
+  /** Where columns sort. */
+  readonly sorting?: Sorting | undefined;
   /** Told which rows are drawn. */
   readonly onLook?: ((from: number, to: number) => void) | undefined;
 }
@@ -39,23 +56,24 @@ const MARGIN = 30;
 
 /** A table of any length: beyond a few screens, only the rows in view and around it are drawn. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, columns, rows, onMore, loading = false } = props;
+  const { label, columns, rows, onMore, loading = false, choosing } = props;
   const body = useRef<HTMLTableSectionElement>(null);
   const [from, to, height] = useWindow(body, rows.length);
+  const width = columns.length + (choosing ? 1 : 0);
   props.onLook?.(from, to);
   return (
     <div class="table-box">
       <table class="table" aria-label={label} aria-rowcount={onMore ? -1 : rows.length + 1} aria-busy={loading}>
-        <Head columns={columns} />
+        <Head {...props} />
         <tbody ref={body}>
-          {from > 0 && <Spacer height={from * height} columns={columns.length} />}
+          {from > 0 && <Spacer height={from * height} columns={width} />}
           {rows.slice(from, to).map((row, index) => (
             <TableRow key={props.keyOf(row)} {...props} row={row} index={from + index} />
           ))}
-          {to < rows.length && <Spacer height={(rows.length - to) * height} columns={columns.length} />}
+          {to < rows.length && <Spacer height={(rows.length - to) * height} columns={width} />}
         </tbody>
       </table>
-      {onMore && <More onMore={onMore} loading={loading} count={rows.length} />}
+      {onMore && <LoadMore onMore={onMore} loading={loading} count={rows.length} />}
     </div>
   );
 }
@@ -68,13 +86,20 @@ function Spacer({ height, columns }: { readonly height: number; readonly columns
   );
 }
 
-function Head<Row>({ columns }: Pick<TableProps<Row>, 'columns'>) {
+function Head<Row>({ columns, choosing, sorting, rows, keyOf }: TableProps<Row>) {
   return (
     <thead>
       <tr>
-        {columns.map(({ title, width, ...column }) => (
-          <th key={title} scope="col" class={classOf(column)} style={width === undefined ? {} : { width }}>
-            {title}
+        {choosing && <choosing.All {...{ choosing, rows, keyOf }} />}
+        {columns.map(({ title, width, sorts, ...column }) => (
+          <th
+            key={title}
+            scope="col"
+            class={classOf(column)}
+            style={width === undefined ? {} : { width }}
+            aria-sort={sorting?.by === title ? (sorting.isDescending ? 'descending' : 'ascending') : undefined}
+          >
+            {sorts && sorting ? <SortButton title={title} {...sorting} /> : title}
           </th>
         ))}
       </tr>
@@ -82,18 +107,29 @@ function Head<Row>({ columns }: Pick<TableProps<Row>, 'columns'>) {
   );
 }
 
+function SortButton({ title, by, isDescending, onSort }: Sorting & { readonly title: string }) {
+  return (
+    <button type="button" class="sort" onClick={() => onSort(title)}>
+      {title}
+      {by === title && <Icon name={isDescending ? 'down' : 'up'} />}
+    </button>
+  );
+}
+
 function TableRow<Row>({
   row,
   index,
   columns,
+  rows,
   keyOf,
   to,
   picked,
+  choosing,
 }: TableProps<Row> & { readonly row: Row; readonly index: number }) {
   const path = to?.(row);
   const follow = (event: MouseEvent) => {
     if (path === undefined || event.defaultPrevented || getSelection()?.isCollapsed === false) return;
-    if (event.target instanceof Element && event.target.closest('a, button, input, select')) return;
+    if (event.target instanceof Element && event.target.closest('a, button, input, select, label')) return;
     if (event.metaKey || event.ctrlKey) window.open(at(path));
     else go(path);
   };
@@ -104,6 +140,7 @@ function TableRow<Row>({
       data-link={path !== undefined}
       onClick={follow}
     >
+      {choosing && <choosing.One {...{ choosing, rows, keyOf, row }} />}
       {columns.map((column, place) => (
         <td key={column.title} class={classOf(column)}>
           {place === 0 && path !== undefined ? (
@@ -123,7 +160,7 @@ function classOf({ alignEnd, hidePriority }: Pick<Column<never>, 'alignEnd' | 'h
   return `${alignEnd ? 'end' : ''} ${hidePriority ? `spare-${hidePriority}` : ''}`.trim();
 }
 
-interface MoreProps {
+interface LoadMoreProps {
   readonly onMore: () => void;
   readonly loading: boolean;
   /** The rows that are there: after each addition it may be in view again. */
@@ -131,7 +168,7 @@ interface MoreProps {
 }
 
 /** Fetches more when it comes into view. */
-function More({ onMore, loading, count }: MoreProps) {
+export function LoadMore({ onMore, loading, count }: LoadMoreProps) {
   const ref = useRef<HTMLDivElement>(null);
   const latest = useRef(onMore);
   latest.current = onMore;
@@ -181,7 +218,7 @@ function useWindow(
   return count <= DRAWN_AT_ONCE ? [0, count, 0] : range;
 }
 
-interface PagedTableProps<Row> extends Pick<TableProps<Row>, 'label' | 'columns' | 'to' | 'picked'> {
+interface PagedTableProps<Row> extends Pick<TableProps<Row>, 'label' | 'columns' | 'to' | 'picked' | 'sorting'> {
   readonly pages: Pages<Row>;
   /** Default: the id of the row. */
   readonly keyOf?: (row: Row) => string;

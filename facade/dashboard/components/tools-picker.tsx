@@ -31,6 +31,7 @@ export function ToolsPicker({ allWide = false, ...props }: PickerProps) {
       <Effect matched={matched} tools={tools} allWide={allWide} />
       <ToolCatalog
         label={`All tools: ${titleOf(props)}`}
+        onFirst={(name) => !entries.includes(name) && give([...entries, name])}
         choice={(tool) => (
           <ToolChoice
             key={tool.name}

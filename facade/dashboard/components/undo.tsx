@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { HOUR_MS } from '../../../resources/durations.ts';
 import { call } from '../client.ts';
 import { counted, wordOf } from '../format.ts';
 import { act } from '../store.ts';
@@ -36,7 +37,6 @@ interface UndoButtonProps {
   readonly since?: string;
 }
 
-const HOUR_MS = 3_600_000;
 const PERIODS = [
   { value: '1', label: 'The last hour' },
   { value: '24', label: 'The last 24 hours' },

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { labelOf, number } from '../format.ts';
+import { callerWord, labelOf, number } from '../format.ts';
 import { pathOf, refOfId, titleOf } from '../kinds.ts';
 import { type JsonSchema, withoutNull } from '../schema.ts';
 import { useAnswer } from '../store.ts';
@@ -19,7 +19,7 @@ export function Value({ value, schema = {} }: ValueProps): ComponentChildren {
   if (value === undefined || value === null || value === '') return <span class="faint">–</span>;
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   if (typeof value === 'number') return <span class="number">{number(value)}</span>;
-  if (typeof value === 'string') return <Text value={value} isChoice={plain.enum !== undefined} />;
+  if (typeof value === 'string') return <Text value={value} schema={plain} />;
   if (Array.isArray(value)) return <Items items={value} schema={plain.items} />;
   const members = Object.entries(value);
   if (members.length === 0) return <span class="faint">–</span>;
@@ -37,8 +37,10 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-function Text({ value, isChoice }: { readonly value: string; readonly isChoice: boolean }) {
-  if (isChoice) return <Badge value={value} />;
+function Text({ value, schema }: { readonly value: string; readonly schema: JsonSchema }) {
+  const words = schema['x-words']?.[value];
+  if (schema.enum !== undefined) return <Badge value={value}>{words}</Badge>;
+  if (words !== undefined) return words;
   if (INSTANT.test(value) && !Number.isNaN(Date.parse(value))) return <Time at={value} />;
   if (ID.test(value)) return <Ref id={value} />;
   return <span class="text">{value}</span>;
@@ -121,17 +123,24 @@ export function Fields({
   record,
   schema,
   only,
+  inherited = {},
 }: {
   readonly record: Readonly<Record<string, unknown>>;
   readonly schema?: JsonSchema | undefined;
   readonly only?: readonly string[] | undefined;
+  /** What holds where a member has no value, in words. */
+  readonly inherited?: Readonly<Record<string, string>>;
 }) {
-  const names = (only ?? Object.keys(record)).filter((name) => record[name] !== undefined);
+  const names = (only ?? Object.keys(record)).filter((name) => (record[name] ?? inherited[name]) !== undefined);
   return (
     <dl class="fields">
       {names.map((name) => (
         <NamedValue key={name} name={titleIn(schema, name)} about={schema?.properties?.[name]?.description}>
-          <Value value={record[name]} schema={schema?.properties?.[name]} />
+          {record[name] === undefined ? (
+            <span class="quiet">{inherited[name]}</span>
+          ) : (
+            <Value value={record[name]} schema={schema?.properties?.[name]} />
+          )}
         </NamedValue>
       ))}
     </dl>
@@ -144,14 +153,14 @@ export function titleIn(schema: JsonSchema | undefined, name: string): string {
 }
 
 /** Who called, as the audit log and runs name them. */
-export type CallerRef = Readonly<{ type: string; id: string; name: string }>;
+type CallerRef = Readonly<{ type: string; id: string; name: string }>;
 
 /** A caller by the name of then, leading to its page if there is one. */
 export function Caller({ caller: { type, id, name } }: { readonly caller: CallerRef }) {
   const path = pathOf(id);
   return (
     <>
-      {path === undefined ? name : <Link to={path}>{name}</Link>} <span class="faint">{type}</span>
+      {path === undefined ? name : <Link to={path}>{name}</Link>} <span class="faint">{callerWord(type)}</span>
     </>
   );
 }

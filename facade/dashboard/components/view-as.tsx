@@ -9,7 +9,7 @@ import { type Column, Table } from './table.tsx';
 import { WHEN } from './who-can.tsx';
 
 /** As `view_as` answers. */
-type Allowed = Readonly<{ tool: string; verdict: 'allowed' | 'depends'; rule: string }>;
+export type Allowed = Readonly<{ tool: string; verdict: 'allowed' | 'depends'; rule: string }>;
 type Named = Allowed & Readonly<{ title: string; isReading: boolean }>;
 
 /** A tab with all that somebody or something may call now, for those who may see that. `of`: the member of `view_as` that names it. */
@@ -17,16 +17,18 @@ export function viewAsTab(of: 'userId' | 'agentId' | 'flowId', id: unknown, labe
   return { id: 'can', label, needs: 'view_as', content: () => <ViewAs of={{ [of]: String(id) }} /> };
 }
 
-function ViewAs({ of }: { readonly of: object }) {
+export function ViewAs({ of, only }: Readonly<{ of: object; only?: readonly string[] }>) {
   const { data, error } = useAnswer<{ data: readonly Allowed[] }>('view_as', of);
   const tools = useTools();
   const [typed, setTyped] = useState('');
   if (error) return error.code === 'not_found' ? <Empty title="It can call nothing now" /> : <ErrorBox error={error} />;
   if (!data) return <Skeleton lines={8} />;
-  const rows = data.data.map((one): Named => {
-    const known = tools?.get(one.tool);
-    return { ...one, title: known?.title ?? one.tool, isReading: known?.annotations?.readOnlyHint === true };
-  });
+  const rows = data.data
+    .filter(({ tool }) => only?.includes(tool) ?? true)
+    .map((one): Named => {
+      const known = tools?.get(one.tool);
+      return { ...one, title: known?.title ?? one.tool, isReading: known?.annotations?.readOnlyHint === true };
+    });
   const wanted = typed.trim().toLowerCase();
   const shown = rows.filter(({ tool, title }) => `${tool} ${title}`.toLowerCase().includes(wanted));
   const changing = rows.filter(({ isReading }) => !isReading).length;

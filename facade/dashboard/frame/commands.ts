@@ -1,6 +1,7 @@
 import type { IconName } from '../components/icon.tsx';
 import { kinds } from '../kinds.ts';
 import { groups, pages } from '../pages.ts';
+import { text } from '../text.ts';
 import { setTheme } from './theme.ts';
 
 /** What the palette offers besides records: a page, or something to do. */
@@ -17,17 +18,17 @@ export interface Command {
 
 const ALSO: Readonly<Record<string, string>> = {
   '/': 'start overview dashboard',
-  '/connect': 'client Claude ChatGPT Cursor VS Code MCP editor endpoint address',
+  '/connect': 'connection client Claude ChatGPT Cursor VS Code MCP editor endpoint address',
   '/chat': 'conversations threads messages talk ask',
-  '/approvals': 'waiting decide ask first confirm',
+  '/approvals': 'waiting decide approve reject ask first confirm',
   '/agents': 'bots assistants',
   '/skills': 'instructions prompts',
   '/flows': 'automations workflows schedules triggers',
   '/runs': 'traces executions what agents did failures',
-  '/integrations': 'MCP servers upstream tools plugins',
+  '/integrations': 'connect MCP servers upstream tools plugins',
   '/models': 'providers LLM OpenAI Anthropic Gemini Ollama keys',
-  '/connections': 'Slack HTTP send outgoing requests',
-  '/webhooks': 'notifications events alerts outgoing',
+  '/connections': 'connect Slack HTTP send outgoing requests',
+  '/webhooks': 'notifications events alerts outgoing rotate secret',
   '/memory': 'memories remember facts',
   '/documents': 'files knowledge upload PDF',
   '/databases': 'tables rows records',
@@ -35,17 +36,23 @@ const ALSO: Readonly<Record<string, string>> = {
   '/analytics': 'metrics numbers revenue MRR churn funnel retention traffic',
   '/reports': 'charts',
   '/import': 'CSV upload data',
-  '/capsules': 'partner endpoint allowlist limited',
-  '/keys': 'API tokens secrets credentials',
-  '/apps': 'OAuth connected clients',
+  '/capsules': 'partner endpoint allowlist limited rotate token',
+  '/keys': 'API tokens secrets credentials rotate revoke',
+  '/apps': 'OAuth connected clients disconnect revoke',
   '/people': 'team colleagues members administrators access',
+  '/access': 'matrix rights permissions reach roles who can do',
   '/audit': 'log history who changed what',
   '/usage': 'cost spending tokens calls who spends most',
   '/budgets': 'limits caps cost spending',
-  '/backups': 'restore copy',
+  '/backups': 'back up restore copy snapshot save',
   '/settings': 'currency time zone retention prices model workspace',
   '/account': 'my passkeys profile',
 };
+
+/** As the button in the menu of the person does it. */
+function signOut(): void {
+  document.querySelector<HTMLFormElement>('form[action$="/sign-out"]')?.requestSubmit();
+}
 
 const DO: readonly Command[] = [
   {
@@ -55,6 +62,14 @@ const DO: readonly Command[] = [
     needs: 'create_admin_user',
     does: '/people/new',
   },
+  {
+    title: 'Default model',
+    icon: 'model',
+    also: 'change choose set LLM for agents and chat',
+    needs: 'update_bot_config',
+    does: '/settings?tab=prompt',
+  },
+  { title: text.signOut, icon: 'person', also: 'log out logout leave end session', does: signOut },
   { title: 'Use the dark theme', icon: 'settings', also: 'appearance night mode', does: () => setTheme('dark') },
   { title: 'Use the light theme', icon: 'settings', also: 'appearance day mode', does: () => setTheme('light') },
   {
@@ -70,11 +85,11 @@ const iconAt = (at: string) => pages.find(({ path }) => path === at)?.icon;
 const MADE = new Map(Object.values(kinds).map((kind) => [kind.one, kind]));
 for (const other of ['admin_user', 'thread']) MADE.delete(other);
 
-const NEW: readonly Command[] = [...MADE.values()].flatMap(({ path, words, one }) => {
+const NEW: readonly Command[] = [...MADE.values()].flatMap(({ path, words, one, newTitle = `New ${words.one}` }) => {
   const icon = iconAt(path);
   if (!icon) return [];
   const also = `create make add ${ALSO[path] ?? ''}`;
-  return [{ title: `New ${words.one}`, icon, also, needs: `create_${one}`, does: `${path}/new` }];
+  return [{ title: newTitle, icon, also, needs: `create_${one}`, does: `${path}/new` }];
 });
 
 const PAGES: readonly Command[] = pages

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { boot } from '../boot.ts';
 import { Button } from '../components/button.tsx';
+import { endAllDrafts } from '../components/form/draft.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Avatar } from '../components/small.tsx';
 import { ApprovalCount, ApprovalsLink } from '../components/waiting-approvals.tsx';
@@ -174,7 +175,7 @@ function Person() {
           Help
         </a>
         <ThemeChoice />
-        <form method="post" action={at('/sign-out')}>
+        <form method="post" action={at('/sign-out')} onSubmit={endAllDrafts}>
           <input type="hidden" name="form" value={boot.formToken} />
           <button type="submit" class="menu-item">
             {text.signOut}

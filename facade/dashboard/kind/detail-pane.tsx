@@ -1,8 +1,22 @@
-import { useState } from 'preact/hooks';
-import { type Answer, act, go, text, useAnswer, useNames, usePagedList, useTitle, useTool } from '../app.ts';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import {
+  type Answer,
+  act,
+  CallError,
+  go,
+  text,
+  useAnswer,
+  useListedRecord,
+  useNames,
+  useTitle,
+  useTool,
+} from '../app.ts';
+import { initial } from '../components/form/state.ts';
+import { inWords } from '../components/form/words.ts';
 import { Prose } from '../components/prose.tsx';
 import { VersionHistory } from '../components/versions.tsx';
 import { useLive } from '../live-updates.ts';
+import type { JsonSchema } from '../schema.ts';
 import {
   Avatar,
   Badge,
@@ -15,13 +29,14 @@ import {
   Link,
   LinkButton,
   Menu,
+  Mono,
   Skeleton,
   Tabs,
   Time,
   titleIn,
   toast,
 } from '../ui.ts';
-import { EditForm } from './forms.tsx';
+import { EditForm, tookJustMade } from './forms.tsx';
 import { idOf, type KindSpec, naming, pathOf, type Row, titleOf } from './spec.ts';
 
 type DetailProps = Readonly<{ spec: KindSpec; id: string; edits: boolean }>;
@@ -51,8 +66,15 @@ function useRecord(spec: KindSpec, id: string): Answer<Row> {
   const get = `get_${spec.one}`;
   const isListed = !names.has(get);
   const got = useAnswer<Row>(isListed ? undefined : get, naming(spec, id));
-  const listed = usePagedList<Row>(isListed ? `list_${spec.many}` : undefined, { limit: 100, ...spec.input });
-  return isListed ? { ...listed, data: listed.rows.find((row) => idOf(spec, row) === id) } : got;
+  const list = isListed ? `list_${spec.many}` : undefined;
+  const { isGone, ...listed } = useListedRecord<Row>(list, { limit: 100, ...spec.input }, (row) => {
+    return idOf(spec, row) === id;
+  });
+  if (!isListed) return got;
+  return {
+    ...listed,
+    ...(isGone && { error: new CallError(get, { error: `${id} is gone.`, code: 'not_found' }) }),
+  };
 }
 
 function Gone({ spec, id }: { readonly spec: KindSpec; readonly id: string }) {
@@ -69,8 +91,12 @@ function Gone({ spec, id }: { readonly spec: KindSpec; readonly id: string }) {
 function Detail({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
   const names = useNames();
   const [deletes, setDeletes] = useState(false);
-  const title = titleOf(spec, row);
+  const heading = useRef<HTMLHeadingElement>(null);
   const id = idOf(spec, row);
+  useEffect(() => {
+    if (tookJustMade(id)) heading.current?.focus();
+  }, [id]);
+  const title = titleOf(spec, row);
   const said = spec.subtitle && row[spec.subtitle];
   const Actions = spec.actions;
   const isDeleted = row.status === 'deleted';
@@ -81,7 +107,7 @@ function Detail({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
   ];
   return (
     <>
-      <DetailBar all={spec.words.many} to={spec.path} id={id}>
+      <DetailBar all={spec.words.many} to={spec.path} name={title}>
         <span class="page-actions">
           {Actions && <Actions row={row} />}
           {names.has(`update_${spec.one}`) && !isDeleted && (
@@ -93,8 +119,13 @@ function Detail({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
       <div class="detail-title">
         {spec.avatar && <Avatar name={title} size="l" />}
         <div>
-          <h1>
-            {title} {typeof row.status === 'string' && <Badge value={row.status} />}
+          <h1 ref={heading} tabIndex={-1}>
+            {title}{' '}
+            {spec.badge ? (
+              <Badge {...spec.badge(row)} />
+            ) : (
+              typeof row.status === 'string' && <Badge value={row.status} />
+            )}
           </h1>
           {said !== undefined && said !== '' && <p class="quiet">{String(said)}</p>}
         </div>
@@ -158,25 +189,52 @@ function DeleteDialog({ spec, row, onClose }: Readonly<{ spec: KindSpec; row: Ro
 const BOOKKEEPING = ['id', 'uid', 'createdAt', 'updatedAt', 'revision', 'status', 'warnings'];
 const LONG = 160;
 
-function Overview({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
-  const schema = useTool(`get_${spec.one}`)?.outputSchema;
-  const { above: Above, below: Below } = spec;
-  const { createdAt, updatedAt, revision } = row;
-  const away = new Set([
-    ...BOOKKEEPING,
-    ...(spec.without ?? []),
-    spec.title,
-    ...(spec.subtitle ? [spec.subtitle] : []),
-  ]);
-  const names = [...new Set([...Object.keys(schema?.properties ?? {}), ...Object.keys(row)])].filter(
-    (name) => !away.has(name) && row[name] !== undefined,
+const NO_WORDS: NonNullable<KindSpec['fields']> = {};
+
+/** The schema of a record with the words and the order of its form. */
+function useWordedSchema({ one, fields = NO_WORDS }: KindSpec): JsonSchema | undefined {
+  const schema = useTool(`get_${one}`)?.outputSchema;
+  return useMemo(() => schema && inWords(schema, fields), [schema, fields]);
+}
+
+/** The members that the overview shows. What the form folds is left out where it is not set, or as it is for any record. */
+function useShownMembers(spec: KindSpec, row: Row, schema: JsonSchema | undefined, inherited: Row): readonly string[] {
+  const defaults = useTool(`create_${spec.one}`)?.inputSchema.properties;
+  const { title, subtitle = title, advanced = [], without = [] } = spec;
+  const away = new Set([...BOOKKEEPING, ...without, title, subtitle]);
+  const isUsual = (name: string) => {
+    const value = row[name];
+    const isNothing = value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
+    return (
+      advanced.includes(name) && (isNothing || JSON.stringify(value) === JSON.stringify(usualOf(defaults?.[name])))
+    );
+  };
+  return [...new Set([...Object.keys(schema?.properties ?? {}), ...Object.keys(row)])].filter(
+    (name) => !away.has(name) && !isUsual(name) && (row[name] ?? inherited[name]) !== undefined,
   );
+}
+
+function usualOf(schema: JsonSchema | undefined): unknown {
+  return schema && initial(schema);
+}
+
+function Overview({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
+  const schema = useWordedSchema(spec);
+  const { above: Above, below: Below } = spec;
+  const inherited = spec.useInherited?.() ?? {};
+  const { createdAt, updatedAt, revision } = row;
+  const names = useShownMembers(spec, row, schema, inherited);
   const blocks = names.filter((name) => spec.blocks?.includes(name) || isLong(row[name]));
   return (
     <div class="overview">
       <Warnings warnings={row.warnings} />
       {Above && <Above row={row} />}
-      <Fields record={row} schema={schema} only={names.filter((name) => !blocks.includes(name))} />
+      <Fields
+        record={row}
+        schema={schema}
+        only={names.filter((name) => !blocks.includes(name))}
+        inherited={inherited}
+      />
       <Facts
         of={{
           Changed: typeof updatedAt === 'string' && (
@@ -185,6 +243,11 @@ function Overview({ spec, row }: { readonly spec: KindSpec; readonly row: Row })
             </>
           ),
           Created: typeof createdAt === 'string' && <Time at={createdAt} />,
+          ID: (
+            <span class="anywhere">
+              <Mono>{idOf(spec, row)}</Mono>
+            </span>
+          ),
         }}
       />
       {blocks.map((name) => (

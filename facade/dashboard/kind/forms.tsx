@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
-import { act, CallError, call, go, type ListAnswer, useLocation, useNames, useTitle, useTool } from '../app.ts';
-import { ConflictDialog } from '../components/conflict.tsx';
+import { act, call, findListed, go, useLocation, useNames, useTitle, useTool } from '../app.ts';
+import { draftPlace, endDraft } from '../components/form/draft.tsx';
 import { Form } from '../components/form/form.tsx';
+import { useConflict } from '../components/use-conflict.tsx';
 import { DetailBar, LinkButton, toast } from '../ui.ts';
 import { idOf, type KindSpec, makingOf, naming, pathOf, type Row, titleOf } from './spec.ts';
 
@@ -9,25 +10,27 @@ import { idOf, type KindSpec, makingOf, naming, pathOf, type Row, titleOf } from
 export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row: Row }) {
   // What the form was begun on, although the record beside it is renewed.
   const [begun] = useState(row);
-  const [conflict, setConflict] = useState<{ readonly mine: Row; readonly theirs: Row }>();
+  const [revision, setRevision] = useState(row.revision);
   const { draft: Draft } = spec;
-  const names = useNames();
+  const fields = useFields(spec);
   const [id, title] = [idOf(spec, row), titleOf(spec, row)];
-  const leave = () => go(pathOf(spec, row));
-  const save = async (input: Row, revision: unknown) => {
-    await act(`update_${spec.one}`, {
-      ...input,
-      ...naming(spec, id),
-      ...(typeof revision === 'number' && { expectedRevision: revision }),
-    });
+  const place = draftPlace(`${spec.one} ${id}`);
+  const end = () => {
+    endDraft(place);
+    go(pathOf(spec, row));
+  };
+  const save = async (input: Row, on: unknown) => {
+    const guard = typeof on === 'number' && { expectedRevision: on };
+    await act(`update_${spec.one}`, { ...input, ...naming(spec, id), ...guard });
     toast(`${title} was saved.`);
-    leave();
+    end();
   };
-  const see = async (error: unknown, input: Row) => {
-    if (!(error instanceof CallError) || error.code !== 'conflict' || error.currentRevision === undefined) return;
-    const theirs = await readNow(spec, id, names);
-    if (theirs) setConflict({ mine: withoutNaming(spec, id, input), theirs });
-  };
+  const names = useNames();
+  const { see, dialog } = useConflict({
+    read: () => readNow(spec, id, names),
+    save: (mine, theirs) => save(mine, theirs.revision),
+    onTakeTheirs: end,
+  });
   return (
     <div class="form-pane">
       <header class="detail-bar">
@@ -38,30 +41,24 @@ export function EditForm({ spec, row }: { readonly spec: KindSpec; readonly row:
         tool={`update_${spec.one}`}
         record={begun}
         given={naming(spec, id)}
-        {...fieldsOf(spec)}
-        hidden={spec.hidden ?? []}
+        {...fields}
         below={(value) => Draft && <Draft value={value} id={id} />}
-        run={(input) => save(input, begun.revision)}
-        onError={see}
-        onCancel={leave}
+        draft={{ place, revision: numberIn(revision), now: numberIn(row.revision), onTake: setRevision }}
+        run={(input) => save(input, revision)}
+        onError={(error, input) => void see(error, withoutNaming(spec, id, input))}
+        onCancel={end}
       />
-      {conflict && (
-        <ConflictDialog
-          {...conflict}
-          onClose={() => setConflict(undefined)}
-          onTakeTheirs={leave}
-          onKeepMine={() => {
-            setConflict(undefined);
-            save(conflict.mine, conflict.theirs.revision).catch((error) => see(error, conflict.mine));
-          }}
-        />
-      )}
+      {dialog}
     </div>
   );
 }
 
-function fieldsOf({ controls = {}, hiddenIn, advanced }: KindSpec) {
-  return { own: controls, hiddenIn, advanced };
+function numberIn(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+function useFields({ controls = {}, hidden = [], hiddenIn, advanced, fields, useInherited }: KindSpec) {
+  return { own: controls, hidden, hiddenIn, advanced, words: fields, inherited: useInherited?.() };
 }
 
 function withoutNaming(spec: KindSpec, id: string, input: Row): Row {
@@ -71,21 +68,32 @@ function withoutNaming(spec: KindSpec, id: string, input: Row): Row {
 
 async function readNow(spec: KindSpec, id: string, names: ReadonlySet<string>): Promise<Row | undefined> {
   if (names.has(`get_${spec.one}`)) return call<Row>(`get_${spec.one}`, naming(spec, id));
-  const { data } = await call<ListAnswer<Row>>(`list_${spec.many}`, { limit: 100, ...spec.input });
-  return data.find((row) => idOf(spec, row) === id);
+  return findListed<Row>(`list_${spec.many}`, { limit: 100, ...spec.input }, (row) => idOf(spec, row) === id);
+}
+
+/** The id of the record that was made last, until its heading has the focus. */
+let justMade: string | undefined;
+
+/** Whether the record was made just now; told once. */
+export function tookJustMade(id: string): boolean {
+  if (justMade !== id) return false;
+  justMade = undefined;
+  return true;
 }
 
 export function CreatePane({ spec }: { readonly spec: KindSpec }) {
   const tool = useTool(`create_${spec.one}`);
   const { draft: Draft, start = {} } = spec;
-  const { title, action } = makingOf(spec);
+  const { title, action, said } = makingOf(spec);
+  const fields = useFields(spec);
   const intro = spec.makes?.intro ?? tool?.description?.replaceAll('`', '').replace(/ Returns [^.]*\./g, ''); // answers are for programs
   const { query } = useLocation();
   useTitle(title);
   const create = async (input: Row) => {
     const made = await act<Row>(`create_${spec.one}`, input);
+    justMade = idOf(spec, made);
     go(pathOf(spec, made));
-    toast(`${titleOf(spec, made)} was created.`);
+    toast(`${titleOf(spec, made)} ${said}.`);
     spec.onCreated?.(made);
   };
   return (
@@ -98,8 +106,9 @@ export function CreatePane({ spec }: { readonly spec: KindSpec }) {
         <Form
           tool={`create_${spec.one}`}
           start={typeof start === 'function' ? start(query) : start}
-          {...fieldsOf(spec)}
+          {...fields}
           below={(value) => Draft && <Draft value={value} />}
+          draft={{ place: draftPlace(`${spec.one} new`) }}
           autoFocus
           action={action}
           run={create}

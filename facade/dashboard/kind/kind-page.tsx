@@ -5,7 +5,8 @@ import { CreatePane } from './forms.tsx';
 import { ListPane } from './list-pane.tsx';
 import { type KindSpec, specOf } from './spec.ts';
 
-export { NoneYet, timeColumn } from './list-pane.tsx';
+export { timeColumn } from './columns.tsx';
+export { NoneYet } from './list-pane.tsx';
 export { changeItem, pathOf, type Row, specOf } from './spec.ts';
 
 /** A page for a kind of record: its list, one record beside it, and the forms to make and change one. */

@@ -1,7 +1,8 @@
 import type { ComponentChildren, ComponentType } from 'preact';
 import { act, type Kind, type KindName, kinds } from '../app.ts';
 import type { Members, PartProps } from '../components/form/state.ts';
-import { type Column, type IconName, type MenuItem, withToast } from '../ui.ts';
+import type { FormWords } from '../components/form/words.ts';
+import { type Badge, type Column, type IconName, type MenuItem, withToast } from '../ui.ts';
 
 /** Records as pages know them: which members there are, the output schema of the get tool says. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -24,6 +25,8 @@ export interface KindSpec extends Kind {
   readonly columns?: readonly Column<Row>[];
   /** As `list_versions` names it, where there are versions. */
   readonly versions?: string;
+  /** The state beside the title, where its status is no word for people. */
+  readonly badge?: (row: Row) => Pick<Parameters<typeof Badge>[0], 'tone' | 'children'>;
   /** Says what such records are for, if there are none yet. */
   readonly empty: string;
   /** Where the first ones come from, if nobody makes them one by one. */
@@ -36,8 +39,12 @@ export interface KindSpec extends Kind {
   readonly without?: readonly string[];
   /** Controls of one's own in the forms. */
   readonly controls?: Readonly<Record<string, ComponentType<PartProps>>>;
-  /** The form of a new one: its heading, its button, and what it is about. Default: the kind's name and the tool's description. */
-  readonly makes?: Readonly<{ title: string; action: string; intro: string }>;
+  /** The words of the form for a new record. `said` follows the name of what was made, like `was invited`. Default: from the kind and its tool. */
+  readonly makes?: Readonly<{ title?: string; action: string; intro: string; said?: string }>;
+  /** What people read at the inputs of the forms, with units and examples; those come in this order, as people think of them. */
+  readonly fields?: FormWords;
+  /** A hook: what holds where an input is left out, in words. */
+  readonly useInherited?: () => Readonly<Record<string, string>>;
   /** Inputs that few people need, which the forms fold. */
   readonly advanced?: readonly string[];
   /** Inputs that the forms do not ask for, because the page gives them by other means. */
@@ -66,8 +73,12 @@ export interface KindSpec extends Kind {
   readonly loss?: (row: Row) => string;
   /** It is quickly made anew, so that nothing has to be typed before it is deleted. */
   readonly isQuickToMake?: true;
+  /** What ends such a record, where nothing deletes it. */
+  readonly ends?: Readonly<{ tool: string; action: string; doing: string; done: string }>;
   /** Filters beside those of the list tool. */
   readonly filters?: readonly OwnFilter[];
+  /** What is typed to find some ranks them, so that no other order holds. */
+  readonly isFoundRanked?: true;
   /** Inputs of the list tool that are always given. */
   readonly input?: Row;
   /** Called with what `create_<one>` answered, for example to show a secret. */
@@ -119,6 +130,15 @@ export function naming(spec: Pick<KindSpec, 'id' | 'idInput'>, id: string): Row 
 }
 
 /** How a new one is made, in words. */
-export function makingOf({ makes, words: { one } }: Pick<KindSpec, 'makes' | 'words'>) {
-  return makes ?? { title: `New ${one}`, action: `Create ${one}` };
+export function makingOf({ makes, newTitle, words: { one } }: Pick<KindSpec, 'makes' | 'newTitle' | 'words'>) {
+  return { said: 'was created', title: newTitle ?? `New ${one}`, action: `Create ${one}`, ...makes };
+}
+
+/** What an address says of the record that is open. */
+const OF_ONE = ['tab', 'version', 'against', 'sort', 'order', 'holds', 'column'];
+
+/** Filters stay when a record is opened beside the list; what concerns another record does not. */
+export function keptQuery(query: URLSearchParams): string {
+  const kept = [...query].filter(([name]) => !OF_ONE.includes(name));
+  return kept.length > 0 ? `?${new URLSearchParams(kept)}` : '';
 }

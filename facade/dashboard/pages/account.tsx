@@ -4,7 +4,7 @@ import { Passkeys } from './account/passkeys.tsx';
 
 export function Page() {
   const { id, email, name, role } = boot.user;
-  const facts = { 'E-mail': email, Name: name, Role: role, 'Signed in until': <Time at={boot.expiresAt} /> };
+  const facts = { Email: email, Name: name, Role: role, 'Signed in until': <Time at={boot.expiresAt} /> };
   return (
     <PageBody title="My account" width="narrow">
       <dl class="account-facts">

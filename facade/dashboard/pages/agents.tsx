@@ -1,7 +1,7 @@
-import { act, at, type ListedTool, useTool, useTools } from '../app.ts';
+import { act, at, type ListedTool, number, useAnswer, useMay, useTool, useTools } from '../app.ts';
 import { AskFirst } from '../components/folded-tools.tsx';
 import { FormButton } from '../components/form/form-button.tsx';
-import { NarrowAccessButton } from '../components/narrow-access.tsx';
+import { NarrowAccessButton, takingBy } from '../components/narrow-access.tsx';
 import { EffectBadge } from '../components/tool-catalog.tsx';
 import { patternTest, ToolsPicker } from '../components/tools-picker.tsx';
 import { viewAsTab } from '../components/view-as.tsx';
@@ -18,6 +18,27 @@ export const Page = kindPage('agent', {
   blocks: ['instructions'],
   prose: ['instructions'],
   without: ['identity', 'tools'],
+  fields: {
+    displayName: { hint: 'As people see it, like Support bot.' },
+    name: { hint: 'Used in grants and API calls, like support-bot.' },
+    description: { hint: 'What it is for, in a sentence.' },
+    instructions: { hint: 'What it is told before each conversation: its task, its tone, what it must not do.' },
+    modelPreference: { label: 'Model' },
+    skillIds: {},
+    tools: {},
+    askFirst: {},
+    knowledge: {},
+    fallbackModels: {},
+    temperature: { hint: 'From 0, always much the same, to 2.' },
+    maxOutputTokens: { label: 'Max. output (tokens)', hint: 'For each turn of the model.' },
+    reasoningEffort: {},
+    timeoutSeconds: {
+      label: 'Response timeout (seconds)',
+      hint: 'Without a word of the model.',
+    },
+    maxSteps: { label: 'Max. turns', hint: 'How often the model is called in one run, like 10.' },
+  },
+  useInherited: useModelDefaults,
   advanced: [
     ...['fallbackModels', 'temperature', 'maxOutputTokens', 'reasoningEffort', 'timeoutSeconds'],
     ...['maxSteps', 'memoryPolicy', 'identity'],
@@ -38,6 +59,17 @@ export const Page = kindPage('agent', {
   ],
   loss: () => 'It takes no more work and its name is free again. Its versions stay, so it can be restored.',
 });
+
+/** What the workspace gives to agents that say nothing else. */
+function useModelDefaults(): Readonly<Record<string, string>> {
+  const may = useMay('get_bot_config');
+  const { data } = useAnswer<Row>(may ? 'get_bot_config' : undefined);
+  return {
+    ...(data?.defaultModel !== undefined && { modelPreference: `Inherits: ${String(data.defaultModel)}` }),
+    ...(data?.maxTokens !== undefined && { maxOutputTokens: `Inherits: ${number(Number(data.maxTokens))}` }),
+    temperature: 'Inherits: that of the provider',
+  };
+}
 
 function TalkButton({ row }: { readonly row: Row }) {
   if (row.status !== 'active') return null;
@@ -106,7 +138,7 @@ function AllowedTools({ row }: { readonly row: Row }) {
   return (
     <div class="overview">
       <div class="actions">
-        <NarrowAccessButton of={{ agentId: id }} tools="tools" taking={{ tool: 'update_agent', id }} />
+        <NarrowAccessButton of={{ agentId: id }} tools="tools" taking={takingBy('update_agent', id)} />
       </div>
       <Table label="Tools it may use" columns={COLUMNS} rows={allowed} keyOf={({ tool }) => tool.name} />
     </div>

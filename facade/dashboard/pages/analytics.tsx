@@ -1,17 +1,24 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { csvOf } from '../../../resources/csv.ts';
-import { at, useAnswer, useLocation, useMay, useTool, useTools } from '../app.ts';
+import { at, text, useAnswer, useLocation, useMay, useTool, useTools } from '../app.ts';
 import { download } from '../download.ts';
-import { Button, Empty, ErrorBox, Link, PageHead, Skeleton, Time } from '../ui.ts';
+import { Button, Empty, ErrorBox, Link, LinkButton, PageHead, Skeleton, Time } from '../ui.ts';
 import { METRICS, type Metric, type MetricAnswer } from './analytics/metrics.ts';
 import { inputOf, RangeControls } from './analytics/range.tsx';
 import { Charts, Rows, Totals, Warnings } from './analytics/shown.tsx';
 
 export function Page() {
-  const { query } = useLocation();
+  const { query, parts } = useLocation();
   const tools = useTools();
   const known = METRICS.filter(({ tool }) => tools?.has(tool));
   const metric = known.find(({ tool }) => tool === query.get('metric')) ?? known[0];
+  if (parts.length > 1) {
+    return (
+      <Empty title={text.notFound} action={<LinkButton text="Analytics" to="/analytics" />}>
+        {text.notFoundHint}
+      </Empty>
+    );
+  }
   return (
     <div class="page-body analytics">
       <MetricList known={known} open={metric?.tool} query={query} />
@@ -62,7 +69,7 @@ function OneMetric({ metric, query }: { readonly metric: Metric; readonly query:
           <Button text="CSV" icon="download" onClick={() => download(`${metric.tool.slice(4)}.csv`, asCsv(data))} />
         )}
       </PageHead>
-      <RangeControls query={query} tool={tool} />
+      <RangeControls query={query} tool={tool} range={data?.range} />
       {error && <ErrorBox error={error} />}
       {!data && !error && <Skeleton lines={8} />}
       {data && (

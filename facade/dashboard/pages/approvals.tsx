@@ -1,11 +1,15 @@
 import { useState } from 'preact/hooks';
 import type { Approval } from '../../../resources/approval.ts';
 import { act, useAnswer, useLocation, usePagedList, useTool, wordOf } from '../app.ts';
+import { boot } from '../boot.ts';
+import { INVITE_DECIDER } from '../components/alone.tsx';
 import { ChangedValue } from '../components/diff.tsx';
 import { FilterChoice } from '../components/filters.tsx';
+import { endAllDrafts } from '../components/form/draft.tsx';
 import { optionsOf } from '../components/form/select.tsx';
 import { labelOf } from '../format.ts';
 import { useLive } from '../live-updates.ts';
+import { at } from '../router.ts';
 import {
   Badge,
   Button,
@@ -43,14 +47,16 @@ export function Page() {
         <div class="filters">
           <FilterChoice name="status" label="Status" options={optionsOf(schema?.properties?.status?.enum)} />
         </div>
-        <List status={status} to={(id) => `/approvals/${encodeURIComponent(id)}${kept}`} />
+        <List status={status} to={(id) => `/approvals/${encodeURIComponent(id)}${kept}`} picked={open} />
       </section>
       {open !== undefined && <Pane key={open} id={open} back={`/approvals${kept}`} />}
     </div>
   );
 }
 
-function List({ status, to }: { readonly status: string; readonly to: (id: string) => string }) {
+type ListProps = Readonly<{ status: string; to: (id: string) => string; picked: string | undefined }>;
+
+function List({ status, to, picked }: ListProps) {
   const pages = usePagedList<Approval>('list_approvals', { limit: 50, ...(status !== '' && { status }) });
   const columns: readonly Column<Approval>[] = [
     {
@@ -67,10 +73,11 @@ function List({ status, to }: { readonly status: string; readonly to: (id: strin
   ];
   const none = (
     <Empty title={status === '' ? 'No call has asked a person' : 'None with this status'}>
-      Capsules and API keys can be told to ask a person first, before they call some of their tools.
+      Agents, flows, connections, capsules, API keys and connected apps can be told to ask a person first, before some
+      of their calls.
     </Empty>
   );
-  return <PagedTable label="Approvals" columns={columns} pages={pages} keyOf={({ id }) => id} none={none} />;
+  return <PagedTable {...{ columns, pages, none, picked }} label="Approvals" keyOf={({ id }) => id} />;
 }
 
 function Pane({ id, back }: { readonly id: string; readonly back: string }) {
@@ -173,12 +180,34 @@ function changed(before: State, after: State): string[] {
 }
 
 /** The decision, or why it is not this person's. */
-function Deciding({ approval: { id, mayDecide, undecidable } }: { readonly approval: Approval }) {
+function Deciding({ approval: { id, by, mayDecide, whyNot, undecidable } }: { readonly approval: Approval }) {
   return (
     <>
       <h2>Your decision</h2>
-      {mayDecide ? <Decision id={id} /> : undecidable ? <Nobody /> : <p class="note">{SOMEBODY_ELSE}</p>}
+      {mayDecide ? (
+        <Decision id={id} />
+      ) : whyNot !== undefined ? (
+        <SignInAnew why={whyNot} />
+      ) : undecidable ? (
+        <Nobody by={by} />
+      ) : (
+        <p class="note">{SOMEBODY_ELSE}</p>
+      )}
     </>
+  );
+}
+
+/** Whoever came by a link of who asks decides once they have signed in by themselves. */
+function SignInAnew({ why }: { readonly why: string }) {
+  return (
+    <div class="note warn stack" role="note">
+      <p>{why}</p>
+      <form class="actions" method="post" action={at('/sign-out')} onSubmit={endAllDrafts}>
+        <input type="hidden" name="form" value={boot.formToken} />
+        <LinkButton text="Add a passkey" to="/account" />
+        <Button type="submit" text="Sign out, then in anew" />
+      </form>
+    </div>
   );
 }
 
@@ -186,16 +215,18 @@ const SOMEBODY_ELSE =
   'You cannot decide this call: you or something that acts for you asked for it, or you may not make it yourself. Somebody else can.';
 
 /** A workspace with one person, or in which nobody else has the rights. */
-function Nobody() {
+function Nobody({ by }: Pick<Approval, 'by'>) {
   return (
     <div class="note warn stack" role="note">
       <p>
-        <strong>Nobody here can decide this call.</strong> Whoever says yes must be independent of who asks and of whom
-        that acts for, and have the right to make the call. Nobody in this workspace is both.
+        <strong>Nobody here can decide this call.</strong> Whoever approves it must be independent of who asks and of
+        whom that acts for, and have the right to make the call. Nobody in this workspace is both.
       </p>
-      <p>Invite a colleague who may decide, or have the key or capsule no longer ask before this tool.</p>
+      <p>
+        Invite a colleague who may decide, or have <Caller caller={by} /> no longer ask before this call.
+      </p>
       <div class="actions">
-        <LinkButton needs="create_admin_user" text="Invite a colleague" look="primary" to="/people/new" />
+        <LinkButton needs="create_admin_user" text="Invite a colleague" look="primary" to={INVITE_DECIDER} />
       </div>
     </div>
   );

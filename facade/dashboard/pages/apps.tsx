@@ -1,8 +1,21 @@
 import type { ConnectedApp } from '../../../resources/connected-app.ts';
 import type { OAuthClient } from '../../../resources/oauth-client.ts';
-import { act, go, unifiedEndpoint, useLocation, useMay, usePagedList, useTitle, wordOf } from '../app.ts';
+import {
+  act,
+  go,
+  kinds,
+  titleOf,
+  unifiedEndpoint,
+  useListedRecord,
+  useLocation,
+  useMay,
+  useTitle,
+  wordOf,
+} from '../app.ts';
 import { AskFirst } from '../components/folded-tools.tsx';
 import { FormButton } from '../components/form/form-button.tsx';
+import { FoundRows } from '../kind/found-rows.tsx';
+import type { Row } from '../kind/spec.ts';
 import {
   AskButton,
   Badge,
@@ -15,7 +28,6 @@ import {
   LinkButton,
   Mono,
   PageBody,
-  PagedTable,
   Ref,
   Skeleton,
   showSecret,
@@ -41,16 +53,15 @@ export function Page() {
   );
 }
 
-const useApps = () => usePagedList<ConnectedApp>('list_connected_apps', { limit: 100 });
+const APPS = { ...kinds.app, name: (row: Row) => titleOf(kinds.app, row) ?? '' };
 
 function Connections() {
   const mayEnd = useMay('disconnect_app');
   const end = { title: '', end: true, cell: (app: ConnectedApp) => <Disconnect app={app} /> };
   return (
-    <PagedTable
-      label="Connected apps"
+    <FoundRows
+      list={APPS}
       columns={mayEnd ? [...APP_COLUMNS, end] : APP_COLUMNS}
-      pages={useApps()}
       to={({ id }) => `/apps/${encodeURIComponent(id)}`}
       none={<NoApps />}
     />
@@ -89,6 +100,7 @@ function NoApps() {
   const address = (
     <div class="empty-connect">
       <Code value={unifiedEndpoint()} label="Address" />
+      <LinkButton text="Connect" icon="link" to="/connect" />
     </div>
   );
   return (
@@ -112,13 +124,13 @@ function Disconnect({ app, onDone }: Readonly<{ app: ConnectedApp; onDone?: () =
 }
 
 function AppPane({ id }: { readonly id: string }) {
-  const { rows, loading, error } = useApps();
-  const app = rows.find((one) => one.id === id);
+  const list = useListedRecord<ConnectedApp>(kinds.app.list, { limit: 100 }, (one) => one.id === id);
+  const { data: app, isGone, error } = list;
   useTitle(app?.client.name);
   return (
     <section class="page-body" aria-label={app?.client.name ?? 'Connected app'}>
       {error && <ErrorBox error={error} />}
-      {app ? <OneApp app={app} /> : !error && (loading ? <Skeleton lines={6} /> : <Gone id={id} />)}
+      {app ? <OneApp app={app} /> : !error && (isGone ? <Gone id={id} /> : <Skeleton lines={6} />)}
     </section>
   );
 }
@@ -129,7 +141,7 @@ function OneApp({ app }: { readonly app: ConnectedApp }) {
   const asks = askFirst.length > 0 && { 'Asks first': <Mono>{askFirst.join(', ')}</Mono> };
   return (
     <>
-      <DetailBar all="connected apps" to="/apps" id={id}>
+      <DetailBar all="connected apps" to="/apps" name={client.name}>
         <span class="page-actions">
           <FormButton
             text="Ask first"
@@ -185,8 +197,9 @@ const KINDS: Readonly<Record<string, string>> = {
   made: 'Created here',
 };
 
+const CLIENTS = { list: 'list_oauth_clients', title: 'name', words: { one: 'client', many: 'clients' } };
+
 function Clients() {
-  const pages = usePagedList<OAuthClient>('list_oauth_clients', { limit: 100 });
   const mayDelete = useMay('delete_oauth_client');
   const columns = mayDelete ? [...CLIENT_COLUMNS, { title: '', end: true, cell: Forget }] : CLIENT_COLUMNS;
   return (
@@ -202,7 +215,7 @@ function Clients() {
           run={make}
         />
       </div>
-      <PagedTable label="Clients" columns={columns} pages={pages} none={<Empty title="No client is known yet" />} />
+      <FoundRows list={CLIENTS} columns={columns} none={<Empty title="No client is known yet" />} />
     </div>
   );
 }

@@ -1,9 +1,11 @@
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
 import { CALLERS, labelOf, setQuery, useLocation, usePagedList, useTool } from '../app.ts';
-import { FilterChoice, FilterId, FilterRecord } from '../components/filters.tsx';
+import { FilterBar, FilterChoice, FilterId, FilterRecord } from '../components/filters.tsx';
 import { optionsOf } from '../components/form/select.tsx';
 import type { JsonSchema } from '../schema.ts';
 import { Empty, FilteredRows, LinkButton, PageHead } from '../ui.ts';
+import { useWatching } from '../use-polling.ts';
+import { DOORS } from './audit/doors.ts';
 import { COLUMNS, EntryPane } from './audit/entry-pane.tsx';
 import { useProof } from './audit/proof.tsx';
 
@@ -13,7 +15,13 @@ export function Page() {
   const [, open] = parts;
   const schema = useTool('list_audit_entries')?.inputSchema;
   const given = [...query].filter(([name, value]) => schema?.properties?.[name] && value !== '');
-  const input = { limit: 100, ...Object.fromEntries(given), changes: withoutReads(query) };
+  const input = {
+    limit: 100,
+    ...Object.fromEntries(given),
+    changes: withoutReads(query),
+    dashboardReads: withOwnReads(query),
+  };
+  useWatching();
   const pages = usePagedList<AuditEntry>(schema && 'list_audit_entries', input);
   const search = query.toString();
   const kept = search && `?${search}`;
@@ -57,21 +65,33 @@ function withoutReads(query: URLSearchParams): boolean {
   return said === null ? !NAMING.some((name) => query.get(name)) : said === 'true';
 }
 
+/** Whether the reads of the dashboard are shown among the others: only where that is asked, or all calls of something are wanted. */
+function withOwnReads(query: URLSearchParams): boolean {
+  const said = query.get('dashboardReads');
+  return said === null ? NAMING.some((name) => query.get(name)) || query.get('door') === 'dashboard' : said === 'true';
+}
+
 function AuditFilters({ query, schema }: Readonly<{ query: URLSearchParams; schema: JsonSchema | undefined }>) {
   const choices = ['outcome', 'door'].flatMap((name) => {
     const values = schema?.properties?.[name]?.enum;
-    return values ? [{ name, label: labelOf(name), options: optionsOf(values) }] : [];
+    if (!values) return [];
+    return name === 'door'
+      ? [{ name, label: 'Via', options: optionsOf(values, (value) => DOORS[value] ?? value) }]
+      : [{ name, label: labelOf(name), options: optionsOf(values) }];
   });
+  const set = [...choices.map(({ name }) => name), ...NAMING].filter((name) => query.get(name)).length;
   return (
-    <div class="filters">
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={!withoutReads(query)}
-          onChange={({ currentTarget }) => setQuery({ changes: String(!currentTarget.checked) })}
-        />
-        Include reads
-      </label>
+    <FilterBar find={<IncludeReads query={query} />} set={set}>
+      {!withoutReads(query) && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={!withOwnReads(query)}
+            onChange={({ currentTarget }) => setQuery({ dashboardReads: String(!currentTarget.checked) })}
+          />
+          Without the dashboard’s own reads
+        </label>
+      )}
       {choices.map((choice) => (
         <FilterChoice key={choice.name} {...choice} />
       ))}
@@ -79,6 +99,19 @@ function AuditFilters({ query, schema }: Readonly<{ query: URLSearchParams; sche
       {TEXTS.map((name) => (
         <FilterId key={name} name={name} label={LABELS[name] ?? labelOf(name)} />
       ))}
-    </div>
+    </FilterBar>
+  );
+}
+
+function IncludeReads({ query }: Readonly<{ query: URLSearchParams }>) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={!withoutReads(query)}
+        onChange={({ currentTarget }) => setQuery({ changes: String(!currentTarget.checked) })}
+      />
+      Include reads
+    </label>
   );
 }

@@ -6,7 +6,9 @@ import { issueAt, type Members, type PartProps } from '../components/form/state.
 import { changeItem, kindPage, type Row } from '../kind/kind-page.tsx';
 import { Facts, NamedRef, Segments, Time } from '../ui.ts';
 import { usePolling } from '../use-polling.ts';
-import { amount, kindOf, Limit, limitWords, Renewal, STATES, SUBJECTS, stateOf, Used } from './budgets/budget.tsx';
+import { Limit, Renewal } from './budgets/budget.tsx';
+import { LimitControl, WarnControl } from './budgets/fields.tsx';
+import { amount, kindOf, limitWords, STATES, SUBJECTS, stateOf, Used } from './budgets/words.tsx';
 
 const budgetOf = (row: Row) => row as Budget; // as the list answers it
 
@@ -33,17 +35,22 @@ export const Page = kindPage('budget', {
   ],
   without: ['subject', 'measure', 'period', 'limit', 'warnAt', 'enabled', 'currency', 'used', 'renewsAt', 'state'],
   above: Standing,
-  controls: { subject: SubjectControl },
-  start: (query) => ({ subject: startOf(query.get('subject') ?? '') }),
+  fields: {
+    subject: {},
+    measure: {
+      hint: 'Calls of tools, tokens that models read and wrote, or what these cost by the prices of the settings.',
+    },
+    period: { hint: 'In the time zone of the workspace.' },
+    limit: {},
+    warnAt: { hint: 'Of the limit, like 80: from then on it is said that the budget is nearly used up.' },
+    enabled: { hint: 'Off: it is not enforced and does not count.' },
+  },
+  useInherited: () => ({ warnAt: '80' }),
+  controls: { subject: SubjectControl, limit: LimitControl, warnAt: WarnControl },
+  start: (query) => ({ subject: startOf(query.get('subject') ?? ''), measure: 'tokens', period: 'month' }),
   menu: (row) => [
     row.enabled
-      ? changeItem(
-          'budget',
-          row,
-          ['Switch off', 'stop'],
-          { enabled: false },
-          'The budget neither counts nor refuses now.',
-        )
+      ? changeItem('budget', row, ['Switch off', 'stop'], { enabled: false }, 'The budget is not enforced now.')
       : changeItem('budget', row, ['Switch on', 'play'], { enabled: true }, 'The budget counts and refuses again.'),
   ],
   loss: (row) => `It no longer limits ${budgetOf(row).subject.name ?? 'anything'}, and what it counted is gone.`,
@@ -86,7 +93,7 @@ function Standing({ row }: { readonly row: Row }) {
   return (
     <section class="overview standing" aria-label="Use">
       <Used budget={budget} />
-      <Meaning budget={budget} />
+      <BudgetNote budget={budget} />
       <Facts
         of={{
           [kindOf(budget)]: <NamedRef id={subject.id} name={subject.name} />,
@@ -99,11 +106,11 @@ function Standing({ row }: { readonly row: Row }) {
   );
 }
 
-function Meaning({ budget }: { readonly budget: Budget }) {
+function BudgetNote({ budget }: { readonly budget: Budget }) {
   const { value } = stateOf(budget);
   const { renewsAt, measure, limit, used } = budget;
   const refused = measure === 'calls' ? 'Calls' : 'Answers of models';
-  if (value === 'off') return <p class="note">It is switched off: it neither counts nor refuses.</p>;
+  if (value === 'off') return <p class="note">It is switched off and not enforced.</p>;
   if (value === 'reached') {
     return (
       <p class="note warn">
@@ -126,10 +133,10 @@ function SubjectControl(props: PartProps) {
   const give = (type: string, id = '') => props.onChange(type === 'workspace' ? { type } : { type, id });
   return (
     <fieldset class="frame">
-      <legend>Owner</legend>
+      <legend>Applies to</legend>
       <Segments label="Kind" value={String(type)} options={SUBJECTS} onChange={(value) => give(value)} />
       {kind === undefined ? (
-        <p class="quiet">All that is used here counts. Who may do everything and is signed in is never kept out.</p>
+        <p class="quiet">Counts all usage in the workspace. Signed-in people with full access are never blocked.</p>
       ) : (
         <Field
           label={label ?? ''}

@@ -1,16 +1,17 @@
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
 import { act, boot, counted, useMay, usePagedList } from '../app.ts';
 import { Connect } from '../components/connect/connect.tsx';
-import { Connector, usageOf } from '../components/connect/connector.tsx';
+import { Connector } from '../components/connect/connector.tsx';
 import { FirstUse } from '../components/connect/first-use.tsx';
 import { shortName } from '../components/connect/hosts.ts';
 import { AskFirst, foldedTools } from '../components/folded-tools.tsx';
-import { NarrowAccessButton } from '../components/narrow-access.tsx';
+import { NarrowAccessButton, takingBy } from '../components/narrow-access.tsx';
 import { EarlierSecrets, RotateButton } from '../components/rotate.tsx';
 import { ToolsPicker } from '../components/tools-picker.tsx';
 import { UndoButton } from '../components/undo.tsx';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
 import { ActionButton, Badge, type Column, Empty, Link, Mono, PagedTable, showSecret, Time } from '../ui.ts';
+import { usePolling } from '../use-polling.ts';
 import { budgetsTab } from './budgets/budget.tsx';
 import { Constraints } from './capsules/constraints.tsx';
 import { CapsulePreview } from './capsules/preview.tsx';
@@ -25,7 +26,7 @@ export const Page = kindPage('capsule', {
   subtitle: 'description',
   empty: 'A capsule is an MCP endpoint of its own with the tools that you pick, for one client, with one token.',
   columns: [
-    { title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} />, hidePriority: 2, width: '8rem' },
+    { title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} />, width: '7.5rem' },
     { title: 'Calls', cell: (row: Row) => String(row.callCount), alignEnd: true, hidePriority: 2 },
     { title: 'Used', cell: (row: Row) => <Time at={row.lastUsedAt as string} />, alignEnd: true, hidePriority: 1 },
   ],
@@ -40,6 +41,16 @@ export const Page = kindPage('capsule', {
     'deniedTools',
   ],
   hidden: ['endEarlierTokens'],
+  fields: {
+    name: { hint: 'Whom it is for, like Partner bot.' },
+    description: {},
+    allowedTools: {},
+    deniedTools: {},
+    askFirst: {},
+    constraints: {},
+    expiresAt: { label: 'Expires', hint: 'The address stops working then. Default: never.' },
+    callsPerMinute: { label: 'Rate limit', hint: 'In calls a minute, like 60. Default: no limit.' },
+  },
   above: EarlierTokens,
   controls: { allowedTools: ToolsPicker, deniedTools: DeniedTools, askFirst: AskFirst, constraints: Constraints },
   start: { status: 'live' },
@@ -74,7 +85,7 @@ function endpointOf({ id }: Row): string {
 
 function ConnectorOf({ row }: { readonly row: Row }) {
   const { id, name, ownerId } = row;
-  const shown = { id: String(id), name: String(name), url: endpointOf(row), use: usageOf(row) };
+  const shown = { id: String(id), name: String(name), url: endpointOf(row) };
   return <Connector capsule={{ ...shown, isOwn: ownerId === boot.user.id }} />;
 }
 
@@ -110,6 +121,7 @@ function EarlierTokens({ row }: { readonly row: Row }) {
 function CapsuleUse({ row }: { readonly row: Row }) {
   const may = useMay('list_audit_entries');
   const asked = { principal: String(row.id), limit: 50 };
+  usePolling(true);
   const pages = usePagedList<AuditEntry>(may ? 'list_audit_entries' : undefined, asked);
   const none = (
     <Empty title="Nobody has used it yet">Connect a client, then its calls stand here, refused ones too.</Empty>
@@ -129,7 +141,7 @@ function CapsuleUse({ row }: { readonly row: Row }) {
         <NarrowAccessButton
           of={{ capsuleId: String(row.id) }}
           tools="allowedTools"
-          taking={{ tool: 'update_capsule', id: String(row.id) }}
+          taking={takingBy('update_capsule', String(row.id))}
         />
       </div>
       <PagedTable label="Calls" columns={COLUMNS} pages={pages} none={none} />

@@ -1,5 +1,5 @@
 import type { Thread as ThreadRecord } from '../../../resources/thread.ts';
-import { counted, go, setQuery, useLocation, useMay, useNames, usePagedList } from '../app.ts';
+import { counted, go, setQuery, useAnswer, useLocation, useMay, useNames, usePagedList } from '../app.ts';
 import { FilterText } from '../components/filters.tsx';
 import { optionsOf, Select } from '../components/form/select.tsx';
 import { useLive } from '../live-updates.ts';
@@ -17,8 +17,9 @@ import {
   Time,
   useAction,
 } from '../ui.ts';
-import { beginThread, leave } from './chat/run.ts';
-import { Composer, Thread } from './chat/thread.tsx';
+import { Composer } from './chat/composer.tsx';
+import { beginThread, leave, type Said } from './chat/run.ts';
+import { Thread } from './chat/thread.tsx';
 
 export function Page() {
   const [, open] = useLocation().parts;
@@ -95,14 +96,15 @@ function NewChat() {
   const may = useMay('send_chat_message');
   const names = useNames();
   const mayMake = useMay('create_agent');
+  const model = useDefaultModel();
   const { query } = useLocation();
   const { rows } = usePagedList<AgentRow>(names.has('list_agents') ? 'list_agents' : undefined, { limit: 100 });
   const agents = rows.filter(({ status }) => status === 'active');
   const picked = query.get('agent') ?? undefined;
   const { error, run } = useAction();
-  const send = async (message: string) => {
-    const threadId = await beginThread(message, picked);
-    leave({ message, threadId, agentId: picked });
+  const send = async (said: Said) => {
+    const threadId = await beginThread(said, picked);
+    leave({ ...said, threadId, agentId: picked });
     go(`/chat/${threadId}`);
   };
   if (!may) return <Empty title="Pick a thread">You may read threads, not write to them.</Empty>;
@@ -114,7 +116,7 @@ function NewChat() {
           {agents.map(({ id, displayName, description }) => (
             <AgentCard key={id} id={id} name={displayName} about={description} picked={picked === id} />
           ))}
-          <AgentCard name="The default assistant" about="As the settings say" picked={picked === undefined} />
+          <AgentCard name="The default assistant" about={model ?? 'Default model'} picked={picked === undefined} />
         </div>
         {agents.length === 0 && mayMake && (
           <p class="quiet">
@@ -123,9 +125,15 @@ function NewChat() {
         )}
         {error !== undefined && <ErrorBox error={error} />}
       </div>
-      <Composer onSend={(message) => run(() => send(message))} />
+      <Composer onSend={(said) => run(() => send(said))} />
     </section>
   );
+}
+
+/** The model of who names none, as far as the person may know it. */
+function useDefaultModel(): string | undefined {
+  const may = useMay('get_bot_config');
+  return useAnswer<{ readonly defaultModel?: string }>(may ? 'get_bot_config' : undefined).data?.defaultModel;
 }
 
 type AgentCardProps = Readonly<{ id?: string; name: string; about: string | undefined; picked: boolean }>;

@@ -1,6 +1,7 @@
 import type { Connection } from '../../../resources/connection.ts';
 import { act, boot } from '../app.ts';
 import { Button } from '../components/button.tsx';
+import { alternatives } from '../components/form/alternatives.tsx';
 import { Frame } from '../components/form/groups.tsx';
 import { Part } from '../components/form/part.tsx';
 import type { Members, PartProps } from '../components/form/state.ts';
@@ -22,7 +23,22 @@ export const Page = kindPage('connection', {
     ...['displayName', 'kind', 'baseUrl', 'auth', 'methods', 'paths', 'askFirst', 'enabled'],
     ...['lastUsedAt', 'lastFailure'],
   ],
-  controls: { auth: AuthControl, webhookUrl: WebhookUrl, baseUrl: BaseUrl },
+  fields: {
+    kind: {},
+    displayName: { hint: 'Like Team Slack.' },
+    name: { hint: 'Cannot be changed later.' },
+    rate: { add: 'Limit the rate' },
+  },
+  controls: {
+    kind: alternatives('What it sends to', [
+      { value: 'slack', label: 'Slack', hint: 'Messages into a channel.' },
+      { value: 'http', label: 'HTTP API', hint: 'Requests to the paths that you allow.' },
+      { value: 'webhook', label: 'Webhook', hint: 'Messages to an address of your own, signed if you like.' },
+    ]),
+    auth: AuthControl,
+    webhookUrl: WebhookUrl,
+    baseUrl: BaseUrl,
+  },
   hiddenIn: hiddenFor,
   start: (query) => ({ kind: query.get('kind') ?? 'slack' }),
   actions: ConnectionActions,

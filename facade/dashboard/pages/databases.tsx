@@ -1,6 +1,9 @@
 import { useState } from 'preact/hooks';
-import { act, counted, text, usePagedList } from '../app.ts';
+import type { ColumnType } from '../../../resources/database.ts';
+import { act, counted, setQuery, text, useDebounced, useLocation, usePagedList } from '../app.ts';
 import { asText } from '../components/as-text.ts';
+import { FilterChoice } from '../components/filters.tsx';
+import { FindInput } from '../components/find-input.tsx';
 import { MemberParts } from '../components/form/groups.tsx';
 import { Part } from '../components/form/part.tsx';
 import { changes, issuesOf, type Members, withoutEmpty } from '../components/form/state.ts';
@@ -15,13 +18,35 @@ import {
   ErrorBox,
   Link,
   PagedTable,
+  type Sorting,
   toast,
   useAction,
   Value,
 } from '../ui.ts';
 
+const COLUMN_TYPES: Readonly<Record<ColumnType, string>> = {
+  string: 'Text',
+  number: 'Number',
+  boolean: 'Yes or no',
+  'date-time': 'Date and time',
+  json: 'Anything (JSON)',
+};
+
 export const Page = kindPage('database', {
   subtitle: 'description',
+  fields: {
+    name: { hint: 'Like Partners.' },
+    description: { label: 'What it is for', hint: 'Agents read it to know when to look here.' },
+    columns: {},
+    'columns.name': { hint: 'Begins with a letter, like first_order.' },
+    'columns.type': { label: 'Holds', options: COLUMN_TYPES },
+    'columns.required': { label: 'Always filled in' },
+  },
+  makes: {
+    title: 'New database',
+    action: 'Create database',
+    intro: 'A table with columns of your choice. Agents and people fill it; what does not fit its columns is refused.',
+  },
   empty: 'A database is a table with columns of your choice.',
   columns: [
     { title: 'Columns', cell: (row: Row) => counted(columnsOf(row).length, 'column'), hidePriority: 2, width: '10rem' },
@@ -34,16 +59,22 @@ export const Page = kindPage('database', {
 
 function Grid({ row }: { readonly row: Row }) {
   const columns = columnsOf(row);
-  const pages = usePagedList<GridRecord>('list_records', { databaseId: row.id, limit: 100 });
+  const sorting = useSorting();
+  const { by: column, isDescending } = sorting;
+  const isColumn = columns.some(({ name, type }) => name === column && type !== 'json');
+  const sort = isColumn && { sort: { column, direction: isDescending ? 'desc' : 'asc' } };
+  const { filter, input } = useRecordFilter(columns);
+  const pages = usePagedList<GridRecord>('list_records', { databaseId: row.id, limit: 100, ...sort, ...input });
   const [open, setOpen] = useState<GridRecord | 'new'>();
   const gridColumns: readonly Column<GridRecord>[] = [
     ...columns.map(({ name, type }) => ({
       title: name,
-      end: type === 'number',
+      alignEnd: type === 'number',
+      sorts: type !== 'json',
       cell: ({ values }: GridRecord) => <Cell value={values[name]} />,
     })),
     {
-      title: '',
+      title: 'Open',
       alignEnd: true,
       cell: (record) => <Button look="quiet" icon="edit" label={`Open ${record.id}`} onClick={() => setOpen(record)} />,
     },
@@ -54,8 +85,15 @@ function Grid({ row }: { readonly row: Row }) {
         <h2>Records</h2>
         <Button needs="create_record" text="New record" icon="plus" onClick={() => setOpen('new')} />
       </header>
+      {filter}
       <div class="grid">
-        <PagedTable label="Records" columns={gridColumns} pages={pages} none={<Empty title="No records yet" />} />
+        <PagedTable
+          label="Records"
+          columns={gridColumns}
+          pages={pages}
+          sorting={sorting}
+          none={<Empty title={input ? 'No records match' : 'No records yet'} />}
+        />
       </div>
       {open && (
         <RecordDialog
@@ -67,6 +105,42 @@ function Grid({ row }: { readonly row: Row }) {
       )}
     </section>
   );
+}
+
+/** Finds records by a part of what one column of text holds. Both stand in the address. */
+function useRecordFilter(columns: readonly GridColumn[]) {
+  const { query } = useLocation();
+  const names = columns.filter(({ type }) => type === 'string').map(({ name }) => name);
+  const typed = query.get('holds') ?? '';
+  const contains = useDebounced(typed.trim());
+  const [first] = names;
+  if (first === undefined) return { filter: undefined, input: undefined };
+  const column = names.find((name) => name === query.get('column')) ?? first;
+  const filter = (
+    <div class="filters">
+      <FindInput label={`Filter by ${column}`} value={typed} onType={(holds) => setQuery({ holds })} />
+      {names.length > 1 && (
+        <FilterChoice
+          name="column"
+          label={first}
+          options={names.filter((name) => name !== first).map((name) => ({ value: name, label: name }))}
+        />
+      )}
+    </div>
+  );
+  return { filter, input: contains === '' ? undefined : { filter: { [column]: { contains } } } };
+}
+
+/** The column in the address by which records are sorted: from the least, then from the greatest, then the newest first again. */
+function useSorting(): Sorting {
+  const { query } = useLocation();
+  const by = query.get('sort') ?? undefined;
+  const isDescending = query.get('order') === 'desc';
+  const onSort = (title: string) => {
+    const next = by !== title ? { sort: title } : isDescending ? {} : { sort: title, order: 'desc' };
+    setQuery({ sort: undefined, order: undefined, ...next }, { replace: false });
+  };
+  return { by, isDescending, onSort };
 }
 
 const LONGEST = 60;

@@ -1,17 +1,26 @@
+import type { FlowRun } from '../../../resources/flow-run.ts';
 import { act, go } from '../app.ts';
 import { FormButton } from '../components/form/form-button.tsx';
 import { viewAsTab } from '../components/view-as.tsx';
 import { changeItem, kindPage, type Row, timeColumn } from '../kind/kind-page.tsx';
 import { Badge } from '../ui.ts';
+import { FlowCanvas } from './flows/canvas/flow-canvas.tsx';
+import { FlowEditor } from './flows/canvas/flow-editor.tsx';
+import { triggerWords } from './flows/canvas/words.ts';
 import { Deliveries } from './flows/deliveries.tsx';
-import { pathOfRuns, Runs } from './flows/runs.tsx';
+import { pathOfRun } from './flows/run-words.ts';
+import { Runs } from './flows/runs.tsx';
 import { kindOf } from './flows/signature.tsx';
-import { StepList, StepsControl, triggerWords } from './flows/steps.tsx';
-import { TriggerControl, Webhook } from './flows/webhook.tsx';
+import { Webhook } from './flows/webhook.tsx';
 
 export const Page = kindPage('flow', {
   subtitle: 'description',
   versions: 'flow',
+  makes: {
+    title: 'New flow',
+    action: 'Create flow',
+    intro: 'Choose what starts it, then add what it does, one step after the other. Its runs have your rights.',
+  },
   empty: 'A flow calls tools one after the other, by hand, by schedule, by webhook or by event.',
   columns: [
     { title: 'Starts', cell: (row: Row) => triggerWords(row.trigger), hidePriority: 2, width: '18rem' },
@@ -23,8 +32,9 @@ export const Page = kindPage('flow', {
     timeColumn('updatedAt', 'Changed'),
   ],
   blocks: ['prompt'],
-  without: ['steps', 'trigger', 'enabled', 'runAs'],
-  controls: { steps: StepsControl, trigger: TriggerControl },
+  without: ['steps', 'trigger', 'enabled', 'runAs', 'agentId'],
+  controls: { trigger: FlowEditor, steps: OnCanvas, agentId: OnCanvas, prompt: OnCanvas },
+  advanced: ['enabled', 'overlap'],
   actions: RunNow,
   above: About,
   menu: (row) => [
@@ -40,10 +50,15 @@ export const Page = kindPage('flow', {
   loss: () => 'It starts no more. Its runs and versions stay, so it can be restored.',
 });
 
+/** What the editor of the flow holds stands in no field of its own. */
+function OnCanvas() {
+  return null;
+}
+
 function About({ row }: { readonly row: Row }) {
   return (
     <>
-      <StepList row={row} />
+      <FlowCanvas row={row} />
       <Webhook row={row} />
     </>
   );
@@ -56,8 +71,8 @@ function deliveriesOf(row: Row) {
 
 function RunNow({ row: { id, name } }: { readonly row: Row }) {
   const start = async (input: object) => {
-    const run = await act<{ id: string }>('trigger_flow', { ...input, id });
-    go(`${pathOfRuns(String(id))}&run=${encodeURIComponent(run.id)}`);
+    const run = await act<FlowRun>('trigger_flow', { ...input, id });
+    go(pathOfRun(run));
   };
   return (
     <FormButton
@@ -67,6 +82,7 @@ function RunNow({ row: { id, name } }: { readonly row: Row }) {
       title={`Run ${name}`}
       tool="trigger_flow"
       given={{ id }}
+      words={{ input: { label: 'Sample input (JSON)', hint: 'What the steps see as input.' } }}
       hidden={['wait']}
       action="Run now"
       run={start}

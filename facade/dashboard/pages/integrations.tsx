@@ -1,7 +1,21 @@
 import type { Integration, IntegrationTool } from '../../../resources/integration.ts';
 import { act, counted, wordOf } from '../app.ts';
+import { alternatives } from '../components/form/alternatives.tsx';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
-import { ActionButton, AskButton, Badge, Empty, Json, Mono, Time, type Tone } from '../ui.ts';
+import { ActionButton, AskButton, Badge, Empty, Json, LinkButton, Mono, Time, type Tone } from '../ui.ts';
+
+const WHERE = 'Where it runs';
+const PLACES = [
+  { value: 'http', label: 'At an address', hint: 'A server that is there already, like https://mcp.example.com/mcp.' },
+  { value: 'stdio', label: 'As a program here', hint: 'Started by this server, like npx with the name of a package.' },
+];
+
+const WAYS = {
+  none: 'None',
+  headers: 'Headers',
+  'oauth-shared': 'OAuth, one account for all',
+  'oauth-per-person': 'OAuth, an account for each person',
+};
 
 export const Page = kindPage('integration', {
   empty: 'An integration is another MCP server, whose tools are then offered here under the same rights and audit.',
@@ -12,15 +26,54 @@ export const Page = kindPage('integration', {
       title: 'To approve',
       cell: (row: Row) => (row.heldCount ? <Badge tone="warn">{String(row.heldCount)}</Badge> : ''),
       alignEnd: true,
-      hidePriority: 1,
+      hidePriority: 2,
     },
   ],
   without: ['status', 'tools', 'prompts', 'resources', 'listingHash', 'createdBy', 'enabled'],
+  fields: {
+    name: { hint: 'Like GitHub.' },
+    transport: { label: WHERE, options: Object.fromEntries(PLACES.map(({ value, label }) => [value, label])) },
+    command: { hint: 'The program, like npx.' },
+    args: {
+      label: 'Arguments',
+      hint: 'Like -y and then @modelcontextprotocol/server-github. Secrets belong in the variables.',
+    },
+    env: { hint: 'Like GITHUB_TOKEN. Kept as secrets: shown as •••, which keeps the stored one.' },
+    url: { label: 'Address', hint: 'Like https://mcp.example.com/mcp. Secrets belong in the headers.' },
+    auth: { label: 'Authentication', hint: 'Default: by the headers, where there are any.', options: WAYS },
+    headers: { hint: 'Like Authorization. Kept as secrets: shown as •••, which keeps the stored one.' },
+    oauth: {},
+    enabled: {},
+    toolPrefix: { hint: 'What the names of its tools begin with, like github. Default: made from the name.' },
+    readOnlyTools: {},
+    askFirst: {},
+    timeoutMs: { label: 'Longest call (ms)', hint: 'Without a sign of progress, like 30000.' },
+  },
+  advanced: ['toolPrefix', 'readOnlyTools', 'askFirst', 'timeoutMs', 'accept'],
+  controls: {
+    transport: alternatives(WHERE, PLACES),
+  },
+  makes: {
+    title: 'New integration',
+    action: 'Create integration',
+    intro: 'The tools of another MCP server are offered here, once you have looked at them and approved them.',
+  },
+  start: { transport: 'http' },
+  hiddenIn: hiddenFor,
   actions: IntegrationActions,
   above: Connection,
   tabs: (row) => [{ id: 'tools', label: 'Tools', content: () => <Listing row={row} /> }],
   loss: () => 'Its tools are gone at once, for agents, flows and capsules too, and its secrets are deleted.',
 });
+
+const OF_PROGRAM = ['command', 'args', 'env'];
+
+/** What belongs to the other way, or to a way to sign in that was not chosen. */
+function hiddenFor({ transport, auth }: Row): readonly string[] {
+  if (transport === 'stdio') return ['url', 'auth', 'headers', 'oauth'];
+  const withOauth = String(auth).startsWith('oauth');
+  return [...OF_PROGRAM, ...(withOauth ? [] : ['oauth']), ...(auth === 'none' || withOauth ? ['headers'] : [])];
+}
 
 function IntegrationActions({ row }: { readonly row: Row }) {
   const wants = typeof row.auth === 'string' && row.auth.startsWith('oauth');
@@ -38,6 +91,7 @@ function IntegrationActions({ row }: { readonly row: Row }) {
 
 function Connection({ row }: { readonly row: Row }) {
   const { since, server, latencyMs, lastError, lastOutput, retryAt } = row.status as Integration['status'];
+  const held = heldBy(row);
   return (
     <section class="overview connection" aria-label="Connection">
       <p>
@@ -59,6 +113,12 @@ function Connection({ row }: { readonly row: Row }) {
           )}
         </p>
       )}
+      {held.length > 0 && (
+        <div class="note warn approval">
+          <p>Waiting for approval: {counted(held.length, 'definition')}. Until then nobody can use what they offer.</p>
+          <LinkButton needs="refresh_integration" text="Read and approve" to={`/integrations/${row.id}?tab=tools`} />
+        </div>
+      )}
       {lastOutput && (
         <details>
           <summary>What the program wrote last</summary>
@@ -77,7 +137,7 @@ const TONES: Readonly<Record<Integration['status']['state'], Tone>> = {
   wants_oauth: 'warn',
   unavailable: 'alarm',
 };
-const WORDS: Readonly<Record<string, string>> = { wants_oauth: 'Wants an account', per_person: 'Account per person' };
+const WORDS: Readonly<Record<string, string>> = { wants_oauth: 'Account required', per_person: 'Account per person' };
 
 function statusOf({ status }: Row): { readonly tone: Tone; readonly children: string } {
   const { state } = status as Integration['status'];
@@ -90,9 +150,18 @@ type Listed = Omit<Partial<IntegrationTool>, 'name'> & Readonly<{ name: string; 
 const HELD = ['new', 'changed', 'gone'];
 const GROUPS = ['tools', 'prompts', 'resources'] as const;
 
+/** All that its server lists, as the answer of `get_integration` holds it. */
+function listedBy(row: Row) {
+  return GROUPS.flatMap((group) => ((row[group] ?? []) as readonly Listed[]).map((one) => ({ ...one, group })));
+}
+
+function heldBy(row: Row) {
+  return listedBy(row).filter(({ state }) => HELD.includes(state));
+}
+
 function Listing({ row }: { readonly row: Row }) {
-  const listed = GROUPS.flatMap((group) => ((row[group] ?? []) as readonly Listed[]).map((one) => ({ ...one, group })));
-  const held = listed.filter(({ state }) => HELD.includes(state));
+  const listed = listedBy(row);
+  const held = heldBy(row);
   if (listed.length === 0) return <Empty title="It lists nothing yet">Refresh once it is connected.</Empty>;
   const ask = {
     title: `Approve ${counted(held.length, 'definition')}?`,
@@ -114,7 +183,7 @@ function Listing({ row }: { readonly row: Row }) {
         </div>
       )}
       <ul class="stack">
-        {[...held, ...listed.filter((one) => !held.includes(one))].map((one) => (
+        {[...held, ...listed.filter(({ state }) => !HELD.includes(state))].map((one) => (
           <ListedOne key={`${one.group} ${one.name}`} {...one} />
         ))}
       </ul>

@@ -6,6 +6,7 @@ import { shortName } from '../components/connect/hosts.ts';
 import { AskFirst } from '../components/folded-tools.tsx';
 import { TextField } from '../components/form/field.tsx';
 import { issueAt, type PartProps } from '../components/form/state.ts';
+import { NarrowAccessButton } from '../components/narrow-access.tsx';
 import { EarlierSecrets, RotateButton } from '../components/rotate.tsx';
 import { ToolPicker } from '../components/tool-catalog.tsx';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
@@ -13,6 +14,18 @@ import { AskButton, Badge, Empty, ErrorBox, Skeleton, showSecret, Time } from '.
 import { budgetsTab } from './budgets/budget.tsx';
 
 export const Page = kindPage('key', {
+  fields: {
+    name: { hint: 'After the program that gets it, like Nightly import: so it stands in the audit log.' },
+    scopes: {},
+    expiresAt: { label: 'Expires', hint: 'Default: when you revoke it.' },
+    grants: { label: 'Only these records', hint: 'Like agent:read or project:write:prj_…; then nothing else counts.' },
+  },
+  advanced: ['grants', 'askFirst'],
+  makes: {
+    title: 'New key',
+    action: 'Create key',
+    intro: 'For a program that calls on its own. It can never do more than you; its secret is shown once.',
+  },
   empty: 'A key lets a program call with a part of your rights, over MCP and REST.',
   columns: [
     { title: 'Rights', cell: (row: Row) => rightsOf(row), hidePriority: 2, width: '14rem' },
@@ -24,17 +37,21 @@ export const Page = kindPage('key', {
   controls: { scopes: ScopesControl, askFirst: AskFirst },
   start: { scopes: ['read'] },
   actions: KeyActions,
+  ends: { tool: 'revoke_api_key', action: 'Revoke', doing: 'Revoking', done: 'revoked' },
   tabs: (row) => [
-    { id: 'explain', label: 'What it can do', content: () => <ExplainKey id={String(row.id)} /> },
+    { id: 'explain', label: 'What it can do', content: () => <ExplainKey row={row} /> },
     budgetsTab('key', row),
   ],
-  onCreated: ({ name, secret }) =>
-    showSecret(
-      `The secret of ${name}`,
-      String(secret),
-      <Connect name={shortName(String(name))} url={unifiedEndpoint()} token={String(secret)} />,
-    ),
+  onCreated: showKey,
 });
+
+function showKey({ name, secret }: Row): void {
+  showSecret(
+    `The secret of ${name}`,
+    String(secret),
+    <Connect name={shortName(String(name))} url={unifiedEndpoint()} token={String(secret)} />,
+  );
+}
 
 function KeyActions({ row }: { readonly row: Row }) {
   if (stateOf(row) !== 'active') return null;
@@ -85,16 +102,27 @@ interface Explained {
   readonly required?: Readonly<{ scope?: string; grant?: string }>;
 }
 
-function ExplainKey({ id }: { readonly id: string }) {
+function ExplainKey({ row }: { readonly row: Row }) {
+  const id = String(row.id);
   const may = useMay('explain_access');
   const [tool, setTool] = useState('');
   if (!may) return <Empty title="Only administrators can look into the rights of a key" />;
   return (
     <div class="overview">
+      <NarrowAccessButton of={{ keyId: id }} tools="grants" taking={makingAnother(row)} />
       <ToolPicker name={tool} onPick={setTool} />
       {tool !== '' && <Verdict id={id} tool={tool} />}
     </div>
   );
+}
+
+/** The rights of a key never change, so that what it did can be told: another one gets less, and this one is revoked once it is replaced. */
+function makingAnother({ name, expiresAt, askFirst }: Row) {
+  const run = async (smallest: Row) => {
+    const others = { ...(expiresAt !== undefined && { expiresAt }), ...(askFirst !== undefined && { askFirst }) };
+    showKey(await act<Row>('create_api_key', { name: `${name}, narrow`, ...others, ...smallest }));
+  };
+  return { needs: 'create_api_key', action: 'Make a key with the smallest access', run };
 }
 
 const VERDICTS: Readonly<Record<string, string>> = {

@@ -5,7 +5,8 @@ import { Part } from '../components/form/part.tsx';
 import { Select } from '../components/form/select.tsx';
 import type { Members, PartProps } from '../components/form/state.ts';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
-import { ActionButton, Badge, Facts, Link, type Tone } from '../ui.ts';
+import { ActionButton, Badge, Facts, Link, type Tone, withToast } from '../ui.ts';
+import { UseModel } from './models/use-model.tsx';
 
 const KINDS: Readonly<Record<ModelProviderKind, string>> = {
   openai: 'OpenAI',
@@ -19,9 +20,29 @@ const KINDS: Readonly<Record<ModelProviderKind, string>> = {
 export const Page = kindPage('model-provider', {
   empty: 'A provider brings models: OpenAI, Anthropic, Google, or a server of your own such as Ollama.',
   makes: {
-    title: 'Add a provider',
     action: 'Add',
     intro: 'Its models can be chosen for agents at once, as provider/model.',
+  },
+  fields: {
+    kind: {},
+    name: { hint: 'A short one of your own, like openai: agents name its models openai/gpt-5.' },
+    apiKey: {},
+    baseUrl: {},
+    enabled: {},
+    models: { label: 'Models it does not list', hint: 'And the context window of those it lists.' },
+    'models.name': { hint: 'As the provider names it.' },
+    'models.contextTokens': { label: 'Context window', hint: 'In tokens.' },
+    'models.maxOutputTokens': { label: 'Max. output', hint: 'In tokens.' },
+    'models.inputs': { label: 'Takes' },
+    prices: { label: 'Prices', hint: 'Per million tokens. Prices in the settings take precedence.' },
+    'prices.from': { hint: 'The day from which they hold.' },
+    'prices.currency': { hint: 'Like USD.' },
+    'prices.input': { label: 'Input' },
+    'prices.output': { label: 'Output' },
+    'prices.cacheRead': { label: 'Cached input' },
+    'prices.cacheWrite': { label: 'Cache write' },
+    'prices.reasoning': { label: 'Reasoning', hint: 'Default: as output.' },
+    headers: { label: 'Extra headers', hint: 'Stored as secrets, like the key.' },
   },
   columns: [
     { title: 'Kind', cell: (row: Row) => KINDS[providerOf(row).kind] ?? String(row.kind), width: '11rem' },
@@ -33,6 +54,10 @@ export const Page = kindPage('model-provider', {
   controls: { kind: KindControl, baseUrl: Address, apiKey: Key },
   start: { kind: 'openai', enabled: true },
   actions: ProviderActions,
+  badge: stateOf,
+  onCreated: ({ id, name, enabled }) => {
+    if (enabled) void withToast(() => test(String(id), String(name)));
+  },
   above: State,
   loss: () => 'Its key is deleted. Agents that use its models have to be changed first.',
 });
@@ -58,27 +83,23 @@ function stateOf(row: Row) {
   return { children, tone };
 }
 
+/** Tests the provider. Returns a sentence for a toast. @throws Error that says what to change in the form */
+async function test(id: string, name: string): Promise<string> {
+  const found = await act<ModelProviderTest>('test_model_provider', { id });
+  const { ok, latencyMs, model = name, problem = '', nextStep = '' } = found;
+  if (ok) return `${model} answered in ${Math.round(latencyMs)} ms.`;
+  throw new Error(`${problem} ${nextStep.replaceAll('baseUrl', 'the address')}`.trim());
+}
+
 function ProviderActions({ row }: { readonly row: Row }) {
   const { id, name, enabled, revision, source } = providerOf(row);
-  const test = async () => {
-    const {
-      ok,
-      latencyMs,
-      model,
-      problem = '',
-      nextStep = '',
-    } = await act<ModelProviderTest>('test_model_provider', {
-      id,
-    });
-    return ok ? `${model ?? name} answered in ${Math.round(latencyMs)} ms.` : `${problem} ${nextStep}`.trim();
-  };
   const turn = async () => {
     await act('update_model_provider', { id, enabled: !enabled, expectedRevision: revision });
     return enabled ? `${name} is off: its models are not used.` : `${name} is on.`;
   };
   return (
     <>
-      <ActionButton needs="test_model_provider" text="Test" icon="play" run={test} />
+      <ActionButton needs="test_model_provider" text="Test" icon="play" run={() => test(id, name)} />
       {source === 'record' && (
         <ActionButton
           needs="update_model_provider"
@@ -92,10 +113,11 @@ function ProviderActions({ row }: { readonly row: Row }) {
 }
 
 function State({ row }: { readonly row: Row }) {
-  const { kind, baseUrl, apiKey, source, problem } = providerOf(row);
+  const { name, kind, baseUrl, apiKey, source, status, problem } = providerOf(row);
   return (
     <>
       {problem !== undefined && <p class="note warn">{problem}</p>}
+      {status === 'ok' && <UseModel provider={name} />}
       {source === 'environment' && <p class="note">It is set by the environment of the server, and changed there.</p>}
       <Facts
         of={{

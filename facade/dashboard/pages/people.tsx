@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { ApiKey } from '../../../resources/api-key.ts';
-import { act, at, boot, call, type ListAnswer, useMay, usePagedList } from '../app.ts';
+import { act, at, boot, call, findListed, useMay, usePagedList } from '../app.ts';
 import { viewAsTab } from '../components/view-as.tsx';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
 import {
@@ -31,11 +31,13 @@ export const Page = kindPage('admin-user', {
   makes: {
     title: 'Invite somebody',
     action: 'Invite',
+    said: 'was invited',
     intro:
-      'They sign in with their e-mail, and may do what you choose here, whatever they use: the dashboard, keys, clients.',
+      'They sign in with their email, and may do what you choose here, whatever they use: the dashboard, keys, clients.',
   },
   controls: { access: AccessControl },
-  start: { access: { scopes: PRESETS[0]?.scopes } },
+  fields: { email: {}, name: {}, access: {}, role: {} },
+  start: (query) => (query.get('access') === 'full' ? {} : { access: { scopes: PRESETS[0]?.scopes } }),
   above: MayDo,
   without: ['access'],
   onCreated: ({ email }) => showInvited(String(email)),
@@ -49,7 +51,6 @@ export const Page = kindPage('admin-user', {
     {
       title: 'Active',
       cell: ({ isActive }: Row) => <Badge tone={isActive ? 'good' : 'plain'}>{isActive ? 'Yes' : 'No'}</Badge>,
-      hidePriority: 1,
       width: '6rem',
     },
     { title: 'Since', cell: (row: Row) => <Time at={row.createdAt as string} />, alignEnd: true, hidePriority: 2 },
@@ -98,12 +99,21 @@ function PersonActions({ row: { id, email, isActive } }: { readonly row: Row }) 
 function showInvited(email: string): void {
   showDialog((close) => (
     <Dialog title={`${email} is invited`} onClose={close}>
-      <p>They sign in here with this e-mail. Where this server sends mail, they get a link to do so.</p>
-      <Code value={`${location.origin}${at('/')}`} label="Address" />
-      <p class="quiet">Without mail, make a link and give it to them: it works once, for a short time.</p>
+      <p>
+        {boot.sendsMail
+          ? 'They sign in here with this email, and get a link by mail to do so.'
+          : 'This server sends no mail, so give them a link to sign in (it works once, for a short time), unless they come by your identity provider.'}
+      </p>
+      {boot.sendsMail && <Code value={`${location.origin}${at('/')}`} label="Address" />}
       <div class="actions end">
-        <ActionButton needs="create_sign_in_link" text="Make a link" icon="link" run={() => showLink(email)} />
-        <Button look="primary" text="Done" onClick={close} />
+        <ActionButton
+          needs="create_sign_in_link"
+          look={boot.sendsMail ? undefined : 'primary'}
+          text="Make a link"
+          icon="link"
+          run={() => showLink(email)}
+        />
+        <Button look={boot.sendsMail ? 'primary' : undefined} text="Done" onClick={close} />
       </div>
     </Dialog>
   ));
@@ -201,14 +211,7 @@ function TakeOver({ holding, onClose }: { readonly holding: Holding; readonly on
 /** The revision that is taken over, so that a change meanwhile is noticed. */
 async function revisionOf(type: string, id: string): Promise<number> {
   if (type !== 'key') return (await call<{ revision: number }>(`get_${type}`, { id })).revision;
-  for (let cursor: string | undefined; ; ) {
-    const page = await call<ListAnswer<ApiKey>>('list_api_keys', {
-      limit: 100,
-      ...(cursor !== undefined && { cursor }),
-    });
-    const found = page.data.find((key) => key.id === id);
-    if (found) return found.revision;
-    if (!page.nextCursor) throw new Error(`There is no key ${id} any more.`);
-    cursor = page.nextCursor;
-  }
+  const found = await findListed<ApiKey>('list_api_keys', { limit: 100 }, (key) => key.id === id);
+  if (!found) throw new Error(`There is no key ${id} any more.`);
+  return found.revision;
 }

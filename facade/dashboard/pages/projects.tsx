@@ -6,6 +6,16 @@ const KINDS = ['tasks', 'goals', 'documents'] as const;
 
 export const Page = kindPage('project', {
   subtitle: 'description',
+  fields: {
+    name: { hint: 'Like Spring campaign.' },
+    description: { label: 'What it is about' },
+    status: {},
+  },
+  makes: {
+    title: 'New project',
+    action: 'Create project',
+    intro: 'Holds goals, tasks and documents together, so that a colleague or an agent can be given all of it at once.',
+  },
   versions: 'project',
   tabs: (row) =>
     KINDS.map((kind) => ({

@@ -7,10 +7,23 @@ import { ToolPicker } from '../components/tool-catalog.tsx';
 import { kindPage, type Row, timeColumn } from '../kind/kind-page.tsx';
 import type { JsonSchema } from '../schema.ts';
 import { Badge } from '../ui.ts';
+import { ExportButton } from './reports/export-button.tsx';
 import { Rendered } from './reports/rendered.tsx';
 
 export const Page = kindPage('report', {
   subtitle: 'description',
+  fields: {
+    title: { hint: 'Like Signups by week.' },
+    query: { label: 'What it asks' },
+    visualization: { label: 'Shown as' },
+    description: { label: 'What it tells', hint: 'One sentence for whoever opens it.' },
+  },
+  makes: {
+    title: 'New report',
+    action: 'Create report',
+    intro:
+      'A saved question. It is asked anew whenever somebody opens it or exports it as CSV, or a flow or an agent sends it.',
+  },
   empty: 'A report is a saved question to any tool that reads.',
   columns: [
     {
@@ -24,6 +37,7 @@ export const Page = kindPage('report', {
   without: ['query', 'visualization'],
   controls: { query: Query },
   above: Rendered,
+  actions: ExportButton,
 });
 
 function Query(props: PartProps) {

@@ -1,28 +1,13 @@
-import { useState } from 'preact/hooks';
-import type { BotConfig } from '../../../resources/bot-config.ts';
 import type { Model } from '../../../resources/model.ts';
-import { act, counted, type ListAnswer, labelOf, text, useAnswer, useMay, useTool } from '../app.ts';
-import { Field, TextField } from '../components/form/field.tsx';
+import { type ListAnswer, labelOf, useAnswer, useMay, useTool } from '../app.ts';
 import { Form } from '../components/form/form.tsx';
-import { MoveButtons } from '../components/form/move-buttons.tsx';
-import { Picker } from '../components/form/picker.tsx';
 import { VersionHistory } from '../components/versions.tsx';
 import type { Row } from '../kind/spec.ts';
-import {
-  Badge,
-  Button,
-  type Column,
-  ErrorBox,
-  Fields,
-  LinkButton,
-  PageBody,
-  Skeleton,
-  Table,
-  Tabs,
-  toast,
-  useAction,
-} from '../ui.ts';
+import { Badge, type Column, ErrorBox, Fields, LinkButton, PageBody, Skeleton, Table, Tabs } from '../ui.ts';
+import { PromptForm } from './settings/prompt-form.tsx';
 import { RatesControl } from './settings/rates-control.tsx';
+import { SECTIONS, type SettingsSection } from './settings/sections.ts';
+import { useSharedForm } from './settings/use-shared-form.tsx';
 
 export function Page() {
   const mayPrompt = useMay('get_bot_config');
@@ -32,7 +17,7 @@ export function Page() {
       <Tabs
         label="Settings"
         tabs={[
-          { id: 'workspace', label: 'Workspace', content: () => <SettingsForm /> },
+          ...SECTIONS.map((section) => ({ ...section, content: () => <SettingsForm key={section.id} {...section} /> })),
           ...(mayPrompt
             ? [
                 { id: 'prompt', label: 'Prompt', content: () => <PromptForm /> },
@@ -50,20 +35,53 @@ export function Page() {
   );
 }
 
+/** What counts where the settings say nothing. */
+const DEFAULTS = { mailAskFirst: true };
 const CONTROLS = { exchangeRates: RatesControl };
 
-function SettingsForm() {
+function SettingsForm({ id, words }: SettingsSection) {
   const { data, error } = useAnswer<Row>('get_settings');
   const schema = useTool('get_settings')?.outputSchema;
   const may = useMay('update_settings');
   if (error) return <ErrorBox error={error} />;
   if (!data) return <Skeleton lines={8} />;
-  if (!may) return <Fields record={data} schema={schema} />;
-  const save = async (input: Row) => {
-    await act('update_settings', { ...input, expectedRevision: data.revision });
-    toast('The settings are saved.');
-  };
-  return <Form key={String(data.revision)} tool="update_settings" record={data} own={CONTROLS} run={save} />;
+  const isAsked = (name: string) => name in words;
+  if (!may)
+    return (
+      <Fields record={Object.fromEntries(Object.entries(data).filter(([name]) => isAsked(name)))} schema={schema} />
+    );
+  return <SectionForm {...{ id, words }} record={data} />;
+}
+
+type SectionFormProps = Pick<SettingsSection, 'id' | 'words'> & Readonly<{ record: Row }>;
+
+function SectionForm({ id, words, record }: SectionFormProps) {
+  const { key, shown, draft, save, see, dialog, notice } = useSharedForm({
+    form: `settings ${id}`,
+    tools: { get: 'get_settings', update: 'update_settings' },
+    record,
+    defaults: DEFAULTS,
+    members: Object.keys(words),
+    saved: 'The settings are saved.',
+  });
+  const hidden = SECTIONS.flatMap((section) => (section.words === words ? [] : Object.keys(section.words)));
+  return (
+    <>
+      {notice}
+      <Form
+        key={key}
+        tool="update_settings"
+        record={{ ...record, ...shown }}
+        hidden={hidden}
+        words={words}
+        own={CONTROLS}
+        draft={draft}
+        run={save}
+        onError={(error, input) => void see(error, input)}
+      />
+      {dialog}
+    </>
+  );
 }
 
 function ModelsList() {
@@ -102,94 +120,3 @@ const COLUMNS: readonly Column<Model>[] = [
     alignEnd: true,
   },
 ];
-
-function PromptForm() {
-  const { data, error } = useAnswer<BotConfig>('get_bot_config');
-  if (error) return <ErrorBox error={error} />;
-  return data ? <Sections key={data.revision} config={data} /> : <Skeleton lines={8} />;
-}
-
-type Section = readonly [name: string, text: string];
-
-function Sections({ config }: { readonly config: BotConfig }) {
-  const [sections, setSections] = useState<readonly Section[]>(Object.entries(config.promptSections));
-  const [model, setModel] = useState(config.defaultModel);
-  const [maxTokens, setMaxTokens] = useState(config.maxTokens);
-  const { busy, error, run } = useAction();
-  const composed = sections.map(([, words]) => words).join('\n\n');
-  const save = async () => {
-    const names = sections.map(([name]) => name);
-    const twice = names.find((name, index) => names.indexOf(name) !== index);
-    if (twice !== undefined) throw new Error(`Two sections are called "${twice}"; give one another name.`);
-    const promptSections = Object.fromEntries(sections);
-    const changed = JSON.stringify(promptSections) !== JSON.stringify(config.promptSections);
-    await act('update_bot_config', {
-      ...(changed && { promptSections }),
-      ...(model !== config.defaultModel && { defaultModel: model }),
-      ...(maxTokens !== config.maxTokens && { maxTokens }),
-      expectedRevision: config.revision,
-    });
-    toast('Every agent begins with it from now on.');
-  };
-  const submit = (event: Event) => {
-    event.preventDefault();
-    void run(save);
-  };
-  return (
-    <form class="form" onSubmit={submit}>
-      <SectionList sections={sections} onChange={setSections} />
-      <details>
-        <summary>{`Composed: ${counted(composed.length, 'character')}`}</summary>
-        <pre class="block-text">{composed}</pre>
-      </details>
-      <Field label="Default model">
-        {(tied) => <Picker kind="model" value={model} onChange={(id) => id && setModel(id)} tied={tied} />}
-      </Field>
-      <TextField
-        label="Most tokens of one answer"
-        input={{ type: 'number' }}
-        value={maxTokens}
-        onType={(typed) => setMaxTokens(Number(typed))}
-      />
-      {error !== undefined && <ErrorBox error={error} />}
-      <div class="actions form-actions">
-        <Button text={text.save} type="submit" look="primary" busy={busy} />
-      </div>
-    </form>
-  );
-}
-
-type SectionListProps = Readonly<{ sections: readonly Section[]; onChange: (sections: readonly Section[]) => void }>;
-
-function SectionList({ sections, onChange }: SectionListProps) {
-  const add = () => onChange([...sections, [`section ${sections.length + 1}`, '']]);
-  const put = (at: number, section: Section) => onChange(sections.map((one, index) => (index === at ? section : one)));
-  return (
-    <>
-      {sections.map(([name, words], index) => (
-        <fieldset key={index} class="step-card">
-          <legend class="visually-hidden">Section {index + 1}</legend>
-          <header class="step-head">
-            <input
-              class="input"
-              aria-label={`Name of section ${index + 1}`}
-              value={name}
-              onInput={({ currentTarget }) => put(index, [currentTarget.value, words])}
-            />
-            <MoveButtons items={sections} index={index} name={name} onChange={onChange} />
-          </header>
-          <textarea
-            class="input"
-            aria-label={`Text of ${name}`}
-            rows={Math.min(14, words.split('\n').length + 2)}
-            value={words}
-            onInput={({ currentTarget }) => put(index, [name, currentTarget.value])}
-          />
-        </fieldset>
-      ))}
-      <div>
-        <Button text="Add section" icon="plus" onClick={add} />
-      </div>
-    </>
-  );
-}

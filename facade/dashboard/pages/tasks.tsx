@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks';
-import type { Task } from '../../../resources/task.ts';
-import { act, at, type ListAnswer, setQuery, useAnswer, useLocation, useMay, usePagedList, wordOf } from '../app.ts';
+import { act, type ListAnswer, setQuery, useAnswer, useLocation } from '../app.ts';
 import { Form } from '../components/form/form.tsx';
-import { optionsOf, Select } from '../components/form/select.tsx';
 import { Prose } from '../components/prose.tsx';
 import { KindPage, NoneYet, type Row, specOf } from '../kind/kind-page.tsx';
-import { Badge, Button, LinkButton, PageBody, Ref, Segments, Time, withToast } from '../ui.ts';
+import { Badge, Button, LinkButton, PageBody, Segments, Time } from '../ui.ts';
+import { Board } from './tasks/board.tsx';
 
 export function Page() {
   const { query, parts } = useLocation();
@@ -20,17 +19,33 @@ export function Page() {
   );
   return (
     <PageBody title="Tasks" width="wide" actions={actions}>
-      {all?.data.length === 0 ? <NoneYet spec={taskSpec} /> : <Board />}
+      {all?.data.length === 0 ? <NoneYet spec={taskSpec} /> : <Board spec={taskSpec} />}
     </PageBody>
   );
 }
 
 const taskSpec = specOf('task', {
+  fields: {
+    title: { hint: 'What is to be done, like: Write the release notes.' },
+    content: { label: 'Text' },
+    projectId: {},
+    goalId: {},
+    assigneeAgentId: {},
+    dueAt: { label: 'Due' },
+    priority: {},
+    status: {},
+  },
   empty: 'Work for people and agents, with a text of its own.',
   columns: [
     { title: 'Status', cell: (row: Row) => <Badge value={String(row.status)} />, width: '7.5rem' },
     { title: 'Priority', cell: (row: Row) => <Badge value={String(row.priority)} />, hidePriority: 2 },
-    { title: 'Due', cell: (row: Row) => <Time at={row.dueAt as string} />, alignEnd: true, hidePriority: 2 },
+    {
+      title: 'Due',
+      member: 'dueAt',
+      cell: (row: Row) => <Time at={row.dueAt as string} />,
+      alignEnd: true,
+      hidePriority: 2,
+    },
   ],
   headControls: ViewChoice,
   below: TaskText,
@@ -79,81 +94,5 @@ function TaskText({ row }: { readonly row: Row }) {
       </header>
       {data.content ? <Prose text={String(data.content)} /> : <p class="quiet">Nothing is written yet.</p>}
     </section>
-  );
-}
-
-const COLUMNS = ['todo', 'in_progress', 'blocked', 'done'] as const;
-
-/** Tasks by status. They are dragged, or moved by the choice on each card. */
-function Board() {
-  return (
-    <div class="board">
-      {COLUMNS.map((status) => (
-        <BoardColumn key={status} status={status} />
-      ))}
-    </div>
-  );
-}
-
-function move(id: string, status: string, revision: number): Promise<void> {
-  return withToast(() => act('update_task', { id, status, expectedRevision: revision }).then(() => undefined));
-}
-
-function BoardColumn({ status }: { readonly status: string }) {
-  const { rows, more, total } = usePagedList<Task>('list_tasks', { status, limit: 50, includeTotal: true });
-  const drop = (event: DragEvent) => {
-    event.preventDefault();
-    const [id, revision, from] = (event.dataTransfer?.getData('text/plain') ?? '').split(' ');
-    if (id && from !== status) void move(id, status, Number(revision));
-  };
-  return (
-    <section
-      class="board-column"
-      aria-label={wordOf(status)}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={drop}
-    >
-      <h2 class="board-title">
-        {wordOf(status)} <span class="count">{total ?? rows.length}</span>
-      </h2>
-      {rows.map((task) => (
-        <TaskCard key={task.id} task={task} />
-      ))}
-      {more && <Button text="More" onClick={more} />}
-    </section>
-  );
-}
-
-function TaskCard({ task }: { readonly task: Task }) {
-  const { id, title, status, priority, dueAt, assigneeAgentId, revision } = task;
-  const may = useMay('update_task');
-  return (
-    <article
-      class="board-card"
-      draggable={may}
-      onDragStart={(event) => event.dataTransfer?.setData('text/plain', `${id} ${revision} ${status}`)}
-    >
-      <a class="board-link" href={at(`/tasks/${encodeURIComponent(id)}`)}>
-        {title}
-      </a>
-      <p class="board-more">
-        {priority !== 'normal' && <Badge value={priority} />}
-        {assigneeAgentId !== undefined && <Ref id={assigneeAgentId} />}
-        {dueAt !== undefined && status !== 'done' && (
-          <span class="quiet">
-            due <Time at={dueAt} />
-          </span>
-        )}
-      </p>
-      {may && (
-        <Select
-          class="board-move"
-          aria-label={`Status of ${title}`}
-          value={status}
-          options={optionsOf(COLUMNS)}
-          onPick={(picked) => void move(id, picked, revision)}
-        />
-      )}
-    </article>
   );
 }

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../../resources/durations.ts';
 import { number, pathOf, refs, setQuery, useAnswer, useLocation, useTool, wordOf } from '../app.ts';
 import { Chart } from '../components/chart.tsx';
 import { FilterChoice } from '../components/filters.tsx';
@@ -13,6 +14,7 @@ import {
   Table,
   Time,
 } from '../ui.ts';
+import { useWatching } from '../use-polling.ts';
 import { Tile } from './analytics/shown.tsx';
 import { cost, type Numbers, partsOf, periodOf, time, type UsageAnswer, type UsageRow } from './usage/numbers.ts';
 
@@ -25,7 +27,6 @@ export function Page() {
   );
 }
 
-const HOUR_MS = 60 * 60 * 1000;
 /** Ranges in days, each with the interval that suits it. */
 const SPANS = [
   { value: '2', label: '2 days', interval: 'hour' },
@@ -40,7 +41,12 @@ function Figures() {
   const groupings = (tool?.inputSchema.properties?.by?.enum ?? []).map(String);
   const by = groupings.find((one) => one === query.get('by')) ?? 'agent';
   const span = SPANS.find(({ value }) => value === query.get('span')) ?? SPANS[1];
-  const { data, error } = useAnswer<UsageAnswer>(tool && 'get_usage', inputOf(by, span));
+  useWatching();
+  const ownReads = query.get('dashboardReads') === 'true';
+  const { data, error } = useAnswer<UsageAnswer>(tool && 'get_usage', {
+    ...inputOf(by, span),
+    ...(!ownReads && { dashboardReads: false }),
+  });
   return (
     <div class="metric">
       <div class="range-controls">
@@ -49,6 +55,14 @@ function Figures() {
           label="By agent"
           options={groupings.filter((one) => one !== 'agent').map((value) => ({ value, label: `By ${value}` }))}
         />
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={!ownReads}
+            onChange={({ currentTarget }) => setQuery({ dashboardReads: currentTarget.checked ? '' : 'true' })}
+          />
+          Without the dashboard’s own reads
+        </label>
         <Segments label="Range" value={span.value} options={SPANS} onChange={(value) => setQuery({ span: value })} />
       </div>
       {error && <ErrorBox error={error} />}
@@ -75,7 +89,7 @@ function Shown({ answer }: { readonly answer: UsageAnswer }) {
             The cost is unknown, because no price is given for {unpriced.slice(0, 5).join(', ')}
             {unpriced.length > 5 && ` and ${unpriced.length - 5} more`}.
           </p>
-          <LinkButton needs="update_settings" text="Give prices" to="/settings" />
+          <LinkButton needs="update_settings" text="Give prices" to="/settings?tab=money" />
         </div>
       )}
       <Charts answer={answer} />

@@ -7,6 +7,7 @@ import { RotateButton } from '../components/rotate.tsx';
 import { kindPage, type Row } from '../kind/kind-page.tsx';
 import { ActionButton, Badge, type Column, Empty, Mono, PagedTable, Ref, Segments, showSecret, Time } from '../ui.ts';
 import { usePolling } from '../use-polling.ts';
+import { TargetControl } from './webhooks/target.tsx';
 
 export const Page = kindPage('webhook', {
   empty: 'A webhook tells another system, or people by mail, what happens here and what they should look at.',
@@ -28,7 +29,22 @@ export const Page = kindPage('webhook', {
     'owner',
     'secret',
   ],
-  controls: { events: EventsControl, alerts: AlertsControl },
+  fields: {
+    name: { hint: 'Like Deployments.' },
+    target: {},
+    events: {},
+    alerts: {},
+    fields: {
+      label: 'What else to send',
+      hint: 'Fields of records, like title. Default: only which record it was.',
+    },
+  },
+  makes: {
+    title: 'New webhook',
+    action: 'Create webhook',
+    intro: 'Says what happens from now on: which record it was about, and what else you name of it.',
+  },
+  controls: { target: TargetControl, events: EventsControl, alerts: AlertsControl },
   actions: WebhookActions,
   above: Sending,
   tabs: (row) => [{ id: 'deliveries', label: 'Deliveries', content: () => <Deliveries webhookId={String(row.id)} /> }],

@@ -24,6 +24,8 @@ const SHARED: readonly string[] = [
   'facade/import/presets.ts',
   'facade/oauth/host-steps.ts',
   'resources/csv.ts',
+  'resources/durations.ts',
+  'resources/json.ts',
   'resources/minor-units.ts',
   'store/backoff.ts',
   'tools/documents/passages.ts',
@@ -43,8 +45,6 @@ export interface EntryFiles {
   readonly script: string;
   /** The script that begins the calls of the home page. */
   readonly begin: string;
-  /** The script that draws charts. */
-  readonly plot: string;
   /** The script of the sign-in page. */
   readonly signIn: string;
   readonly style: string;
@@ -145,7 +145,6 @@ function beginningIn(outputs: Readonly<Record<string, Output>>, assets: readonly
   return {
     script,
     begin: named(/^begin-.*\.js$/),
-    plot: named(/^plot-.*\.js$/),
     signIn: named(/^sign-in-.*\.js$/),
     style: named(/^main-.*\.css$/),
     font: named(/^inter-[^-]+\.woff2$/),

@@ -23,7 +23,7 @@ export type ShellInput = Readonly<{ path: string; theme: 'light' | 'dark' | unde
 export function shell(boot: Boot, beginning: EntryFiles, { path, theme }: ShellInput): string {
   const asset = (name: string) => `${boot.base}/assets/${name}`;
   const isHome = path === '/';
-  const scripts = [...beginning.chunks, ...pageScripts(path, beginning), ...(isHome ? [beginning.plot] : [])];
+  const scripts = [...beginning.chunks, ...pageScripts(path, beginning)];
   const page = html`<!doctype html>
 <html lang="en"${theme && html` data-theme="${theme}"`}>
 <head>
@@ -61,6 +61,6 @@ function frame(boot: Boot): Html {
 
 /** Appears where the script does not replace it within a few seconds. */
 function withoutScript({ base, formToken, user }: Boot): Html {
-  return html`<div class="late"><p>The dashboard needs JavaScript. You are signed in as <strong>${user.email}</strong>.</p>
+  return html`<div class="late"><p>The dashboard needs JavaScript. You are signed in as <strong>${user.email}</strong>. If JavaScript is on, <a href="">load the page again</a>.</p>
 <form method="post" action="${base}/sign-out"><input type="hidden" name="form" value="${formToken}"><button class="button">Sign out</button></form></div>`;
 }

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../resources/durations.ts';
 import 'uplot/dist/uPlot.min.css';
 import '../style/headlines.css';
 import '../style/analytics.css';
@@ -35,7 +36,7 @@ function AnyRange({ tool, input, first }: AnyRangeProps) {
     <>
       <MetricSection tool={tool.name} answer={data ?? first} busy={loading} />
       {error && <ErrorBox error={error} />}
-      {takes.from && <RangeControls query={query} tool={tool} />}
+      {takes.from && <RangeControls query={query} tool={tool} range={data?.range} />}
       {takes.from && takes.compare && <PeriodSteps tool={tool.name} asked={asked} shown={data} query={query} />}
     </>
   );
@@ -64,7 +65,7 @@ function MetricSection({ tool, answer, busy = false }: MetricProps) {
 
 /** The last day stands for the range up to the day after it. */
 function rangeOf({ range: { from, to, interval } }: MetricAnswer): string {
-  const last = new Date(Date.parse(to) - 24 * 60 * 60 * 1000).toISOString().slice(0, 10);
+  const last = new Date(Date.parse(to) - DAY_MS).toISOString().slice(0, 10);
   return `${from} to ${last}${interval ? `, by ${interval}` : ''}`;
 }
 

@@ -1,3 +1,4 @@
+import '../style/canvas.css';
 import '../style/flows.css';
 import '../style/overlay.css';
 import { useState } from 'preact/hooks';
@@ -5,7 +6,9 @@ import type { FlowRun } from '../../../resources/flow-run.ts';
 import { AskButton } from '../components/action.tsx';
 import { Json } from '../components/code.tsx';
 import { Ref } from '../components/value.tsx';
-import { pathOfRuns, RunDetail, RunList, type RunsAsked } from '../pages/flows/runs.tsx';
+import { RunDetail } from '../pages/flows/canvas/run-canvas.tsx';
+import { pathOfRuns } from '../pages/flows/run-words.ts';
+import { RunList, type RunsAsked } from '../pages/flows/runs.tsx';
 import { setQuery, useLocation } from '../router.ts';
 import { act, keepAnswer, useAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseJson } from '../../../resources/json.ts';
 import { type AuditHead, auditHead, type HeadLog, type StoredHead } from '../../audit-proof/head.ts';
 import { Mutex } from '../../mutex.ts';
 import { type Files, writeAll } from '../files/files.ts';
@@ -101,15 +102,7 @@ function lineOf(head: AuditHead): string {
 
 function headIn(line: FileLine): StoredHead {
   const sealed = unsealLine(line.bytes, 0);
-  const head = sealed && auditHead.safeParse(tryJson(sealed.json)).data;
+  const head = sealed && auditHead.safeParse(parseJson(sealed.json)).data;
   if (!head) return { head: undefined, damage: 'the checksum does not fit the content' };
   return lineOf(head) === line.bytes.toString() ? { head } : { head, damage: 'it is written otherwise' };
-}
-
-function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

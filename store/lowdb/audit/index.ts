@@ -115,8 +115,8 @@ export class AuditIndex {
     return { segment: segment[at] ?? 0, offset: offset[at] ?? 0, length: length[at] ?? 0 };
   }
 
-  #matcher({ id, requestId, recordId, withoutTools = [], ...filter }: AuditFilter): (at: number) => boolean {
-    const { tool, record, other } = this.#columns;
+  #matcher({ id, requestId, recordId, withoutTools = [], without, ...filter }: AuditFilter): (at: number) => boolean {
+    const { tool, door, record, other } = this.#columns;
     const equal: [Column, number | undefined][] = LABELS.flatMap((label) => {
       const wanted = filter[label];
       return wanted === undefined ? [] : [[this.#columns[label], this.#numbers[label].get(wanted)]];
@@ -124,11 +124,14 @@ export class AuditIndex {
     if (id !== undefined) equal.push([this.#columns.id, markOf(id)]);
     if (requestId !== undefined) equal.push([this.#columns.request, markOf(requestId)]);
     const left = new Set(withoutTools.map((name) => this.#numbers.tool.get(name)));
+    const gone = new Set(without?.tools.map((name) => this.#numbers.tool.get(name)));
+    const atDoor = without && this.#numbers.door.get(without.door);
     const about = recordId === undefined ? undefined : markOf(recordId);
     const isAbout = (at: number) => record[at] === about || other[at] === about || other[at] === MORE;
     return (at) =>
       equal.every(([column, wanted]) => column[at] === wanted) &&
       (left.size === 0 || !left.has(tool[at])) &&
+      (atDoor === undefined || door[at] !== atDoor || !gone.has(tool[at])) &&
       (about === undefined || isAbout(at));
   }
 

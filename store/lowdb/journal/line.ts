@@ -50,11 +50,11 @@ export function* readLines(path: string, from: LineBreak = { offset: 0, number: 
   try {
     let rest: Buffer = Buffer.alloc(0);
     let { offset, number } = from;
+    const chunk = Buffer.allocUnsafe(CHUNK);
     for (;;) {
-      const chunk = Buffer.allocUnsafe(CHUNK);
       const length = readSync(file, chunk, 0, CHUNK, offset + rest.length);
       if (length === 0) break;
-      let data = rest.length > 0 ? Buffer.concat([rest, chunk.subarray(0, length)]) : chunk.subarray(0, length);
+      let data = Buffer.concat([rest, chunk.subarray(0, length)]);
       let from = rest.length;
       for (let end = data.indexOf(10, from); end >= 0; end = data.indexOf(10, from)) {
         number += 1;

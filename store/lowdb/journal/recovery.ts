@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type AuditEntry, auditEntry } from '../../../resources/audit-entry.ts';
+import { parseJson } from '../../../resources/json.ts';
 import { StoreDamaged } from '../../errors.ts';
 import { type OpenProgress, ReadProgress } from '../../open-progress.ts';
 import { damaged, journalPath, journalsIn, MANIFEST, SNAPSHOT } from '../files/folder.ts';
@@ -166,7 +167,7 @@ export class Recovery {
 
   #header(path: string, line: FileLine, generation: number): number {
     const sealed = unsealLine(line.bytes, this.#end.crc);
-    const header = sealed && journalHeader.safeParse(tryJson(sealed.json)).data;
+    const header = sealed && journalHeader.safeParse(parseJson(sealed.json)).data;
     if (header) assertKnown(this.#options.format, header.format, path);
     if (!sealed || !header || header.generation !== generation || sealed.label !== String(this.#end.sequence)) {
       throw this.#damagedLine(path, line, 'the header does not follow what comes before it', generation);
@@ -243,12 +244,4 @@ function gapOrDamage(line: FileLine, expected: number): string {
     return `the sequence has a gap: transaction ${expected} is expected here, ${label} is found`;
   }
   return `the checksum does not fit the content (transaction ${expected} is expected here)`;
-}
-
-function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -6,6 +6,7 @@ import { SizeCache } from '../../sizes.ts';
 import { IndexUpdater } from '../text/index-updater.ts';
 import { TextIndex } from '../text/text-index.ts';
 import { type Entry, FieldIndex, UniqueIndex } from './indexes.ts';
+import { type Sorted, SortIndex } from './sort-index.ts';
 
 export class Collection {
   readonly name: string;
@@ -13,6 +14,7 @@ export class Collection {
   readonly ordered = new OrderedSet<Entry>();
   readonly indexes: readonly FieldIndex[];
   readonly uniques: readonly UniqueIndex[];
+  readonly #sorts: readonly SortIndex[];
   readonly #entries = new Map<string, Entry>();
   /** Records that expire, sorted by the time when they do, where those of the collection can. */
   readonly #due: OrderedSet | undefined;
@@ -23,6 +25,7 @@ export class Collection {
     this.name = name;
     this.definition = definition;
     this.indexes = definition.indexes.map((fields) => new FieldIndex(fields));
+    this.#sorts = (definition.sorts ?? []).map((field) => new SortIndex(field));
     if (definition.expires !== undefined) this.#due = new OrderedSet();
     const { counts } = definition;
     this.sizes = counts?.bytes && new SizeCache(counts, counts.bytes);
@@ -46,6 +49,7 @@ export class Collection {
 
   close(): void {
     this.#text?.close();
+    for (const index of this.#sorts) index.close();
   }
 
   get(id: string): Row | undefined {
@@ -60,6 +64,15 @@ export class Collection {
 
   entry(id: string): Entry | undefined {
     return this.#entries.get(id);
+  }
+
+  /** All entries in the order of a member that the collection declares in `sorts`. */
+  sortedBy(field: string): OrderedSet<Sorted> {
+    return this.#sortIndex(field).over(this.#entries.values());
+  }
+
+  async sortCaughtUp(field: string): Promise<void> {
+    await this.#sortIndex(field).caughtUp(this.#entries.values());
   }
 
   /** Sets or removes a record. To undo it, set what `get` returned before. */
@@ -86,6 +99,12 @@ export class Collection {
     return Array.from(this.#entries.values(), (entry) => entry.row);
   }
 
+  #sortIndex(field: string): SortIndex {
+    const index = this.#sorts.find((sort) => sort.field === field);
+    if (!index) throw new Error(`${this.name} does not sort by ${field}`);
+    return index;
+  }
+
   #add(entry: Entry): void {
     this.#entries.set(entry.id, entry);
     this.ordered.add(entry);
@@ -101,6 +120,7 @@ export class Collection {
   #reindex(entry: Entry, before: Row | undefined, after: Row | undefined): void {
     for (const unique of this.uniques) unique.replace(before, after);
     for (const index of this.indexes) index.replace(entry, before, after);
+    for (const index of this.#sorts) index.replace(entry, before, after);
     this.#text?.replace(before, after);
     this.sizes?.replace(before, after);
     const { expires } = this.definition;

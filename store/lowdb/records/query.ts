@@ -23,13 +23,14 @@ interface Plan {
 }
 
 export type RowQuery = Query<Row>;
-export type RowFilter = Omit<RowQuery, 'limit' | 'after' | 'order'>;
+export type RowFilter = Omit<RowQuery, 'limit' | 'after' | 'order' | 'sort'>;
 export type RowCount = CountQuery<Row>;
 
 /** Uncommitted changes over a collection: rows by id, undefined if the record was deleted. */
-type Overlay = ReadonlyMap<string, Row | undefined>;
+export type Overlay = ReadonlyMap<string, Row | undefined>;
 
-export function find(collection: Collection, query: RowQuery, overlay?: Overlay): Page<Row> {
+/** A page of a query that does not sort. */
+export function findByTime(collection: Collection, query: RowQuery, overlay?: Overlay): Page<Row> {
   const plan = planOf(collection, query);
   const streams = overlay?.size ? overlaid(plan.streams, query, overlay) : plan.streams;
   const records: Row[] = [];
@@ -40,6 +41,16 @@ export function find(collection: Collection, query: RowQuery, overlay?: Overlay)
     records.push(row);
   }
   return { records, next: null };
+}
+
+/**
+ * The entries that the filter admits, in no order and each one once. Undefined where a page of so many is found with fewer looks by going
+ * through all records in an order.
+ */
+export function entriesOf(collection: Collection, filter: RowFilter, limit: number): Iterable<Entry> | undefined {
+  const { streams } = planOf(collection, filter);
+  const looks = cost(streams);
+  return looks * looks > limit * collection.ordered.size ? undefined : merged(streams, filter);
 }
 
 export type FindIn = (collection: string, query: RowQuery) => Promise<Page<Row>>;

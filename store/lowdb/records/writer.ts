@@ -11,7 +11,8 @@ import {
 } from '../../record-change.ts';
 import type { Row } from '../../row.ts';
 import type { Collection } from './collection.ts';
-import { count, type FindIn, find, type RowCount, type RowQuery, withOwners } from './query.ts';
+import { find, inOrder } from './find.ts';
+import { count, type FindIn, type RowCount, type RowQuery, withOwners } from './query.ts';
 
 interface StagingParts {
   readonly now: () => string;
@@ -49,6 +50,7 @@ export class Staging implements Writer<Row> {
 
   async find(query: RowQuery): Promise<Page<Row>> {
     this.#assertLive();
+    if (query.sort) await inOrder(this.#collection, query);
     return find(this.#collection, query, this.changes);
   }
 

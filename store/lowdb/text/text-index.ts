@@ -2,13 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import SearchableMap from 'minisearch/SearchableMap';
 import type { SearchDefinition } from '../../collection-definition.ts';
 import type { Row } from '../../row.ts';
-import { fold, isSpaceless, textOf, wordsIn } from '../../search-text.ts';
+import { fold, isSpaceless, LONGEST_INDEXED, textOf, wordsIn } from '../../search-text.ts';
 import { Groups } from '../records/row-groups.ts';
 import { Tally } from '../records/tally.ts';
 import { Postings } from './postings.ts';
 
-/** Only this many characters of each member are indexed. */
-export const LONGEST_TEXT = 200_000;
 const TITLE_WEIGHT = 3;
 /** Only this many distinct words of a query count. */
 export const MOST_WORDS = 32;
@@ -185,7 +183,7 @@ export class TextIndex {
     let length = 0;
     for (const field of [...title, ...text]) {
       const weight = title.includes(field) ? TITLE_WEIGHT : 1;
-      for (const { term } of wordsIn(textOf(row[field]).slice(0, LONGEST_TEXT))) {
+      for (const { term } of wordsIn(textOf(row[field]).slice(0, LONGEST_INDEXED))) {
         weights.set(term, (weights.get(term) ?? 0) + weight);
         length += weight;
       }

@@ -100,8 +100,12 @@ function conditions(filter: AuditFilter, values: Values): string[] {
     if (wanted === undefined) return [];
     return isStorable(wanted) ? [`${column} = ${values.add(wanted)}`] : ['false'];
   });
-  const { withoutTools, recordId, from, to } = filter;
+  const { withoutTools, without, recordId, from, to } = filter;
   if (withoutTools) parts.push(`tool <> all (${values.add(withoutTools.filter(isStorable))}::text[])`);
+  if (without) {
+    const tools = values.add(without.tools.filter(isStorable));
+    parts.push(`not (door = ${values.add(without.door)} and tool = any (${tools}::text[]))`);
+  }
   if (recordId !== undefined) {
     parts.push(isStorable(recordId) ? `record_ids @> array[${values.add(recordId)}::text]` : 'false');
   }

@@ -7,10 +7,12 @@ const ENDED_AFTER_MS = 60_000;
 /** Entries of transactions whose COMMIT was not answered, until the database is asked for them. */
 export class UnsureBatches {
   readonly #database: Database;
+  readonly #endedAfterMs: number;
   #batches: readonly { readonly batch: SealedBatch; readonly since: number }[] = [];
 
-  constructor(database: Database) {
+  constructor(database: Database, endedAfterMs = ENDED_AFTER_MS) {
     this.#database = database;
+    this.#endedAfterMs = endedAfterMs;
   }
 
   add(batch: SealedBatch): void {
@@ -18,7 +20,7 @@ export class UnsureBatches {
   }
 
   async settle(): Promise<void> {
-    const due = this.#batches.filter(({ since }) => performance.now() - since > ENDED_AFTER_MS);
+    const due = this.#batches.filter(({ since }) => performance.now() - since > this.#endedAfterMs);
     for (const unsure of due) {
       const { batch } = unsure;
       const [entry] = batch.entries;

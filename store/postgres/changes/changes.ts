@@ -72,7 +72,8 @@ export class Changes {
 
   async start(): Promise<void> {
     await this.feed.start();
-    this.#pruning = setInterval(() => void this.#prune(), PRUNE_EVERY_MS).unref();
+    const { database, onFailure } = this.#options;
+    this.#pruning = setInterval(() => void pruneChanges(database).catch(onFailure), PRUNE_EVERY_MS).unref();
   }
 
   note(changes: readonly RecordChange[]): BatchedStatement {
@@ -135,15 +136,12 @@ export class Changes {
     this.#forgetAll();
     for (const listener of this.#gapListeners) listener();
   }
+}
 
-  async #prune(): Promise<void> {
-    try {
-      for (let pruned = PRUNED_AT_ONCE; pruned === PRUNED_AT_ONCE; )
-        pruned = (await this.#options.database.query({ text: PRUNE })).length;
-    } catch (cause) {
-      this.#options.onFailure(cause);
-    }
-  }
+/** Removes what all processes have heard of. */
+export async function pruneChanges(database: Database): Promise<void> {
+  for (let pruned = PRUNED_AT_ONCE; pruned === PRUNED_AT_ONCE; )
+    pruned = (await database.query({ text: PRUNE })).length;
 }
 
 const PRUNE = `delete from cluster_changes where id in (

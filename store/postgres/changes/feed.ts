@@ -27,7 +27,7 @@ export interface NotedCommit {
   readonly records: readonly NotedChange[];
 }
 
-export interface FeedOptions {
+interface FeedOptions {
   connect(): Client;
   /** Milliseconds of a clock that never goes back. */
   now(): number;

@@ -31,6 +31,7 @@ function statementsOf(table: Table): string[] {
       record json not null
     )${definition.appendOnly ? '' : ' with (fillfactor = 85)'}`,
     ...own.map(([field, column]) => add(generated(field, column))),
+    ...sortColumns(table),
     ...(definition.expires ? [add(expiry(definition.expires))] : []),
     ...uniques.map(({ name }) => add(`${name} bytea`)),
     ...(definition.search ? [add('words tsvector'), add('words_length integer')] : []),
@@ -46,11 +47,20 @@ function generated(field: string, { name, type }: Column): string {
   return `${name} ${type}${type === 'text' ? ' collate "C"' : ''} generated always as (${value}) stored`;
 }
 
+/** One statement adds all columns: PostgreSQL rewrites the table once for each statement. */
+function sortColumns({ sql, sorts }: Table): string[] {
+  const made = [...sorts].map(
+    ([field, column]) =>
+      `add column if not exists ${column} text collate "C" generated always as (agent_admin_sort_key(record ->> '${field}')) stored`,
+  );
+  return made.length > 0 ? [`alter table ${sql} ${made.join(', ')}`] : [];
+}
+
 function expiry(field: string): string {
   return `expires_instant timestamptz generated always as (agent_admin_instant(record ->> '${field}')) stored`;
 }
 
-function indexesOf({ sql, name, columns, uniques, definition }: Table): string[] {
+function indexesOf({ sql, name, columns, uniques, sorts, definition }: Table): string[] {
   const made = new Map<string, string>();
   const add = (suffix: string, on: string, kind = '') => {
     made.set(suffix, `create ${kind}index if not exists "${snake(name)}_${suffix}" on ${sql} ${on}`);
@@ -66,6 +76,7 @@ function indexesOf({ sql, name, columns, uniques, definition }: Table): string[]
     const names = scalar.map((column) => column.name);
     if (names.length > 0) add(`by_${names.map(bare).join('_')}`, `(${names.join(', ')}, created_at, id)`);
   }
+  for (const column of sorts.values()) add(bare(column), `(${column}, id)`);
   for (const unique of uniques) add(bare(unique.name), `(${unique.name})`, 'unique ');
   if (definition.expires) add('expiry', '(expires_instant) where expires_instant is not null');
   if (definition.search) add('words', 'using gin (words)');

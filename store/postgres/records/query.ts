@@ -1,6 +1,7 @@
-import type { Page, Part, Position, Scalar } from '../../port.ts';
+import type { Cursor, Page, Part, Scalar, Sort } from '../../port.ts';
 import { deepFreeze, type Row } from '../../row.ts';
 import { partForm } from '../../search-text.ts';
+import { cursorOf } from '../../sort-key.ts';
 import type { Session } from '../session.ts';
 import { type Column, ownerOf, type Table } from './tables.ts';
 
@@ -29,8 +30,9 @@ type AnyWhere = Readonly<Record<string, Scalar | readonly Scalar[] | undefined>>
 
 export interface AnyQuery extends AnyFilter {
   readonly order?: 'newest' | 'oldest' | undefined;
+  readonly sort?: Sort<string> | undefined;
   readonly limit: number;
-  readonly after?: Position | undefined;
+  readonly after?: Cursor | undefined;
 }
 
 /** The conditions of a filter, joined by `and`. `prefix` names the table where a statement has several, as `t.`. */
@@ -136,17 +138,26 @@ export async function readPage(
   query: AnyQuery,
   { session, now, findsCredentials = false }: Reading,
 ): Promise<Page<Row>> {
-  const { after, limit } = query;
+  const { after, limit, sort } = query;
   const values = new Values();
-  const [direction, beyond] = query.order === 'oldest' ? ['', '>'] : [' desc', '<'];
+  const column = sort ? sortColumn(table, sort) : 'created_at';
+  const isDescending = sort ? sort.isDescending : query.order !== 'oldest';
+  const [direction, beyond] = isDescending ? [' desc', '<'] : ['', '>'];
   const parts = [...conditions(table, query, values), ...unexpired(table, now(), values)];
-  if (after) parts.push(`(created_at, id) ${beyond} (${values.add(after.createdAt)}, ${values.add(after.id)})`);
+  const from = after && [sort ? after.sortKey : after.createdAt, after.id].map((value) => values.add(value));
+  if (from) parts.push(`(${column}, id) ${beyond} (${from.join(', ')})`);
   const text = `select record from ${table.sql} where ${allOf(parts)}
-    order by created_at${direction}, id${direction} limit ${values.add(limit + 1)}`;
+    order by ${column}${direction}, id${direction} limit ${values.add(limit + 1)}`;
   const found = await session.query<StoredRow>({ text, values: values.all, isQuick: findsCredentials && limit <= FEW });
   const records = found.slice(0, limit).map(({ record }) => deepFreeze(record));
   const last = records.at(-1);
-  return { records, next: found.length > limit && last ? { createdAt: last.createdAt, id: last.id } : null };
+  return { records, next: found.length > limit && last ? cursorOf(last, sort) : null };
+}
+
+function sortColumn({ name, sorts }: Table, { by }: Sort<string>): string {
+  const column = sorts.get(by);
+  if (!column) throw new Error(`${name} does not sort by ${by}`);
+  return column;
 }
 
 export async function idsOf(

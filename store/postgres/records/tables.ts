@@ -15,7 +15,7 @@ export interface Column {
 }
 
 /** Values that must be unique, as hashes in a column of their own: texts of any length, compared as the rule says. */
-export interface UniqueColumn {
+interface UniqueColumn {
   readonly rule: UniqueRule<Row>;
   readonly name: string;
 }
@@ -27,6 +27,8 @@ export interface Table {
   readonly sql: string;
   readonly columns: ReadonlyMap<string, Column>;
   readonly uniques: readonly UniqueColumn[];
+  /** The column with the key by which the records sort, by member. */
+  readonly sorts: ReadonlyMap<string, string>;
   readonly expires: boolean;
 }
 
@@ -71,6 +73,7 @@ function tableOf(name: CollectionName, given: object): Table {
     sql: `"${snake(name)}"`,
     columns,
     uniques: definition.unique.map((rule) => ({ rule, name: `"unique_${rule.fields.map(snake).join('_')}"` })),
+    sorts: new Map(definition.sorts?.map((field) => [field, `"sort_${snake(field)}"`])),
     expires: definition.expires !== undefined,
   };
 }

@@ -15,7 +15,7 @@ interface MissingWord {
   readonly most: number;
 }
 
-export interface NearWord {
+interface NearWord {
   readonly word: string;
   readonly distance: number;
 }

@@ -16,7 +16,7 @@ export interface WeighedWord {
   readonly usualLength: number;
 }
 
-export interface Spelling {
+interface Spelling {
   /** A literal of the type tsquery. */
   readonly query: string;
   /** 1 for the word itself, less for others. */

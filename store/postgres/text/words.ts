@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { SearchDefinition } from '../../collection-definition.ts';
 import type { Row } from '../../row.ts';
-import { fold, textOf, wordsIn } from '../../search-text.ts';
+import { fold, LONGEST_INDEXED, textOf, wordsIn } from '../../search-text.ts';
 
-/** Only this many characters of each member are indexed. */
-const LONGEST_TEXT = 200_000;
 /** A tsvector has at most a megabyte of words and places; what comes after this is not found. */
 const MOST_BYTES = 700_000;
 /** How often a word counts at most, in the title and in the text. */
@@ -28,7 +26,7 @@ export function wordsOf({ title, text }: SearchDefinition<Row>, row: Row): Words
     ['text', text],
   ] as const) {
     for (const field of fields) {
-      for (const { term } of wordsIn(textOf(row[field]).slice(0, LONGEST_TEXT))) {
+      for (const { term } of wordsIn(textOf(row[field]).slice(0, LONGEST_INDEXED))) {
         const count = counts.get(term) ?? { title: 0, text: 0 };
         count[place] += 1;
         counts.set(term, count);

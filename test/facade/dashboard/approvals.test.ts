@@ -3,8 +3,9 @@ import { before, describe, it } from 'node:test';
 import { capsuleClients } from '../../support/capsules.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { findingsOf, PHONE, testDashboard, WIDE } from '../../support/dashboard.ts';
+import { cookieOf, postIdToken } from '../../support/sign-in.ts';
 import { writing } from '../../support/writing.ts';
-import { signInByMail, startWorkspace, type Workspace } from '../sign-in/workspace.ts';
+import { ADA, signInByMail, startWorkspace, type Workspace } from '../sign-in/workspace.ts';
 
 // together: one browser
 describe('approvals in the dashboard', { skip: withoutBrowser }, () => {
@@ -57,6 +58,21 @@ describe('approvals in the dashboard', { skip: withoutBrowser }, () => {
       });
   });
 
+  it('tell who came by a link of who asks to sign in anew', async () => {
+    const { path } = await asked('by link');
+    const { idToken } = await call('create_sign_in_link', { email: ADA });
+    const cookie = cookieOf(await postIdToken(dashboard.server, idToken));
+    for (const viewport of [WIDE, PHONE])
+      await visit({ path, cookie, viewport }, async (page) => {
+        await page.getByText('You signed in by a link that admin@localhost made').waitFor();
+        assert.equal(await page.getByRole('button', { name: 'Approve' }).count(), 0);
+        assert.deepEqual(await findingsOf(page), []);
+        if (viewport === WIDE) return;
+        await page.getByRole('button', { name: 'Sign out, then in anew' }).click();
+        await page.getByLabel('Email').waitFor();
+      });
+  });
+
   it('say plainly where nobody can decide, and what to do', async () => {
     const { path } = await asked('alone');
     await call('deactivate_admin_user', { id: workspace.adaId });
@@ -65,11 +81,27 @@ describe('approvals in the dashboard', { skip: withoutBrowser }, () => {
         await visit({ path, viewport }, async (page) => {
           await page.getByText('Nobody here can decide this call.').waitFor();
           const invite = page.getByRole('link', { name: 'Invite a colleague' });
-          assert.equal(await invite.getAttribute('href'), '/people/new');
+          assert.equal(await invite.getAttribute('href'), '/people/new?access=full');
+          await page.getByText('have Partner capsule no longer ask before this call').waitFor();
           assert.deepEqual(await findingsOf(page), []);
           if (process.env.PICTURE)
             await page.screenshot({ path: `${process.env.PICTURE}-nobody-${viewport.width}.png` });
         });
+      await visit('/', async (page, window) => {
+        const card = page.getByRole('region', { name: 'Needs your attention' });
+        await card.getByText('asks: Update skill, which nobody can decide').first().waitFor();
+        await page.locator('.nav-link', { hasText: 'Approvals' }).getByText('nobody can decide').waitFor();
+        await window.go('/people/new?access=full');
+        await page.getByRole('radio', { name: /^Full access/, checked: true }).waitFor();
+        await window.go('/agents/new');
+        await page.getByRole('button', { name: 'Ask a person first' }).click();
+        assert.equal(await page.getByText('Nobody else can approve yet').count(), 0);
+        const asks = page.getByRole('group', { name: 'Ask a person first' });
+        await asks.getByRole('searchbox', { name: 'Find tools' }).fill('list skills');
+        await page.keyboard.press('Enter');
+        await page.getByText('Nobody else can approve yet').waitFor();
+        assert.deepEqual(await findingsOf(page), []);
+      });
     } finally {
       await call('reactivate_admin_user', { id: workspace.adaId });
       ada = await sessionOfAda();
@@ -84,7 +116,7 @@ describe('approvals in the dashboard', { skip: withoutBrowser }, () => {
       const { change, path, approvalId } = await asked('refunds');
       const waiting = capsules.call(partner, 'wait_for_approval', { id: approvalId, seconds: 60 });
       await entry.getByText('1 waits for your decision').waitFor();
-      const card = page.getByRole('region', { name: 'Waits for you' });
+      const card = page.getByRole('region', { name: 'Needs your attention' });
       await card.getByText('Partner').waitFor();
       if (process.env.PICTURE) await page.screenshot({ path: `${process.env.PICTURE}-home-${WIDE.width}.png` });
       assert.deepEqual(await findingsOf(page), []);
@@ -110,7 +142,7 @@ describe('approvals in the dashboard', { skip: withoutBrowser }, () => {
     await nothingWaits();
     const { approvalId } = await asked('phone');
     await visit({ path: '/', cookie: ada, viewport: PHONE }, async (page) => {
-      await page.getByRole('region', { name: 'Waits for you' }).waitFor();
+      await page.getByRole('region', { name: 'Needs your attention' }).waitFor();
       if (process.env.PICTURE) await page.screenshot({ path: `${process.env.PICTURE}-home-${PHONE.width}.png` });
       assert.deepEqual(await findingsOf(page), []);
       await page.getByRole('link', { name: '1 waits for your decision', exact: true }).click();

@@ -39,12 +39,12 @@ describe('connections in the dashboard', { skip: withoutBrowser }, () => {
   it('ask for what each kind needs, without a complaint of axe', async () => {
     for (const viewport of [WIDE, PHONE])
       await visit({ path: '/connections/new', viewport, colorScheme: 'dark' }, async (page) => {
-        await page.getByLabel('Kind').selectOption('http');
+        await page.getByRole('radio', { name: /^HTTP API/ }).check();
         await page.getByLabel('Base URL').waitFor();
         await page.getByLabel('How').selectOption('basic');
         await page.getByLabel('Password').waitFor();
         assert.deepEqual(await findingsOf(page), []);
-        await page.getByLabel('Kind').selectOption('webhook');
+        await page.getByRole('radio', { name: /^Webhook/ }).check();
         await page.getByLabel('Receiver URL').waitFor();
         assert.deepEqual(await findingsOf(page), []);
       });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import {
+  CHOICES,
   fittingPresets,
   guessed,
   lacksOf,
@@ -27,6 +28,19 @@ describe('the rows of a file in the browser', () => {
       others.filter((name) => NUMBER_MEMBERS.has(name)),
       [],
     );
+  });
+
+  it('knows the values of every required member that has few, and gives one to all rows', () => {
+    const choices = Object.entries(importedRows).flatMap(([type, { schema }]) =>
+      Object.entries(schema.shape).flatMap(([name, member]) =>
+        member instanceof z.ZodEnum ? [[`${type}.${name}`, member.options] as const] : [],
+      ),
+    );
+    assert.deepEqual(CHOICES, Object.fromEntries(choices));
+    const rows = [{ line: 2, row: { key: 's1' } }];
+    assert.deepEqual(mappedRows(rows, new Map([['key', 'id']]), new Map([['amount', '12']])), [
+      { line: 2, row: { id: 's1', amount: 12 } },
+    ]);
   });
 
   it('reads CSV with quotes, and the cells of its columns as the members that they become', async () => {

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import { mustCall, rest } from '../../support/calls.ts';
 import { findingsOf, PHONE, type TestDashboard } from '../../support/dashboard.ts';
 import { signIn, statusWith } from '../../support/sign-in.ts';
+import { startUpstream, toolCalled } from '../../support/upstream.ts';
 
 /** Keys: made, limited, explained, renewed. */
 export function keysJourneys(dashboard: TestDashboard): void {
@@ -46,6 +47,70 @@ export function keysJourneys(dashboard: TestDashboard): void {
       assert.deepEqual(await findingsOf(page), []);
     });
     await call('revoke_api_key', { id });
+  });
+
+  it('shows in one table what each person, key, capsule and agent can do, by subject', async () => {
+    const { id } = await call('create_api_key', { name: 'matrix', scopes: [], grants: ['document:read:*'] });
+    const { data } = await call('view_as', { keyId: id });
+    await visit('/access?of=keys', async (page) => {
+      const row = page.getByRole('row', { name: /^matrix/ });
+      const titles = await page.getByRole('columnheader').allTextContents();
+      await row.locator('.badge').first().waitFor();
+      const cells = await row.getByRole('cell').allTextContents();
+      const cellOf = (title: string) => cells[titles.indexOf(title)]?.trim();
+      assert.deepEqual([cellOf('Knowledge')?.split(' ')[0], cellOf('Flows'), cellOf('Business')], ['Reads', '–', '–']);
+      await row.getByRole('cell').nth(titles.indexOf('Knowledge')).getByRole('button').click();
+      const dialog = page.getByRole('dialog', { name: 'What matrix can do' });
+      await dialog.getByText('none of which changes anything').waitFor();
+      assert.ok(data.length > 0);
+      assert.deepEqual(await findingsOf(page), []);
+      await page.keyboard.press('Escape');
+      await page.getByRole('radio', { name: 'Agents' }).check({ force: true });
+      await page.getByRole('row', { name: /^Mira/ }).locator('.badge').first().waitFor();
+    });
+    await call('revoke_api_key', { id });
+  });
+
+  it('tells rights that are not known from none, says where they are for some records, and counts integrations as outside', async () => {
+    const upstream = await startUpstream(toolCalled('find'));
+    const { url } = upstream;
+    const far = await call('create_integration', {
+      name: 'Far',
+      toolPrefix: 'far',
+      transport: 'http',
+      url,
+      accept: true,
+    });
+    const document = await call('create_document', { title: 'One alone', content: 'Seen by few.' });
+    const grants = [`document:read:${document.id}`];
+    const { id } = await call('create_api_key', { name: 'narrow', scopes: [], grants });
+    const whole = await call('create_api_key', { name: 'whole', scopes: ['admin'] });
+    await visit({ path: '/access?of=keys', viewport: PHONE }, async (page) => {
+      await page.getByText('Knowledge (some)').waitFor();
+    });
+    await visit('/access?of=keys', async (page) => {
+      const outside = (await page.getByRole('columnheader').allTextContents()).indexOf('Outside');
+      const cell = page
+        .getByRole('row', { name: /^whole/ })
+        .getByRole('cell')
+        .nth(outside);
+      await cell.getByRole('button').click();
+      await page.getByRole('dialog').getByRole('link', { name: 'find' }).waitFor();
+    });
+    await visit({ path: '/agents', viewport: PHONE }, async (page, window) => {
+      await page.route('**/api/v1/mcp', (route) =>
+        route.request().headers()['mcp-name'] === 'view_as' ? route.abort() : route.continue(),
+      );
+      await window.go('/access?of=keys');
+      const row = page.getByRole('row', { name: /narrow/ });
+      await row.getByText('Not known').filter({ visible: true }).waitFor();
+      assert.equal(await page.getByText('Nothing', { exact: true }).count(), 0);
+    });
+    await call('revoke_api_key', { id });
+    await call('revoke_api_key', { id: whole.id });
+    await call('delete_document', { id: document.id });
+    await call('delete_integration', { id: far.id });
+    await upstream.close();
   });
 
   it('lists all who can call a tool, each with its page, to people who may see that', async () => {
@@ -212,7 +277,9 @@ export function peopleJourneys(dashboard: TestDashboard): void {
       if (process.env.PICTURE) await page.screenshot({ path: `${process.env.PICTURE}-invite.png` });
       await page.getByRole('button', { name: 'Invite', exact: true }).click();
       const dialog = page.getByRole('dialog', { name: `${email} is invited` });
-      await dialog.getByText('They sign in here').waitFor();
+      await dialog.getByText('This server sends no mail').waitFor();
+      await page.getByText(`${email} was invited.`).waitFor();
+      await dialog.getByRole('button', { name: 'Make a link' }).waitFor();
       await dialog.getByRole('button', { name: 'Done' }).click();
       await page.locator('dd').getByText('Talks with 1 agent, sees 1 project; nothing else.').waitFor();
       if (process.env.PICTURE) await page.screenshot({ path: `${process.env.PICTURE}-person.png` });
@@ -296,7 +363,7 @@ export function peopleJourneys(dashboard: TestDashboard): void {
       await question.getByRole('link', { name: 'Sign in again' }).click();
       const tab = await opened;
       await tab.getByRole('heading', { name: 'Confirm that it is you' }).waitFor();
-      assert.equal(await tab.getByLabel('E-mail').inputValue(), 'admin@localhost');
+      assert.equal(await tab.getByLabel('Email').inputValue(), 'admin@localhost');
       await tab.goto((await call('create_sign_in_link', { email: 'admin@localhost' })).url);
       await tab.getByRole('button', { name: 'Sign in' }).click();
       await tab.getByRole('heading', { name: 'It is you' }).waitFor();
@@ -311,7 +378,7 @@ const FITS =
   "[...document.querySelectorAll('dialog[open] *')].every((box) => box.scrollWidth <= box.clientWidth + 1 || getComputedStyle(box).display === 'inline')";
 
 /** The secret in the dialog that shows it once, which is then closed. */
-async function secretIn(page: Page): Promise<string> {
+export async function secretIn(page: Page): Promise<string> {
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Copy it now').waitFor();
   const secret = (await dialog.locator('.secret code').textContent()) ?? '';

@@ -23,10 +23,12 @@ export function budgetsJourneys(dashboard: TestDashboard): void {
       const form = page.locator('form');
       await form.getByLabel('Measure').selectOption('calls');
       await form.getByLabel('Period').selectOption('day');
-      await form.getByLabel('Limit').fill('2');
+      await form.getByLabel('Limit (calls)').fill('2');
+      await form.getByLabel('Warn at (%)').fill('70');
       await page.getByRole('button', { name: 'Create budget' }).click();
       await page.getByRole('heading', { name: '2 calls a day for <script>alert(1)</script>' }).waitFor();
       await page.getByText('0 of 2').filter({ visible: true }).waitFor();
+      assert.equal((await call('list_budgets', { subject: { type: 'key', id } })).data[0].warnAt, 0.7);
       const address = page.url();
 
       assert.deepEqual([(await callWith(secret)).status, (await callWith(secret)).status], [200, 200]);
@@ -135,13 +137,14 @@ export function budgetsJourneys(dashboard: TestDashboard): void {
       await page.keyboard.press('Enter');
       await page.getByRole('combobox', { name: 'App' }).filter({ hasText: 'Notes' }).waitFor();
       const form = page.locator('form');
-      for (const [label, keys] of [
-        ['Measure', 'Calls'],
-        ['Period', 'Day'],
+      // One key each: after a moment without one, a browser takes the next letter of a word for the first of another.
+      for (const [label, key] of [
+        ['Measure', 'Home'],
+        ['Period', 'D'],
         ['Limit', '5'],
       ] as const) {
         await form.getByLabel(label).focus();
-        await page.keyboard.type(keys);
+        await page.keyboard.press(key);
       }
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: '5 calls a day for Notes' }).waitFor();

@@ -12,6 +12,7 @@ import type { Page } from 'playwright-core';
 import { mustCall } from '../../support/calls.ts';
 import { findingsOf, PHONE, type TestDashboard } from '../../support/dashboard.ts';
 import { signIn } from '../../support/sign-in.ts';
+import { until } from '../../support/until.ts';
 
 /** From the dashboard to the first call of a client, by what is shown for it and nothing else. */
 export function connectJourneys(dashboard: TestDashboard): void {
@@ -19,23 +20,30 @@ export function connectJourneys(dashboard: TestDashboard): void {
 
   it('connects each client by what it is given to paste, and sees it come', async () => {
     await visit('/connect', async (page) => {
-      await choose(page, 'Cursor');
-      await page.getByRole('radio', { name: 'Read and write' }).check({ force: true });
-      await page.getByRole('button', { name: 'Make the key for Cursor' }).click();
+      await makeKey(page, 'Cursor', 'Read and write');
       await page.getByText('Waiting for the first call of Cursor').waitFor();
+      await page.getByText('Key “Cursor”: Read and write').waitFor();
       assert.deepEqual(await findingsOf(page), []);
       const cursor = JSON.parse(await pasted(page));
       const [server] = Object.values<{ url: string; headers: Record<string, string> }>(cursor.mcpServers);
       assert.ok(server);
+      // Of more tools than it shows, it sees those that lead to the others; or all, where that is chosen.
+      assert.ok(server.url.endsWith('?mode=search'), server.url);
       await use(httpTransport(server));
+      await page.getByRole('radio', { name: 'All at once' }).check({ force: true });
+      assert.ok(!(await pasted(page)).includes('?mode=search'));
       await page.getByText('It works: a client has connected.').waitFor();
       assert.ok(!(await page.getByRole('main').textContent())?.includes('…'), 'nothing is left out of what is shown');
 
-      await choose(page, 'VS Code');
+      await makeKey(page, 'VS Code', 'Read');
       const [editor] = Object.values<typeof server>(JSON.parse(await pasted(page)).servers);
-      assert.deepEqual(editor, { type: 'http', ...server });
+      assert.ok(editor);
+      assert.equal(editor.url, server.url.replace('?mode=search', ''));
+      assert.notDeepEqual(editor.headers, server.headers, 'each client has a key of its own');
+      await choose(page, 'Cursor');
+      await page.getByText('Key “Cursor”: Read and write').waitFor();
 
-      await choose(page, 'Claude Desktop');
+      await makeKey(page, 'Claude Desktop', 'Everything');
       const desktop = JSON.parse(await pasted(page));
       const [program] = Object.values<{ args: string[]; env: Record<string, string> }>(desktop.mcpServers);
       assert.ok(program);
@@ -43,17 +51,25 @@ export function connectJourneys(dashboard: TestDashboard): void {
       assert.deepEqual([isAsked, packageName], ['-y', 'mcp-remote']);
       await use(await proxied(args, program.env));
 
-      await choose(page, 'Claude Code');
+      await makeKey(page, 'Claude Code', 'Read');
       const command = await pasted(page);
-      assert.ok(command.includes(`${server.url} --header "Authorization: ${server.headers.Authorization}"`), command);
+      assert.ok(command.includes(`${editor.url} --header "Authorization: Bearer `), command);
 
-      await choose(page, 'TypeScript');
+      await makeKey(page, 'TypeScript', 'Read');
       const script = ['--input-type=module', '--eval', `${await pasted(page)}\nprocess.exit(0);`];
       assert.match((await promisify(execFile)(process.execPath, script)).stdout, /list_skills/);
     });
-    const { data } = await call('list_api_keys', { limit: 1 });
-    assert.deepEqual([data[0].name, data[0].scopes], ['Cursor', ['write']]);
-    await call('revoke_api_key', { id: data[0].id });
+    const made = {
+      TypeScript: 'read',
+      'Claude Code': 'read',
+      'Claude Desktop': 'admin',
+      'VS Code': 'read',
+      Cursor: 'write',
+    };
+    const { data } = await call('list_api_keys', { limit: Object.keys(made).length });
+    const scopes = data.map(({ name, scopes: [scope] }: { name: string; scopes: string[] }) => [name, scope]);
+    assert.deepEqual(Object.fromEntries(scopes), made);
+    for (const { id } of data) await call('revoke_api_key', { id });
   });
 
   it('says how a client signs in, and what a hosted one needs', async () => {
@@ -83,6 +99,8 @@ export function connectJourneys(dashboard: TestDashboard): void {
     const url = `${dashboard.server.baseUrl}/api/capsules/${id}/mcp`;
     const earlier = { url, headers: { Authorization: `Bearer ${token}` } };
     await use(httpTransport(earlier));
+    const now = async () => (await call('get_capsule', { id })) as { callCount: number; tokenUsedAt?: string };
+    await until(async () => (await now()).tokenUsedAt !== undefined);
     await visit(`/capsules/${id}?tab=connect`, async (page) => {
       await choose(page, 'Cursor');
       await page.getByText('Clients with an earlier one go on for a day').waitFor();
@@ -91,6 +109,10 @@ export function connectJourneys(dashboard: TestDashboard): void {
       const [server] = Object.values<typeof earlier>(JSON.parse(await pasted(page)).mcpServers);
       assert.ok(server);
       assert.notDeepEqual(server, earlier);
+      // A call by the earlier token is no call of this client.
+      await use(httpTransport(earlier));
+      await until(async () => (await now()).callCount === 2);
+      assert.equal((await now()).tokenUsedAt, undefined);
       await use(httpTransport(server));
       await page.getByText('It works: a client has connected.').waitFor();
       await use(httpTransport(earlier));
@@ -101,6 +123,13 @@ export function connectJourneys(dashboard: TestDashboard): void {
 
 async function choose(page: Page, client: string): Promise<void> {
   await page.getByRole('group', { name: 'Client' }).getByText(client, { exact: true }).click();
+}
+
+async function makeKey(page: Page, client: string, level: string): Promise<void> {
+  await choose(page, client);
+  await page.getByRole('radio', { name: new RegExp(`^${level} [A-Z]`) }).check({ force: true });
+  await page.getByRole('button', { name: `Make the key for ${client}` }).click();
+  await page.getByText(`Put this into ${client}`).waitFor();
 }
 
 async function pasted(page: Page): Promise<string> {

@@ -1,8 +1,21 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import type { Page } from 'playwright-core';
 import { findingsOf, settled, type TestDashboard } from '../../support/dashboard.ts';
 import { startUpstream, toolCalled } from '../../support/upstream.ts';
 import { generic, github, type Sent, slack, standard } from '../../support/webhook-senders.ts';
+
+/** Adds a step at the beginning, by a search for its tool. */
+async function addStep(page: Page, words: string, tool: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add a step at the beginning' }).click();
+  await page.getByRole('searchbox', { name: 'Find tools' }).fill(words);
+  await page.keyboard.press('Enter');
+  await page
+    .getByRole('region', { name: /^Settings of/ })
+    .getByText(tool)
+    .first()
+    .waitFor();
+}
 
 /** Flows, webhooks and integrations. */
 export function flowsJourneys(dashboard: TestDashboard): void {
@@ -11,11 +24,7 @@ export function flowsJourneys(dashboard: TestDashboard): void {
   it('makes a flow whose steps call tools that are found by a search', async () => {
     await visit('/flows/new', async (page) => {
       await page.getByLabel('Name').first().fill('Morning');
-      await page.getByRole('button', { name: 'Add step' }).click();
-      const step = page.getByRole('group', { name: 'Step 1' });
-      await step.getByRole('searchbox', { name: 'Find tools' }).fill('list skills');
-      await page.keyboard.press('Enter');
-      await step.getByText('list_skills').waitFor();
+      await addStep(page, 'list skills', 'list_skills');
       assert.deepEqual(await findingsOf(page), []);
       await page.getByRole('button', { name: 'Create flow' }).click();
       await page.getByRole('heading', { name: 'Morning' }).waitFor();
@@ -43,7 +52,7 @@ export function flowsJourneys(dashboard: TestDashboard): void {
       await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
       await page.locator('.step-failed').waitFor();
       assert.equal(await page.locator('.step-succeeded').count(), 1);
-      await page.locator('.step-failed').getByText('not_found').waitFor();
+      await page.getByRole('region', { name: 'Step one' }).getByText('not_found').waitFor();
       await page.getByRole('link', { name: 'All runs' }).click();
       await settled(page);
       assert.equal(await page.getByRole('table', { name: 'Runs' }).locator('tbody tr').count(), 1);
@@ -89,14 +98,10 @@ export function flowsJourneys(dashboard: TestDashboard): void {
       let id = '';
       await visit('/flows/new', async (page) => {
         await page.getByLabel('Name').first().fill(`From ${sender.scheme}`);
-        await page.getByRole('group', { name: 'Trigger' }).getByRole('combobox').first().selectOption('webhook');
+        await page.locator('.segment', { hasText: 'When a webhook arrives' }).click();
         await page.getByLabel('Sender').selectOption(label);
         await page.getByLabel('Secret').fill(sender.secret);
-        await page.getByRole('button', { name: 'Add step' }).click();
-        const step = page.getByRole('group', { name: 'Step 1' });
-        await step.getByRole('searchbox', { name: 'Find tools' }).fill('list skills');
-        await page.keyboard.press('Enter');
-        await step.getByText('list_skills').waitFor();
+        await addStep(page, 'list skills', 'list_skills');
         assert.deepEqual(await findingsOf(page), []);
         await page.getByRole('button', { name: 'Create flow' }).click();
         const address = page
@@ -115,7 +120,7 @@ export function flowsJourneys(dashboard: TestDashboard): void {
         const rows = page.getByRole('table', { name: 'Deliveries' }).locator('tbody tr');
         await rows.filter({ hasText: 'Bad signature' }).waitFor();
         const begun = rows.filter({ hasText: event });
-        await begun.getByText('Run begun').waitFor();
+        await begun.getByText('Run started').waitFor();
         assert.deepEqual(await findingsOf(page), []);
         await begun.getByRole('link', { name: 'Open run' }).click();
         await page.locator('.step-succeeded').waitFor();

@@ -46,10 +46,15 @@ export function importJourneys(dashboard: TestDashboard): void {
       });
       const file = { name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) };
       await page.locator('input[type=file]').setInputFiles(file);
-      await page.getByText('No column becomes status.').waitFor();
+      await page.getByRole('region', { name: 'Same value for all rows' }).waitFor();
+      assert.ok(await page.getByRole('button', { name: 'Import 1 row' }).isDisabled());
+      await page.getByLabel(/^Status/).selectOption('FREE');
+      assert.ok(await page.getByRole('button', { name: 'Import 1 row' }).isEnabled());
+      await page.getByRole('button', { name: 'Check first' }).click();
+      await page.getByText('The server takes more in 1 second').waitFor();
+      await page.getByText('1 new, 0 changed, 0 unchanged, 0 refused. This is a check').waitFor();
       await page.getByLabel('level becomes').selectOption('status');
       await page.getByRole('button', { name: 'Import 1 row' }).click();
-      await page.getByText('The server takes more in 1 second').waitFor();
       await page.getByText('1 new, 0 changed, 0 unchanged, 0 refused').waitFor();
       assert.equal(refusals, 1);
     });

@@ -89,6 +89,15 @@ export function workspaceJourneys(dashboard: TestDashboard): void {
       await page.keyboard.press('Escape');
       assert.equal((await type('cursor'))[0], 'Connect');
       await page.keyboard.press('Escape');
+      for (const [words, title] of [
+        ['log out', 'Sign out'],
+        ['rotate', 'Keys'],
+        ['approve', 'Approvals'],
+        ['add provider', 'Add a provider'],
+      ] as const) {
+        assert.ok((await type(words)).includes(title), words);
+        await page.keyboard.press('Escape');
+      }
       await type('dark theme');
       await page.keyboard.press('Enter');
       await page.locator('html[data-theme="dark"]').waitFor();
@@ -125,7 +134,7 @@ export function workspaceJourneys(dashboard: TestDashboard): void {
   it('makes a report of a reading tool that is found by a search, with its arguments by their controls', async () => {
     await visit('/reports/new', async (page) => {
       await page.getByLabel('Title').fill('Open tasks of today');
-      const query = page.getByRole('group', { name: 'Query' });
+      const query = page.getByRole('group', { name: 'What it asks' });
       const tools = query.getByRole('region', { name: 'All tools' });
       await tools.getByRole('button', { name: /^List agents/ }).waitFor();
       assert.equal(await tools.getByRole('button', { name: /^(Create agent|Get report)/ }).count(), 0);
@@ -165,6 +174,30 @@ export function workspaceJourneys(dashboard: TestDashboard): void {
     });
   });
 
+  it('says of churn what the chart says: for a month, and how it was the month before', async () => {
+    const { series } = await call('get_churn', { interval: 'month' });
+    const whole = series.filter(({ complete }: { readonly complete: boolean }) => complete);
+    const { customerChurn } = whole.at(-1);
+    await visit('/analytics?metric=get_churn&interval=month', async (page) => {
+      const tile = page.locator('.headline', { hasText: 'Customer churn a month' });
+      const shown = Number.parseFloat((await tile.locator('.headline-number').textContent()) ?? '');
+      assert.ok(Math.abs(shown - customerChurn * 100) < 0.06, `${shown}`);
+      await page.getByText('Churn a month', { exact: true }).waitFor();
+    });
+  });
+
+  it('keeps a setting, and shows those that nobody set as they count', async () => {
+    await visit('/settings?tab=access', async (page) => {
+      const asks = page.getByLabel('A person approves each mail that agents, flows and keys send');
+      assert.equal(await asks.isChecked(), true);
+      await page.getByLabel('Approvals expire after').fill('12');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('The settings are saved.').waitFor();
+    });
+    const { approvalHours, mailAskFirst } = await call('get_settings');
+    assert.deepEqual([approvalHours, mailAskFirst ?? true], [12, true]);
+  });
+
   it('says that two sections of the prompt have one name, and loses neither', async () => {
     const before = await call('get_bot_config');
     await visit('/settings?tab=prompt', async (page) => {
@@ -177,7 +210,7 @@ export function workspaceJourneys(dashboard: TestDashboard): void {
 
   it('keeps exchange rates by currency, and adds months and currencies', async () => {
     const { exchangeRates: before } = await call('get_settings');
-    await visit({ path: '/settings', viewport: { width: 390, height: 844 } }, async (page) => {
+    await visit({ path: '/settings?tab=money', viewport: { width: 390, height: 844 } }, async (page) => {
       const rates = page.getByRole('group', { name: 'Exchange rates' });
       await rates.getByText(/USD .* 26 months/).click();
       assert.equal(await rates.getByRole('spinbutton').first().inputValue(), String(before.at(-1).rate));

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { mustCall, rest } from '../../support/calls.ts';
 import { capsuleClients } from '../../support/capsules.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { findingsOf, PHONE, testDashboard } from '../../support/dashboard.ts';
 import { startTestServer } from '../../support/server.ts';
+import { secretIn } from './journeys-access.ts';
 
 // together: one browser
 describe('narrowing access in the dashboard', { skip: withoutBrowser }, () => {
@@ -35,6 +37,21 @@ describe('narrowing access in the dashboard', { skip: withoutBrowser }, () => {
       'list_skills',
     ]);
     assert.equal((await capsules.call(capsule, 'create_project', { name: 'x' })).code, 'forbidden');
+  });
+
+  it('makes a key with the smallest access, as the rights of one never change', async () => {
+    const { id, secret } = await call('create_api_key', { name: 'Importer', scopes: ['read', 'write'] });
+    await mustCall(dashboard.server, secret, 'list_skills');
+    await visit(`/keys/${id}?tab=explain`, async (page) => {
+      await page.getByRole('button', { name: 'Narrow access' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Narrow access' });
+      await dialog.getByText('None of them would have been refused.').waitFor();
+      assert.deepEqual(await findingsOf(page), []);
+      await dialog.getByRole('button', { name: 'Make a key with the smallest access' }).click();
+      const less = await secretIn(page);
+      assert.deepEqual((await mustCall(dashboard.server, less, 'list_skills')).data.length > 0, true);
+      assert.equal((await rest(dashboard.server, 'GET', '/api/v1/agents', { key: less })).status, 403);
+    });
   });
 
   it('says where nothing was called', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { kinds } from '../../../facade/dashboard/kinds.ts';
 import { mustCall, rest } from '../../support/calls.ts';
 import { withoutBrowser } from '../../support/chromium.ts';
 import { findingsOf, inPage, PHONE, settled, testDashboard, WIDE } from '../../support/dashboard.ts';
@@ -224,15 +225,19 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     });
   });
 
-  it('stands at the fields what the server finds wrong, with the request by which the audit log knows it', async () => {
-    await visit('/tools/list_agents', async (page) => {
+  it('stands at the fields what the server finds wrong, else with the request by which the audit log knows it', async () => {
+    await visit('/tools/list_agents', async (page, window) => {
       await page.getByLabel('Cursor').fill('made up');
       await page.getByRole('button', { name: 'Run' }).click();
-      await page.getByRole('alert').first().waitFor();
+      await page.locator('[aria-invalid="true"]').waitFor();
       assert.deepEqual(await findingsOf(page), []);
+      await window.go('/tools/get_agent_run');
+      await page.locator('form .input').first().fill('run_none');
+      await page.getByRole('button', { name: 'Run' }).click();
+      await page.getByRole('alert').first().waitFor();
       await page.getByRole('link', { name: 'See it in the audit log' }).click();
       await page.waitForURL(/\/audit\?requestId=/);
-      await page.getByRole('cell', { name: 'list_agents' }).waitFor();
+      await page.getByRole('cell', { name: 'get_agent_run' }).waitFor();
     });
   });
 
@@ -286,10 +291,24 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
     await call('delete_skill', { id });
   });
 
+  it('shows the versions of every kind of record that has some', async () => {
+    const { inputSchema } = await call('describe_tool', { name: 'list_versions' });
+    const withPages = Object.entries(kinds).filter(([name]) => inputSchema.properties.entityType.enum.includes(name));
+    assert.ok(withPages.length >= 7, String(withPages.map(([name]) => name)));
+    await visit('/', async (page, window) => {
+      for (const [, { list, path }] of withPages) {
+        const { data } = await call(list, { limit: 1 });
+        await window.go(`${path}/${data[0].id}`);
+        await page.getByRole('tab', { name: 'Versions' }).waitFor();
+      }
+    });
+  });
+
   it('narrows a list to what one caller did, picked by name or by an id that is in no list', async () => {
     const { data: agents } = await call('list_agents');
     const { id } = agents.find(({ displayName }: { readonly displayName: string }) => displayName === 'Mira');
     await visit({ path: '/audit', viewport: PHONE }, async (page, window) => {
+      await page.getByRole('button', { name: 'Filters', exact: true }).click();
       await page.getByRole('button', { name: 'Who', exact: true }).click();
       for (const group of ['People', 'Keys', 'Capsules', 'Agents']) {
         await page.getByRole('group', { name: group }).getByRole('button').first().waitFor();
@@ -301,6 +320,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
       await page.getByRole('button', { name: 'Who: Mira' }).waitFor();
       assert.equal(await page.getByRole('searchbox', { name: 'Name or id' }).count(), 0);
       await window.go('/runs');
+      await page.getByRole('button', { name: 'Filters', exact: true }).click();
       await page.getByRole('button', { name: 'Who', exact: true }).click();
       await page.getByRole('searchbox', { name: 'Name or id' }).fill('key_gone');
       await page.getByRole('button', { name: 'Use the id key_gone' }).click();
@@ -344,7 +364,7 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
         .evaluateAll((names) => names.map((name) => Math.round(name.getBoundingClientRect().height)));
       assert.equal(new Set(heights).size, 1, heights.join());
       await window.go('/audit?tool=get_agent');
-      await page.getByText('not_found').filter({ visible: true }).first().waitFor();
+      await page.getByText('Not found').filter({ visible: true }).first().waitFor();
       await window.go(`/capsules/${capsules[0].id}`);
       const tops = await page
         .locator('.detail-bar')
@@ -353,6 +373,21 @@ describe('the dashboard in a real browser', { skip: withoutBrowser }, () => {
         .evaluateAll((buttons) => buttons.map((button) => Math.round(button.getBoundingClientRect().top)));
       assert.ok(tops.length > 4 && new Set(tops).size === 1, tops.join());
     });
+  });
+
+  it('shows the totals of usage in rows that scroll with the page, and a search as one line', async () => {
+    const { data: agents } = await call('list_agents', { limit: 1 });
+    for (const viewport of [WIDE, PHONE]) {
+      await visit({ path: '/usage', viewport }, async (page, window) => {
+        const style =
+          "(({ display, position }) => [display, position])(getComputedStyle(document.querySelector('.headlines')))";
+        assert.deepEqual(await page.evaluate(style), ['grid', 'static']);
+        await window.go(`/agents/${agents[0].id}?tab=can`);
+        const { height = 0 } =
+          (await page.locator('.filter-text', { has: page.getByLabel('Find a tool') }).boundingBox()) ?? {};
+        assert.ok(height > 20 && height < 50, `${height} px`);
+      });
+    }
   });
 
   it('hears in every tab of what others change, over one stream', async () => {

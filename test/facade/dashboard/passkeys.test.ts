@@ -102,7 +102,7 @@ describe('passkeys in a real browser', { skip: withoutBrowser }, () => {
     dashboard.server.clock.pass(10 * 60_000);
     await open('/integrations/new');
     await page.getByLabel(/^Name/).fill('Cat');
-    await page.getByLabel('Transport').selectOption('stdio');
+    await page.getByRole('radio', { name: /^As a program here/ }).check();
     await page.getByLabel('Command').fill('/bin/cat');
     await page.getByRole('checkbox', { name: 'Enabled' }).uncheck();
     await page.getByRole('button', { name: 'Create integration' }).click();

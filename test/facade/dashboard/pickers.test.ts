@@ -81,3 +81,24 @@ describe('a record among very many', { skip: withoutBrowser }, () => {
     });
   });
 });
+
+describe('the tools of a capsule', { skip: withoutBrowser }, () => {
+  const { call, visit } = testDashboard(startTestServer);
+
+  it('are picked by Enter in their search, and warned of where there are none', async () => {
+    await visit('/capsules/new', async (page) => {
+      await page.getByText('No tools yet: a client that connects can do nothing.').waitFor();
+      await page.getByRole('textbox', { name: /^Name/ }).first().fill('Searched');
+      await page.getByRole('searchbox', { name: 'Find tools' }).fill('list skills');
+      await page.keyboard.press('Enter');
+      await page.getByRole('status').filter({ hasText: '1 tool, which only read' }).waitFor();
+      await page.getByText('No tools yet: a client that connects').waitFor({ state: 'detached' });
+      await page.keyboard.press('Enter'); // picks it no second time
+      assert.deepEqual(await findingsOf(page), []);
+      await page.getByRole('button', { name: 'Create capsule' }).click();
+      await page.getByRole('button', { name: 'I have it' }).click();
+      const { data } = await call('list_capsules', { q: 'Searched' });
+      assert.deepEqual(data[0].allowedTools, ['list_skills']);
+    });
+  });
+});

@@ -41,7 +41,7 @@ describe('in a real browser', { skip: withoutBrowser }, () => {
         await page.goto(workspace.baseUrl);
         assert.equal(await page.title(), 'Sign in – Workspace');
         await check();
-        await page.getByLabel('E-mail').fill(ADA);
+        await page.getByLabel('Email').fill(ADA);
         await page.keyboard.press('Enter');
         await page.getByRole('heading', { name: 'A link is on its way' }).waitFor();
         await check();
@@ -75,13 +75,13 @@ describe('in a real browser', { skip: withoutBrowser }, () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(`${workspace.baseUrl}/sign-in`);
-    await page.getByLabel('E-mail').evaluate((input) => {
+    await page.getByLabel('Email').evaluate((input) => {
       input.setAttribute('type', 'text');
     });
-    await page.getByLabel('E-mail').fill('ada');
+    await page.getByLabel('Email').fill('ada');
     await page.getByRole('button', { name: 'Send me a link' }).click();
     await page.getByRole('alert').filter({ hasText: 'Enter a whole e-mail address' }).waitFor();
-    assert.equal(await page.getByLabel('E-mail').getAttribute('aria-invalid'), 'true');
+    assert.equal(await page.getByLabel('Email').getAttribute('aria-invalid'), 'true');
     assert.deepEqual(await findingsOf(page), []);
     await page.goto(`${workspace.baseUrl}/sign-in/link?token=made-up`);
     await page.getByRole('button', { name: 'Sign in' }).click();

@@ -179,6 +179,22 @@ describe('a message', () => {
     assert.match(data.find(({ name }: { name: string }) => name === 'team').lastFailure.message, /404/);
   });
 
+  it('has the numbers of a report below its text, in which Slack reads no marks', async () => {
+    far.answer = (_, response) => void response.end('ok');
+    await world.must('create_skill', { name: 'one', displayName: '<!channel> ``` & co', instructions: 'x' });
+    const { id: reportId } = await world.must('create_report', {
+      title: 'Skills',
+      query: { tool: 'list_skills', arguments: {} },
+    });
+    await world.must('send_message', { connection: 'team', text: 'Weekly', reportId });
+    const { text } = JSON.parse(far.asked.at(-1)?.body ?? '');
+    assert.match(text, /^Weekly\n\n\*Skills\*, as of .*\n```\n/);
+    assert.match(text, /&lt;!channel&gt; ''' &amp; co/);
+    const sender = inPerson(principalOf({ type: 'session', id: 'usr_s', grants: ['connection:use:team'] }));
+    const call = { connection: 'team', text: 'Weekly', reportId };
+    assert.equal(await world.codeOf('send_message', call, sender), 'forbidden');
+  });
+
   it('goes as a webhook with the signature of outgoing webhooks', async () => {
     far.answer = (_, response) => void response.writeHead(204).end();
     const { id } = await world.must('send_message', { connection: 'signed', text: 'Hi' });

@@ -277,7 +277,7 @@ describe('an address', () => {
   it('of a private network is refused, when the connection is made and when it is used', async () => {
     const outside = world.beside({ privateAddresses: false });
     const given = { name: 'metadata', kind: 'http', baseUrl: 'http://169.254.169.254/latest' };
-    assert.match((await outside.refused('create_connection', given)).error, /private or local/);
+    assert.match((await outside.refused('create_connection', given)).error, /link-local/);
     const slack = { name: 'metadata', kind: 'slack', webhookUrl: 'http://[::1]/hook' };
     assert.match((await outside.refused('create_connection', slack)).error, /private or local/);
     const tokenUrl = {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { renderMail } from '../../../tools/connections/mail-content.ts';
+import { columnsOf, pictureOf } from '../../../tools/connections/report-files.ts';
 import { ApprovalWorld } from '../../support/approval-world.ts';
 import { inPerson, OutgoingWorld } from '../../support/outgoing-world.ts';
 import { principalOf } from '../../support/registry.ts';
@@ -91,6 +92,51 @@ describe('a mail', () => {
     assert.equal(await world.codeOf('send_mail', mail({ attachments: five })), 'too_large');
   });
 
+  it('shows reports as pictures, drawn of their numbers', async () => {
+    const database = await world.must('create_database', {
+      name: 'visits',
+      columns: [
+        { name: 'day', type: 'string' },
+        { name: 'visits', type: 'number' },
+        { name: 'million', type: 'number' },
+      ],
+    });
+    for (const [day, visits] of [
+      ['<Mon> & "co"', 12],
+      ['Tue', -3],
+      ['Wed', 40],
+    ] as const)
+      await world.must('create_record', { databaseId: database.id, values: { day, visits, million: 1e6 } });
+    const query = { tool: 'list_records', arguments: { databaseId: database.id } };
+    const report = (title: string, visualization: string, asked: object = query) =>
+      world.must('create_report', { title, visualization, query: asked });
+    const attached = ({ id }: { readonly id: string }) => [{ type: 'report', id, format: 'png' }];
+    for (const visualization of ['line', 'bar']) {
+      await world.must('send_mail', mail({ attachments: attached(await report('Посещения <b> ✓', visualization)) }));
+      const [picture] = last().attachments;
+      assert.deepEqual([picture?.contentType, picture?.content.subarray(1, 4).toString()], ['image/png', 'PNG']);
+      assert.deepEqual([picture?.content.readUInt32BE(16), picture?.content.readUInt32BE(20)], [1920, 960]);
+      assert.ok(last().html.includes(`<img src="cid:${picture?.cid}" alt="${picture?.filename}"`));
+    }
+    const rows = [
+      { from: '2026-01', trialing: 0, active: 480 },
+      { from: '2026-02', trialing: 0, active: 500, late: 30 },
+    ];
+    const drawn = pictureOf({ title: 'Subscriptions', asOf: '', visualization: 'line', result: { series: rows } });
+    assert.deepEqual([drawn?.series.map(({ label }) => label), drawn?.leftOut], [['Active', 'Late'], ['Trialing']]);
+    const csv = { type: 'report', id: (await report('Rows', 'table')).id };
+    await world.must('send_mail', mail({ attachments: [csv] }));
+    assert.deepEqual(String(last().attachments[0]?.content).split(/\r?\n/)[0], 'day,visits,million');
+    const words = await report('No numbers', 'line', { tool: 'list_skills', arguments: {} });
+    assert.match((await world.refused('send_mail', mail({ attachments: attached(words) }))).error, /csv or markdown/);
+  });
+
+  it('of one long value makes no long columns', () => {
+    const rows = Array.from({ length: 100 }, () => ({ a: 1, b: 'x' }));
+    const text = columnsOf({ data: [{ a: 'y'.repeat(10_000), b: 'z' }, ...rows] });
+    assert.ok(text.length < 10_000, `${text.length}`);
+  });
+
   it('waits for a person unless one sends it, or who has full access turned that off', async () => {
     const [anna, bert] = [await people.person('anna'), await people.person('bert')];
     const asking = await people.key(anna, { scopes: ['write'] });
@@ -106,6 +152,32 @@ describe('a mail', () => {
     assert.equal(await world.codeOf('update_settings', { mailAskFirst: false }, admin), 'approval_required');
     await world.must('update_settings', { mailAskFirst: false });
     assert.equal(await world.codeOf('send_mail', mail(), asking), 'ok');
+  });
+
+  it('goes with its attachments as they were when a person said yes, else it asks anew', async () => {
+    const [anna, bert] = [await people.person('anna'), await people.person('bert')];
+    const asking = await people.key(anna, { scopes: ['write'], askFirst: ['send_mail'] });
+    const artifact = { name: 'a.txt', mimeType: 'text/plain', content: 'harmless' };
+    const document = { title: 'Plan', content: 'harmless' };
+    for (const [type, given, change] of [
+      ['artifact', artifact, { content: 'secret' }],
+      ['document', document, { content: 'secret' }],
+    ] as const) {
+      const { id } = await world.must(`create_${type}`, given);
+      const input = mail({ attachments: [{ type, id }] });
+      const first = await people.asked(asking, 'send_mail', input);
+      assert.match((await world.must('get_approval', { id: first })).reaches, new RegExp(`${id} \\(revision 1\\)`));
+      await people.approve(bert, first);
+      await world.must(`update_${type}`, { id, ...change });
+      const count = world.mails.length;
+      await people.calls().look();
+      assert.equal(world.mails.length, count, type);
+      const second = await people.asked(asking, 'send_mail', input);
+      assert.notEqual(second, first);
+      await people.approve(bert, second);
+      await people.calls().look();
+      assert.deepEqual([world.mails.length, String(last().attachments[0]?.content)], [count + 1, 'secret']);
+    }
   });
 
   it('that waits for nobody goes to others only if who has full access says so', async () => {

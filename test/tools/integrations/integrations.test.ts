@@ -292,7 +292,6 @@ describe('STDIO_INTEGRATIONS and PRIVATE_UPSTREAMS', () => {
       '127.0.0.1',
       'localhost',
       '10.0.0.1',
-      '169.254.169.254',
       '[::1]',
       '[::ffff:10.0.0.1]',
       '0x7f000001',
@@ -301,6 +300,11 @@ describe('STDIO_INTEGRATIONS and PRIVATE_UPSTREAMS', () => {
       const answer = await tell({ transport: 'http', url: `http://${host}:1/mcp` });
       assert.ok('error' in answer, host);
       assert.match(answer.error.issues?.[0]?.message ?? '', /PRIVATE_UPSTREAMS=on/, host);
+    }
+    for (const host of ['169.254.169.254', '[::ffff:169.254.169.254]', '[fe80::1]', '[fd00:ec2::23]']) {
+      const answer = await tell({ transport: 'http', url: `http://${host}:1/mcp` });
+      assert.ok('error' in answer, host);
+      assert.match(answer.error.issues?.[0]?.message ?? '', /which is never allowed/, host);
     }
   });
 

@@ -35,7 +35,13 @@ async function withBoth(one: object[], other: object[], work: (one: string, othe
 }
 
 /** The tools of every caller who may call tools of some integration. */
-const ACCOUNTS = ['get_current_principal', 'connect_integration', 'disconnect_integration', 'wait_for_approval'];
+const ACCOUNTS = [
+  'get_current_principal',
+  'connect_integration',
+  'disconnect_integration',
+  'get_approval',
+  'wait_for_approval',
+];
 
 describe('an integration without a prefix', () => {
   it('offers its tools as its server names them, and is not the only one that may', async () => {

@@ -10,6 +10,7 @@ import {
   openAccount,
   sealAccount,
 } from '../../../tools/integrations/accounts/account-secrets.ts';
+import { openedSecrets, sealedSecrets } from '../../../tools/model-providers/secrets.ts';
 import { withFolder } from '../../support/child.ts';
 import { anyCharacter, fc } from '../../support/property.ts';
 import { openTestRegistry } from '../../support/registry.ts';
@@ -124,6 +125,22 @@ describe('after a change of keys', () => {
     assert.equal(alone.open(headers?.B ?? '', `${ids.integration} headers B`), 'two');
     assert.equal(alone.open(oauth?.clientSecret ?? '', `${ids.integration} oauth clientSecret`), 'three');
     assert.deepEqual(openAccount(alone, await store.integrationAccounts.read(ids.account)), accountSecrets);
+    await close();
+  });
+
+  it('of a model provider are sealed anew too, and open with the new key alone', async () => {
+    const { store, close } = await openTestRegistry();
+    const [before, after] = [createSecretBox([KEY], '/nowhere'), createSecretBox([OTHER, KEY], '/nowhere')];
+    const id = 'mdp_01hzzzzzzzzzzzzzzzzzzzzzzz';
+    const given = { apiKey: 'sk-of-the-lab', headers: { 'X-Team': 'hidden', 'X-Org': 'also hidden' } };
+    const { apiKey, headers } = sealedSecrets(id, given, before) as { apiKey: string; headers: Record<string, string> }; // given
+    await store.transaction((tx) =>
+      tx.modelProviders.insert({ id, name: 'lab', kind: 'openai', enabled: true, createdBy: 'usr_1', apiKey, headers }),
+    );
+    assert.equal(await reencryptSecrets(store, after), 1);
+    assert.equal(await reencryptSecrets(store, after), 0);
+    const alone = createSecretBox([OTHER], '/nowhere');
+    assert.deepEqual(openedSecrets(await store.modelProviders.read(id), alone), given);
     await close();
   });
 });

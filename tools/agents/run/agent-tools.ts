@@ -1,14 +1,15 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RecordRevision } from '../../../resources/agent-run.ts';
+import type { RecordRevision, WaitingCall } from '../../../resources/agent-run.ts';
 import type { ErrorCode } from '../../../resources/error.ts';
+import { isObject } from '../../../resources/json.ts';
 import { newId } from '../../../store/ids.ts';
 import { offered } from '../../core/access/agent-principal.ts';
 import type { CheckCredential } from '../../core/access/credential-status.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { shownArguments } from '../../core/history/audit-entry.ts';
-import { isObject } from '../../core/json.ts';
 import { storable, storableText } from '../../core/models/sanitize-text.ts';
+import { canBeSealed } from '../../core/registry/approvals.ts';
 import { type Answer, retryDelayMs } from '../../core/registry/call.ts';
 import type { Catalog } from '../../core/registry/catalog-index.ts';
 import type { CallingContext } from '../../core/registry/context.ts';
@@ -34,6 +35,8 @@ export interface ToolResult {
   readonly evidence?: Evidence;
   /** The call waits for a person. */
   readonly waits?: { readonly approvalId: string; readonly url: string };
+  /** The run that it began waits, and the same call under this key goes on with it. */
+  readonly inner?: Omit<NonNullable<WaitingCall['inner']>, 'sealed'>;
 }
 
 /** Where to find what a call did. */
@@ -68,7 +71,7 @@ export const LONGEST_RESULT = 16_000;
 const LONGEST_NAME = 200;
 const UNNAMED = '(unnamed)';
 /** This many characters of the arguments (JSON) are kept. */
-const LONGEST_ARGUMENTS = 20_000;
+export const LONGEST_ARGUMENTS = 20_000;
 
 interface AgentToolsOptions {
   readonly principal: Principal;
@@ -78,6 +81,15 @@ interface AgentToolsOptions {
   readonly call: CallingContext<unknown, never>['call'];
   readonly signal: AbortSignal;
   readonly own: readonly LoopTool[];
+  /** Whether the run can be continued later, when a person has decided about a call. */
+  readonly pauses: boolean;
+}
+
+/** What is known of a call that was made before. */
+export interface EarlierCall {
+  /** What a person has decided about it. */
+  readonly approvalId?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 /** The tools of an agent in a run. Every call goes through the registry, with the agent as the principal. */
@@ -115,16 +127,17 @@ export class AgentTools {
     return { id, modelId, tool, input, arguments: storable(shown) as Record<string, unknown> }; // an object stays an object
   }
 
-  /** `approvalId`: what a person has decided about this call. */
-  async run({ tool, input }: Pick<ToolCall, 'tool' | 'input'>, approvalId?: string): Promise<ToolResult> {
+  async run({ tool, input }: Pick<ToolCall, 'tool' | 'input'>, before: EarlierCall = {}): Promise<ToolResult> {
     const { own, call, principal, renewed, signal } = this.#options;
     const mine = own.find(({ name }) => name === tool);
     const begun = performance.now();
+    const { approvalId, key = this.#keyFor(tool, input) } = before;
+    const idempotency = key === undefined ? undefined : { key, operation: `agent call ${tool}` };
     // A tool that the model was not offered is called too: the registry refuses the call and the audit log records it.
     const { answer, auditId } = await this.#untilMade((auditId) =>
       mine
         ? mine.run(input, auditId)
-        : call(tool, input, { principal, renewed, door: 'agent', signal, auditId, approvalId }),
+        : call(tool, input, { principal, renewed, door: 'agent', signal, auditId, approvalId, idempotency }),
     );
     const common = { auditId, ms: performance.now() - begun };
     if (answer.ok) {
@@ -136,10 +149,20 @@ export class AgentTools {
       };
     }
     const { requestId: _, ...error } = answer.error;
-    const evidence = { ...common, code: error.code, records: [] };
-    const { code, approvalId: waitsFor, url = '' } = error;
+    const { code, approvalId: waitsFor, url = '', runId } = error;
+    const evidence = { ...common, code, records: [], ...(runId !== undefined && { runId }) };
     const waits = code === 'approval_required' && waitsFor !== undefined && { waits: { approvalId: waitsFor, url } };
-    return { ok: false, text: cut(JSON.stringify(error)), evidence, ...waits };
+    const under = approvalId !== undefined && { approvalId };
+    const inner = waits && runId !== undefined && key !== undefined && { inner: { runId, key, ...under } };
+    return { ok: false, text: cut(JSON.stringify(error)), evidence, ...waits, ...inner };
+  }
+
+  /** A key for a call that may begin a run, which waits only where it can be found again. */
+  #keyFor(tool: string, input: unknown): string | undefined {
+    const { pauses, catalog } = this.#options;
+    const delegates = catalog.get(tool)?.tool.delegatesTo !== undefined;
+    const begins = tool === INVOKE || (delegates && isObject(input) && input.name === INVOKE);
+    return pauses && begins && canBeSealed(input) ? randomUUID() : undefined;
   }
 
   /** Makes the call, and again where it was certainly not made, so that the model need not know how. */
@@ -189,6 +212,8 @@ function cut(text: string): string {
   const left = text.length - LONGEST_RESULT;
   return `${text.slice(0, LONGEST_RESULT).toWellFormed()} … (cut: ${left} more characters; ask for less, for example by \`limit\`, or for the rest by \`offset\` where the tool has it)`;
 }
+
+const INVOKE = 'invoke_agent';
 
 const FITS = /^[A-Za-z0-9_-]{1,64}$/;
 

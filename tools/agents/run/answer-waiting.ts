@@ -5,9 +5,10 @@ import type { Readers } from '../../../store/port.ts';
 import { ASSISTANT, actingFor } from '../../core/access/agent-principal.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
-import { callerKeyOf, endOf, openSealed } from '../../core/registry/approvals.ts';
+import { callerKeyOf, endOf, openArguments, openSealed } from '../../core/registry/approvals.ts';
 import type { ServerFacts } from '../../core/registry/context.ts';
-import { type AgentTools, offeredName, type ToolResult } from './agent-tools.ts';
+import { type AgentTools, type EarlierCall, offeredName, type ToolCall, type ToolResult } from './agent-tools.ts';
+import { waitingText } from './loop.ts';
 import type { RunReporter } from './run-reporter.ts';
 
 interface Pausing {
@@ -27,14 +28,35 @@ interface Asking {
   readonly server: Pick<ServerFacts, 'catalog' | 'secrets' | 'now'>;
 }
 
-/** Whether the run stops for the approval: it can be continued, and the call is the agent's own and not one inside of it. */
-export async function pauses(
-  { pauses: can, agent, run }: Pausing,
+/** What the run stops for: it can be continued, and the call is the agent's own, or began a run that waits itself. */
+export async function waitingCall(
+  { pauses, agent, run }: Pausing,
   { store, principal, server }: Asking,
-  approvalId: string,
-): Promise<boolean> {
+  { call: { id: toolCallId, tool, input }, result: { waits, inner } }: MadeCall,
+): Promise<WaitingCall | undefined> {
+  if (!pauses || !waits) return undefined;
+  const { approvalId } = waits;
+  const sealed = inner && server.secrets?.seal(JSON.stringify(input), placeOf(inner));
+  if (inner && sealed !== undefined) return { approvalId, toolCallId, tool, inner: { ...inner, sealed } };
   const acting = actingFor(principal, agent ?? ASSISTANT, server.catalog, run.id);
-  return can === true && (await store.approvals.get(approvalId))?.callerKey === callerKeyOf(acting);
+  const isOwn = (await store.approvals.get(approvalId))?.callerKey === callerKeyOf(acting);
+  return isOwn ? { approvalId, toolCallId, tool } : undefined;
+}
+
+type InnerRun = NonNullable<WaitingCall['inner']>;
+
+function placeOf({ key }: Pick<InnerRun, 'key'>): string {
+  return `agent call ${key}`;
+}
+
+/** The arguments of a call that began a run which waits. */
+export function openInner(inner: InnerRun, server: Pick<ServerFacts, 'secrets'>): unknown {
+  return openArguments(inner.sealed, placeOf(inner), server);
+}
+
+interface MadeCall {
+  readonly call: ToolCall;
+  readonly result: ToolResult;
 }
 
 interface Running {
@@ -43,26 +65,83 @@ interface Running {
   readonly signal: AbortSignal;
 }
 
-/** Makes the calls that waited, as they were decided: each once, by its approval. What was said no to is an answer to the model too. */
-export async function answersOf(
-  { waited = [], answered }: Decided,
-  { store, server }: Pick<Asking, 'store' | 'server'>,
-  { tools, reporter, signal }: Running,
-): Promise<Message[]> {
+interface Answers {
+  readonly messages: Message[];
+  /** If there are any, the run stops again, and has noted no answer. */
+  readonly waiting: readonly WaitingCall[];
+  /** Says what is waited for. */
+  readonly text: string;
+}
+
+/** Makes the calls that waited, as they were decided. One that is made again after another pause has the answer that was kept. */
+export async function answersOf(task: Pausing & Decided, asking: Asking, running: Running): Promise<Answers> {
+  const { waited = [], answered } = task;
+  const results: ToolResult[] = [];
+  const open: MadeCall[] = [];
+  const waiting: WaitingCall[] = [];
+  for (const call of waited) {
+    const decided = await decidedCall(call, asking, running.tools);
+    const result = await make(decided, running);
+    results.push(result);
+    const made = { call: { ...decided.call, ...decided.wanted }, result };
+    const waitsAgain = await waitingCall(task, asking, made);
+    if (waitsAgain) open.push(made);
+    waiting.push(waitsAgain ?? call);
+  }
+  running.signal.throwIfAborted();
+  if (open.length > 0) {
+    const calls = open.map(({ call }) => call);
+    const text = waitingText(
+      calls,
+      open.map(({ result }) => result),
+    );
+    return { messages: [], waiting, text };
+  }
   const messages: Message[] = [];
-  for (const waiting of answered ? waited : []) {
-    signal.throwIfAborted();
-    const approval = await store.approvals.get(waiting.approvalId);
-    const end = approval ? endOf(approval, server.now()) : GONE;
-    const input = approval?.sealed === undefined ? undefined : openSealed(approval, server).raw;
-    const call = tools.describe(waiting.toolCallId, offeredName(waiting.tool), input);
-    reporter.calling(call);
-    const result = end ? refused(end) : await tools.run({ tool: approval?.tool ?? waiting.tool, input }, approval?.id);
-    reporter.called(call, result);
-    const message = await answered?.(waiting, result);
+  for (const [at, call] of waited.entries()) {
+    const result = results[at];
+    const message = result && (await answered?.(call, result));
     if (message) messages.push(message);
   }
-  return messages;
+  return { messages, waiting: [], text: '' };
+}
+
+interface DecidedCall {
+  /** As it is shown. */
+  readonly call: ToolCall;
+  /** As it is made. */
+  readonly wanted: Pick<ToolCall, 'tool' | 'input'>;
+  readonly before: EarlierCall;
+  /** Why it is not made. */
+  readonly end?: ToolError | undefined;
+}
+
+async function decidedCall(
+  waiting: WaitingCall,
+  { store, server }: Pick<Asking, 'store' | 'server'>,
+  tools: AgentTools,
+): Promise<DecidedCall> {
+  const { approvalId, toolCallId, tool, inner } = waiting;
+  const described = (input: unknown) => tools.describe(toolCallId, offeredName(tool), input);
+  if (inner) {
+    const input = openInner(inner, server);
+    const { key, approvalId: own } = inner;
+    return { call: described(input), wanted: { tool, input }, before: { key, approvalId: own } };
+  }
+  const approval = await store.approvals.get(approvalId);
+  const end = approval ? endOf(approval, server.now()) : GONE;
+  const input = approval?.sealed === undefined ? undefined : openSealed(approval, server).raw;
+  const wanted = { tool: approval?.tool ?? tool, input };
+  return { call: described(input), wanted, before: { approvalId }, end };
+}
+
+async function make({ call, wanted, before, end }: DecidedCall, running: Running): Promise<ToolResult> {
+  const { tools, reporter, signal } = running;
+  signal.throwIfAborted();
+  reporter.calling(call);
+  const result = end ? refused(end) : await tools.run(wanted, before);
+  reporter.called(call, result);
+  return result;
 }
 
 function refused({ message, code }: ToolError): ToolResult {

@@ -3,6 +3,7 @@ import type { Message } from '../../../resources/message.ts';
 import { fence } from '../../core/models/prompt-sections.ts';
 import { tokensOf } from '../../core/models/tokens.ts';
 import { offeredName } from './agent-tools.ts';
+import { withFiles } from './prompt-files.ts';
 
 /** How many tokens of a prompt earlier turns may take where the context of the model is not known, and how many messages they may be. */
 export const HISTORY = 24_000;
@@ -21,15 +22,45 @@ export const RESULTS = 48_000;
 const LEFT_OUT = 'This result was left out to save space; call the tool again if you need it.';
 
 /** Each call comes with its result, because providers refuse a call without one. */
-export function historyOf(messages: readonly Message[]): ModelMessage[] {
-  return turnsOf(messages).flatMap(convertedTurn);
+export function historyOf(messages: readonly Message[], gone: ReadonlySet<string>): ModelMessage[] {
+  return turnsOf(messages).flatMap((turn) => convertedTurn(turn, gone));
+}
+
+/** How many tokens the files of earlier messages may take, beside what was said. */
+export function fileTokens(contextTokens: number | undefined): number {
+  return contextTokens === undefined ? 2 * HISTORY : Math.floor(contextTokens * FILES_SHARE);
+}
+
+const FILES_SHARE = 0.4;
+/** Providers take so many bytes at once, and so many images. */
+const MOST_FILE_BYTES = 12 * 1024 * 1024;
+const MOST_FILES = 20;
+
+/** Ids of the files that are not shown any more: the last stay that take so many tokens. They go in halves of what may be there, so that the beginning stays the same for many turns. */
+export function leftOut(messages: readonly Message[], tokens: number): ReadonlySet<string> {
+  const files = messages.flatMap(({ attachments = [] }) => attachments);
+  const sizes = [
+    firstKept(
+      files.map((file) => file.tokens),
+      tokens,
+    ),
+    firstKept(
+      files.map((file) => file.sizeBytes),
+      MOST_FILE_BYTES,
+    ),
+    firstKept(
+      files.map(() => 1),
+      MOST_FILES,
+    ),
+  ];
+  return new Set(files.slice(0, Math.max(...sizes)).map(({ id }) => id));
 }
 
 /** The place in the messages from which whole turns fit: all of them or, where they are too much, the last half of what may be there. */
 export function firstWithin(messages: readonly Message[], tokens: number): number {
   const turns = turnsOf(messages);
   const bySize = firstKept(
-    turns.map((turn) => tokensOf(JSON.stringify(convertedTurn(turn)))),
+    turns.map((turn) => tokensOf(JSON.stringify(convertedTurn(turn, NONE_GONE)))),
     tokens,
   );
   const byNumber = firstKept(
@@ -39,8 +70,11 @@ export function firstWithin(messages: readonly Message[], tokens: number): numbe
   return turns.slice(0, Math.max(bySize, byNumber)).reduce((all, { length }) => all + length, 0);
 }
 
-function convertedTurn(turn: readonly Message[]): ModelMessage[] {
-  return turn.flatMap((message, at) => converted(message, turn.slice(at + 1)));
+/** Files have a budget of their own. */
+const NONE_GONE: ReadonlySet<string> = new Set();
+
+function convertedTurn(turn: readonly Message[], gone: ReadonlySet<string>): ModelMessage[] {
+  return turn.flatMap((message, at) => converted(message, turn.slice(at + 1), gone));
 }
 
 /** Each turn begins with a message to the model. */
@@ -54,9 +88,9 @@ function turnsOf(messages: readonly Message[]): Message[][] {
   return turns;
 }
 
-function converted(message: Message, later: readonly Message[]): ModelMessage[] {
-  const { id, role, content, toolCalls = [] } = message;
-  if (role === 'user') return [{ role: 'user', content }];
+function converted(message: Message, later: readonly Message[], gone: ReadonlySet<string>): ModelMessage[] {
+  const { id, role, content, toolCalls = [], attachments = [] } = message;
+  if (role === 'user') return [{ role: 'user', content: withFiles(content, attachments, gone) }];
   if (role === 'system') return [{ role: 'user', content: fence({ kind: 'note', id, text: content }) }];
   if (role === 'tool') return [];
   const answered = toolCalls.flatMap((call) => {

@@ -6,12 +6,15 @@ import type { Citation } from '../../../resources/message.ts';
 import { actingFor } from '../../core/access/agent-principal.ts';
 import type { CheckCredential } from '../../core/access/credential-status.ts';
 import type { Principal } from '../../core/access/principal.ts';
-import { reaches } from '../../core/access/reach.ts';
+import { seesTool } from '../../core/access/reach.ts';
 import type { Catalog } from '../../core/registry/catalog-index.ts';
 import type { CallingContext } from '../../core/registry/context.ts';
+import { onceSaid } from './once-said.ts';
 
 const SEARCHES = 'search_passages';
 const LONGEST_QUERY = 400;
+/** More than the agent gets, as equal ones are dropped. */
+const MOST_ASKED = 50;
 
 type Found = z.infer<typeof foundPassage>;
 
@@ -55,21 +58,21 @@ export async function lookUp({ text, ...asking }: Asking): Promise<Knowledge | u
   const acting = (whom: Principal, as = agent) =>
     actingFor(whom, { ...as, askFirst: [], tools: as.knowledge ? [SEARCHES] : [] }, catalog);
   const principal = acting(caller);
-  if (!reaches(principal, tool)) return undefined;
+  if (!seesTool(principal, tool)) return undefined;
   const { projectIds, tags, maxPassages: limit } = knowledge;
   const options = { principal, renewed: asking.renewedAs(acting), door: 'agent', signal } as const;
   const asked = (projectIds ?? [undefined]).map((projectId) => ({
-    ...{ q, limit },
+    ...{ q, limit: Math.min(MOST_ASKED, 2 * limit) },
     ...(projectId !== undefined && { projectId }),
     ...(tags && { tags }),
   }));
   const answers = await Promise.all(asked.map((input) => call(SEARCHES, input, options)));
-  const refused = answers.find((answer) => !answer.ok && answer.error.code !== 'forbidden');
+  const refused = answers.find((answer) => !answer.ok && !UNREADABLE.has(answer.error.code));
   const found = answers.flatMap((answer) => (answer.ok ? (answer.output as { data: Found[] }).data : [])); // as the tool declares
   const fitting = found.filter(({ weak }) => !weak).sort((one, other) => other.score - one.score);
   return {
     // A document has an id and a revision.
-    passages: fitting
+    passages: onceSaid(fitting, ({ text }) => text)
       .slice(0, limit)
       .map(({ documentId: id = '', revision = 1, title, path, offset, text: said }, at) => ({
         ...{ number: at + 1, id, revision, path, offset },
@@ -78,6 +81,9 @@ export async function lookUp({ text, ...asking }: Asking): Promise<Knowledge | u
     ...(refused && !refused.ok && { problem: refused.error.error }),
   };
 }
+
+/** A project without documents that the agent may read is as good as an empty one. */
+const UNREADABLE: ReadonlySet<string> = new Set(['forbidden', 'not_found']);
 
 const CITED = /\[(\d{1,2}(?:\s*[,;]\s*\d{1,2})*)\]/g;
 

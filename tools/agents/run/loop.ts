@@ -27,8 +27,8 @@ export interface LoopOptions extends TurnOptions {
   readonly messages: readonly ModelMessage[];
   readonly tools: Pick<AgentTools, 'offered' | 'describe' | 'run'>;
   readonly maxSteps: number;
-  /** Whether the run stops for a call that waits for this approval, to be continued later. Otherwise the model is told. */
-  pausesFor?(approvalId: string): Promise<boolean>;
+  /** The call, where the run stops for it until a person has decided. Undefined: the model is told that it waits. */
+  waitingCall?(call: ToolCall, result: ToolResult): Promise<WaitingCall | undefined>;
   readonly listener: Listener;
 }
 
@@ -72,6 +72,7 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
     for (const [at, call] of turn.calls.entries()) {
       signal.throwIfAborted();
       listener.calling(call);
+      signal.throwIfAborted(); // who is told of the call may give it up
       const result = at < MOST_CALLS ? await tools.run(call) : TOO_MANY;
       listener.called(call, result);
       results.push(result);
@@ -80,8 +81,13 @@ export async function runLoop(options: LoopOptions): Promise<LoopOutcome> {
     const waiting = await waitingAmong(turn.calls, results, options);
     await listener.stepped({ text: turn.text, calls: turn.calls, results, waiting, usage: turn.usage });
     if (waiting.length > 0) {
-      const text = waits(turn.calls, results);
-      return { ...common, lastUsage: NO_TOKENS, text, stopReason: 'approval', waiting };
+      return {
+        ...common,
+        lastUsage: NO_TOKENS,
+        text: waitingText(turn.calls, results),
+        stopReason: 'approval',
+        waiting,
+      };
     }
     messages.push(turn.message, {
       role: 'tool',
@@ -100,21 +106,22 @@ function unfinished(maxSteps: number): string {
 async function waitingAmong(
   calls: readonly ToolCall[],
   results: readonly ToolResult[],
-  { pausesFor }: Pick<LoopOptions, 'pausesFor'>,
+  { waitingCall }: Pick<LoopOptions, 'waitingCall'>,
 ): Promise<WaitingCall[]> {
   const found: WaitingCall[] = [];
-  for (const [at, { id, tool }] of calls.entries()) {
-    const { approvalId } = results[at]?.waits ?? {};
-    if (approvalId !== undefined && (await pausesFor?.(approvalId))) found.push({ approvalId, toolCallId: id, tool });
+  for (const [at, call] of calls.entries()) {
+    const result = results[at];
+    const waiting = result?.waits && (await waitingCall?.(call, result));
+    if (waiting) found.push(waiting);
   }
   return found;
 }
 
 /** Written in place of the model's answer, for the person who reads it and may pass the address on. */
-function waits(calls: readonly ToolCall[], results: readonly ToolResult[]): string {
+export function waitingText(calls: readonly Pick<ToolCall, 'tool'>[], results: readonly ToolResult[]): string {
   const lines = calls.flatMap(({ tool }, at) => {
     const url = results[at]?.waits?.url;
     return url === undefined ? [] : [`${tool}: ${url}`];
   });
-  return `(Waits for the yes of a person, and goes on by itself after that.\n${lines.join('\n')})`;
+  return `(Waits for approval, and goes on by itself after that.\n${lines.join('\n')})`;
 }

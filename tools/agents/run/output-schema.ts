@@ -1,8 +1,8 @@
 import type { ModelMessage } from 'ai';
 import { z } from 'zod';
 import type { Issue } from '../../../resources/error.ts';
+import { parseJson } from '../../../resources/json.ts';
 import { ToolError } from '../../core/errors.ts';
-import { parseJson } from '../../core/json.ts';
 import { NO_TOKENS, sumOfTokens } from '../../core/models/token-usage.ts';
 import type { JsonSchema } from '../../core/registry/json-schema.ts';
 import { formatPath, inputIssues } from '../../core/registry/validate.ts';

@@ -8,6 +8,7 @@ import type { ServerFacts } from '../../core/registry/context.ts';
 import { widened } from '../../documents/find-passages.ts';
 import { rankPassages } from '../../search/rank-passages.ts';
 import type { ReadableFilter } from '../../search/types.ts';
+import { onceSaid } from './once-said.ts';
 
 interface RecallInput {
   readonly agent: Agent;
@@ -50,7 +51,7 @@ export async function recall(store: Readers & TextSearch, asked: RecallInput): P
     ...hits.map(({ record }) => record),
     ...(await newest({})),
   ];
-  return [...new Map(found.map((memory) => [memory.id, memory])).values()].slice(0, most);
+  return onceSaid(found, ({ content }) => content).slice(0, most);
 }
 
 /** Those that an embedding model puts near, joined with words as `search_passages` does it. */

@@ -5,7 +5,7 @@ import { memoryFields, memoryTags } from '../../../resources/memory.ts';
 import { actingFor } from '../../core/access/agent-principal.ts';
 import type { CheckCredential } from '../../core/access/credential-status.ts';
 import type { Principal } from '../../core/access/principal.ts';
-import { reaches } from '../../core/access/reach.ts';
+import { seesTool } from '../../core/access/reach.ts';
 import { errorBodyOf, ToolError, toToolError } from '../../core/errors.ts';
 import type { Catalog } from '../../core/registry/catalog-index.ts';
 import type { CallingContext } from '../../core/registry/context.ts';
@@ -44,7 +44,7 @@ export function rememberTool(remembering: Remembering): LoopTool | undefined {
   const principal = acting(caller);
   const renewed = remembering.renewedAs(acting);
   const stores = catalog.get(STORES)?.tool;
-  if (!stores || !reaches(principal, stores)) return undefined;
+  if (!stores || !seesTool(principal, stores)) return undefined;
   let count = 0;
   return {
     name: 'remember',

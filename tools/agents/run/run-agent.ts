@@ -1,7 +1,9 @@
-import type { ModelMessage } from 'ai';
+import type { ModelMessage, UserContent } from 'ai';
 import type { Agent } from '../../../resources/agent.ts';
 import type { AgentRun, ModelFallback, WaitingCall } from '../../../resources/agent-run.ts';
+import type { Attachment } from '../../../resources/attachment.ts';
 import type { Citation, Message } from '../../../resources/message.ts';
+import type { ModelInput } from '../../../resources/model-provider.ts';
 import type { ThreadSummary } from '../../../resources/thread.ts';
 import type { Readers, TextSearch } from '../../../store/port.ts';
 import { ASSISTANT, actingFor } from '../../core/access/agent-principal.ts';
@@ -11,20 +13,22 @@ import { ToolError } from '../../core/errors.ts';
 import type { LanguageModel } from '../../core/models/language-model.ts';
 import { withContext } from '../../core/models/prompt-sections.ts';
 import { ProviderFailure } from '../../core/models/provider-failure.ts';
-import { sumOfTokens } from '../../core/models/token-usage.ts';
+import { NO_TOKENS, sumOfTokens } from '../../core/models/token-usage.ts';
 import type { SteppingContext } from '../../core/registry/context.ts';
 import type { SpanOptions } from '../../core/telemetry/span.ts';
 import { observed } from '../../core/telemetry/telemetry.ts';
 import { readBotConfig } from '../../settings/bot-config.ts';
 import { AgentTools, type ToolResult } from './agent-tools.ts';
-import { answersOf, pauses } from './answer-waiting.ts';
-import { historyOf, historyTokens } from './conversation-history.ts';
+import { answersOf, waitingCall } from './answer-waiting.ts';
+import { fileTokens, historyOf, historyTokens, leftOut } from './conversation-history.ts';
 import { lookUp } from './knowledge.ts';
 import { type LoopOptions, type LoopOutcome, runLoop, type Step } from './loop.ts';
 import { answerIn, type OutputSchema } from './output-schema.ts';
 import { promptOf } from './prompt.ts';
+import { howGiven, type ReadPromptFile, withFiles } from './prompt-files.ts';
 import { recall } from './recall.ts';
 import { rememberTool } from './remember.ts';
+import { cancelled, RunClock, RunEnded } from './run-clock.ts';
 import type { RunTrace } from './run-reporter.ts';
 import { RunReporter } from './run-reporter.ts';
 import { type Earlier, withSummary } from './summary.ts';
@@ -41,6 +45,11 @@ interface AgentTask {
   readonly fallbacks?: LoopOptions['fallbacks'];
   /** The message to the agent, and the messages before it. */
   readonly text: string;
+  /** The files of the message. */
+  readonly attachments?: readonly Attachment[] | undefined;
+  /** Reads the files of messages. */
+  readonly readFile?: ReadPromptFile | undefined;
+  readonly inputs?: readonly ModelInput[] | undefined;
   readonly earlier?: Earlier | undefined;
   /** What the conversation is about, where the message does not say it. */
   readonly about?: string | undefined;
@@ -71,23 +80,10 @@ export interface RunOutcome extends LoopOutcome {
   /** The model that took the last turn, and those that did not answer. */
   readonly model: string;
   readonly fallbacks: readonly ModelFallback[];
+  /** What the model that answered was not shown. */
+  readonly leftOut: RunTrace['leftOut'];
   /** The passages that the answer names. */
   readonly citations: readonly Citation[];
-}
-
-/** A run that did not finish. The message of the error says why and is safe to show. */
-export class RunEnded extends Error {
-  readonly status: 'failed' | 'cancelled';
-  readonly error: ToolError;
-  /** The unfinished text of the answer, where the caller or the time limit ended the run. */
-  readonly unfinished: string;
-
-  constructor(status: RunEnded['status'], error: ToolError, unfinished = '') {
-    super(error.message);
-    this.status = status;
-    this.error = error;
-    this.unfinished = unfinished;
-  }
 }
 
 /** Runs an agent until its answer is complete. @throws RunEnded, or what `stepped` throws */
@@ -127,11 +123,15 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
     const prompt = await readPrompt(task, context, { renewedAs, signal: clock.signal });
     const tools = toolsOf(task, context, { renewedAs, signal: clock.signal });
     const caller = renewedAs((principal) => principal);
-    const answered = await answersOf(task, context, { tools, reporter, signal: clock.signal });
-    const content = withContext(task.text, prompt.context);
+    const answers = await answersOf(task, context, { tools, reporter, signal: clock.signal });
+    if (answers.waiting.length > 0) return { ...pausedAgain(answers), ...tracedIn(task, reporter, '') };
+    const content = withFiles(withContext(task.text, prompt.context), task.attachments ?? []);
     const before = await earlierOf(task, context, clock.signal);
-    const history = historyOf([...before.kept, ...answered]);
-    const asked: ModelMessage[] = [...before.opening, ...history, { role: 'user', content }];
+    const asked = conversationOf(task, context, {
+      ...before,
+      messages: [...before.kept, ...answers.messages],
+      content,
+    });
     const outcome = await answerIn(task.outputSchema, asked, (messages) =>
       runLoop({
         system: prompt.system,
@@ -140,7 +140,7 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
         maxSteps: agent?.maxSteps ?? 1,
         ...asking(task, prompt.maxTokens),
         signal: clock.signal,
-        pausesFor: (approvalId) => pauses(task, context, approvalId),
+        waitingCall: (call, result) => waitingCall(task, context, { call, result }),
         askAgain: async () => void (await (caller && checkSafely(caller))),
         metered: metered(task, context),
         listener: reporter,
@@ -148,11 +148,7 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
     );
     return { ...outcome, usage: sumOfTokens(before.usage, outcome.usage), ...tracedIn(task, reporter, outcome.text) };
   } catch (thrown) {
-    if (clock.signal.aborted) throw clock.ended(reporter.unfinished);
-    if (!(thrown instanceof ProviderFailure)) throw thrown;
-    const { message, cause, retryAfterSeconds } = thrown;
-    const detail = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-    throw new RunEnded('failed', new ToolError('unavailable', message, detail, cause));
+    throw clock.signal.aborted ? clock.ended(reporter.unfinished) : endedBy(thrown);
   } finally {
     reporter.end();
     forget?.();
@@ -160,15 +156,55 @@ async function runTask(task: AgentTask, context: RunContext): Promise<RunOutcome
   }
 }
 
+function endedBy(thrown: unknown): unknown {
+  if (!(thrown instanceof ProviderFailure)) return thrown;
+  const { message, cause, retryAfterSeconds } = thrown;
+  const detail = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+  return new RunEnded('failed', new ToolError('unavailable', message, detail, cause));
+}
+
+/** What came of a run that stops before it asked the model. */
+function pausedAgain({ text, waiting }: Required<Pick<LoopOutcome, 'text' | 'waiting'>>) {
+  const used = { usage: NO_TOKENS, lastUsage: NO_TOKENS };
+  return { ...used, text, waiting, steps: 0, stopReason: 'approval', messages: [], output: undefined } as const;
+}
+
+interface Conversation {
+  readonly opening: readonly ModelMessage[];
+  readonly messages: readonly Message[];
+  readonly content: UserContent;
+}
+
+/** What the model is asked, with the files in the evidence as the model that answers gets them. */
+function conversationOf(
+  { run, trace, attachments = [], inputs = ['text'], fallbacks = [] }: AgentTask,
+  { server }: RunContext,
+  { opening, messages, content }: Conversation,
+): ModelMessage[] {
+  const room = fileTokens(server.models.limitsOf(run.model)?.contextTokens);
+  const gone = leftOut(messages, room);
+  const files = [...messages.flatMap((message) => message.attachments ?? []), ...attachments];
+  trace.attached((model) => {
+    const read = fallbacks.find(({ id }) => id === model)?.inputs ?? inputs;
+    return files.map(({ id, mediaType, sha256 }) => ({
+      ...{ id, mediaType, sha256 },
+      as: gone.has(id) ? 'left out' : howGiven(mediaType, read),
+    }));
+  });
+  return [...opening, ...historyOf(messages, gone), { role: 'user', content }];
+}
+
 function tracedIn({ run, trace }: AgentTask, { calls }: RunReporter, text: string) {
   const model = trace.lastModel ?? run.model;
-  return { model, fallbacks: trace.fallbacks, calls, citations: trace.citations(text) };
+  const { fallbacks, leftOut } = trace;
+  return { model, fallbacks, leftOut, calls, citations: trace.citations(text) };
 }
 
 /** The models of the run, and how they are asked. */
 function asking(task: AgentTask, configured: number) {
-  const { run, agent: settings, model, fallbacks } = task;
-  return { model, modelId: run.model, fallbacks, settings, maxOutputTokens: mostTokens(task, configured) };
+  const { run, agent: settings, model, fallbacks, inputs, readFile } = task;
+  const files = { inputs, readFile };
+  return { model, modelId: run.model, fallbacks, ...files, settings, maxOutputTokens: mostTokens(task, configured) };
 }
 
 function mostTokens({ agent, maxTokens, modelLimit }: AgentTask, configured: number): number {
@@ -184,11 +220,13 @@ function metered({ run, trace, agent }: AgentTask, { principal, server }: RunCon
 }
 
 async function earlierOf(task: AgentTask, context: RunContext, signal: AbortSignal) {
-  const { earlier = NOTHING_EARLIER, model, trace, run } = task;
+  const { earlier = NOTHING_EARLIER, model, fallbacks, agent: settings, trace, run } = task;
   const found = await withSummary(earlier, {
-    ...{ model, signal, metered: metered(task, context), now: context.server.now() },
+    ...{ model, modelId: run.model, fallbacks, settings, signal },
+    ...{ metered: metered(task, context), now: context.server.now() },
     tokens: historyTokens(context.server.models.limitsOf(run.model)?.contextTokens),
-    turned: (turn) => trace.summarized(run.model, turn),
+    fellBack: (...which) => trace.fellBack(...which),
+    turned: (turn, by = run.model) => trace.summarized(by, turn),
     ...(task.shortened && { keep: task.shortened }),
   });
   if (found.summary) trace.shortened(found.summary);
@@ -249,51 +287,6 @@ function toolsOf(task: AgentTask, { principal, server, call }: RunContext, { ren
     call,
     signal,
     own,
+    pauses: task.pauses === true && server.secrets !== undefined,
   });
-}
-
-function cancelled(): ToolError {
-  return new ToolError('unavailable', 'The run was cancelled.');
-}
-
-/** Ends a run when its caller goes away or its time is over. */
-class RunClock {
-  readonly #controller = new AbortController();
-  readonly #outer: AbortSignal | undefined;
-  readonly #runMs: number;
-  readonly #timer: NodeJS.Timeout;
-  readonly #cancel = () => this.#controller.abort(this.#outer?.reason);
-
-  constructor(outer: AbortSignal | undefined, runMs: number) {
-    this.#outer = outer;
-    this.#runMs = runMs;
-    this.#timer = setTimeout(() => this.#controller.abort('time'), runMs);
-    if (outer?.aborted) this.#cancel();
-    else outer?.addEventListener('abort', this.#cancel, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** Ends the run because its caller may not continue, or because somebody wants it to end. */
-  end(problem: ToolError): void {
-    this.#controller.abort(problem);
-  }
-
-  ended(unfinished: string): RunEnded {
-    const { reason } = this.signal;
-    if (reason instanceof ToolError) return new RunEnded('cancelled', reason, unfinished);
-    if (reason !== 'time') {
-      return new RunEnded('cancelled', cancelled(), unfinished);
-    }
-    const seconds = Math.round(this.#runMs / 1000);
-    const message = `The run took longer than ${seconds} seconds and was ended; ask for less at a time.`;
-    return new RunEnded('failed', new ToolError('unavailable', message), unfinished);
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-    this.#outer?.removeEventListener('abort', this.#cancel);
-  }
 }

@@ -132,11 +132,14 @@ interface RunTraceInput {
   readonly passages: readonly GivenPassage[];
 }
 
+type FilesGiven = (model: string | undefined) => NonNullable<AgentRun['attachments']>;
+
 /** What a run was given and did, in the form in which it is stored. It holds no text that was said, and no arguments. */
 export class RunTrace {
   readonly #turns: AgentTurn[] = [];
   readonly #calls: AgentRunCall[] = [];
   #given: Partial<Pick<AgentRun, 'prompt' | 'skills' | 'memories' | 'passages'>> = {};
+  #filesAs: FilesGiven = () => [];
   #summary: AgentRun['summary'];
   readonly #fallbacks: ModelFallback[] = [];
 
@@ -150,16 +153,21 @@ export class RunTrace {
     };
   }
 
+  /** @param filesAs The files, as a model gets them. */
+  attached(filesAs: FilesGiven): void {
+    this.#filesAs = filesAs;
+  }
+
   shortened({ messageId, messages, leftOut }: NonNullable<AgentRun['summary']>): void {
     this.#summary = { ...(messageId && { messageId }), messages, leftOut };
   }
 
   summarized(model: string, { usage, ms }: Pick<Turn, 'usage' | 'ms'>): void {
-    this.#turns.push({ model, usage, ms: Math.round(ms), summarizes: true, calls: 0 });
+    this.#turns.push({ model, usage, ...timed(Math.round(ms)), summarizes: true, calls: 0 });
   }
 
   turned(model: string, { usage, ms, calls, cut }: Pick<Turn, 'usage' | 'ms' | 'calls' | 'cut'>): void {
-    this.#turns.push({ model, usage, ms: Math.round(ms), calls: calls.length, ...(cut && { cutOff: true }) });
+    this.#turns.push({ model, usage, ...timed(Math.round(ms)), calls: calls.length, ...(cut && { cutOff: true }) });
   }
 
   fellBack(model: string, reason: FallbackReason): void {
@@ -175,15 +183,23 @@ export class RunTrace {
     return this.#fallbacks;
   }
 
-  called({ tool }: ToolCall, { ok, evidence }: ToolResult): void {
+  /** What the model of the last turn was not shown. Undefined: nothing. */
+  get leftOut(): { readonly messages: number; readonly files: number } | undefined {
+    const messages = this.#summary?.leftOut ?? 0;
+    const files = this.#filesAs(this.lastModel).filter((file) => file.as === 'left out').length;
+    return messages + files > 0 ? { messages, files } : undefined;
+  }
+
+  called({ id, tool }: ToolCall, { ok, evidence }: ToolResult): void {
     const { ms, ...rest } = evidence ?? NOT_RUN;
     const outcome = ok ? 'ok' : 'failed';
     this.#calls.push({
       turn: Math.max(1, this.#turns.length),
       tool,
+      toolCallId: id,
       outcome,
       ...rest,
-      ms: Math.round(ms * 1000) / 1000,
+      ...timed(Math.round(ms * 1000) / 1000),
     });
   }
 
@@ -200,9 +216,11 @@ export class RunTrace {
   get state() {
     const usage = this.#turns.reduce((all, turn) => sumOfTokens(all, turn.usage), NO_TOKENS);
     const summary = this.#summary && { summary: this.#summary };
+    const attachments = this.#filesAs(this.lastModel);
     return {
       ...this.#given,
       ...summary,
+      ...(attachments.length > 0 && { attachments }),
       steps: this.#turns.length,
       usage,
       turns: [...this.#turns],
@@ -210,6 +228,11 @@ export class RunTrace {
       ...(this.#fallbacks.length > 0 && { fallbacks: [...this.#fallbacks] }),
     };
   }
+}
+
+/** Of what has just ended after so many milliseconds. */
+function timed(ms: number) {
+  return { at: new Date(Date.now() - ms).toISOString(), ms };
 }
 
 const NOT_RUN: Evidence = { ms: 0, records: [] };

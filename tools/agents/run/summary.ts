@@ -19,11 +19,12 @@ export interface Earlier {
   readonly summary?: ThreadSummary | undefined;
 }
 
-interface Summarizing extends Pick<LoopOptions, 'model' | 'signal' | 'metered'> {
+interface Summarizing extends Pick<LoopOptions, 'model' | 'modelId' | 'fallbacks' | 'settings' | 'signal' | 'metered'> {
   /** Tokens that earlier turns may take. */
   readonly tokens: number;
   readonly now: Date;
-  turned(turn: Turn): void;
+  turned(turn: Turn, model?: string): void;
+  fellBack: LoopOptions['listener']['fellBack'];
   /** Stores another summary. Absent where nothing keeps it: then none is made. */
   keep?(summary: ThreadSummary): Promise<void>;
 }
@@ -79,6 +80,8 @@ const LONGEST_SUMMARY_TOKENS = 1500;
 const LONGEST_SUMMARY = 16_000;
 /** An answer does not wait longer for the summary. */
 const LONGEST_MS = 45_000;
+/** So that a model that says nothing leaves time for another one. */
+const LONGEST_SILENCE_SECONDS = 20;
 const LONGEST_RESULT = 1000;
 const LONGEST_MESSAGE = 8000;
 
@@ -87,20 +90,23 @@ const SYSTEM = `You summarise the earlier part of a conversation for the agent t
 async function summarize(
   before: string | undefined,
   told: readonly Message[],
-  { model, signal, metered, turned }: Summarizing,
+  { model, modelId, fallbacks, settings, signal, metered, turned, fellBack }: Summarizing,
 ): Promise<{ readonly text: string | undefined; readonly usage: TokenUsage }> {
   const former = before === undefined ? [] : [fence({ kind: 'summary', id: 'former', text: before })];
   const content = withContext('Summarise this conversation.', [...former, ...told.map(asData)].join('\n'));
+  const { timeoutSeconds = LONGEST_SILENCE_SECONDS } = settings ?? {};
   let usage = NO_TOKENS;
   try {
     const outcome = await runLoop({
-      ...{ model, system: SYSTEM, messages: [{ role: 'user', content }], tools: NO_TOOLS },
+      ...{ model, modelId, fallbacks, system: SYSTEM, messages: [{ role: 'user', content }], tools: NO_TOOLS },
       ...{ maxSteps: 1, maxOutputTokens: LONGEST_SUMMARY_TOKENS, metered },
+      settings: { ...settings, timeoutSeconds: Math.min(timeoutSeconds, LONGEST_SILENCE_SECONDS) },
       signal: AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]),
       askAgain: async () => {},
-      listener: { ...SILENT, turned },
+      listener: { ...SILENT, turned, fellBack },
     });
     usage = outcome.usage;
+    if (outcome.stopReason === 'max_steps') return { text: undefined, usage }; // it called a tool instead
     const text = outcome.text.trim().slice(0, LONGEST_SUMMARY).toWellFormed();
     return { text: text === '' ? undefined : text, usage };
   } catch {
@@ -109,7 +115,7 @@ async function summarize(
   }
 }
 
-const SILENT = { said() {}, restarted() {}, fellBack() {}, calling() {}, called() {}, stepped: async () => {} };
+const SILENT = { said() {}, restarted() {}, calling() {}, called() {}, stepped: async () => {} };
 
 const NO_TOOLS: LoopOptions['tools'] = {
   offered: [],
@@ -117,8 +123,11 @@ const NO_TOOLS: LoopOptions['tools'] = {
   run: async () => ({ ok: false, text: '' }),
 };
 
-function asData({ id, role, content, toolCalls = [] }: Message): string {
-  const called = toolCalls.map(({ tool }) => `(called ${tool})`);
+function asData({ id, role, content, toolCalls = [], attachments = [] }: Message): string {
+  const called = [
+    ...attachments.map(({ name }) => `(attached ${name})`),
+    ...toolCalls.map(({ tool }) => `(called ${tool})`),
+  ];
   const said = shortened(content, role === 'tool' ? LONGEST_RESULT : LONGEST_MESSAGE);
   return fence({ kind: 'message', id, title: role, text: [said, ...called].filter((line) => line !== '').join('\n') });
 }

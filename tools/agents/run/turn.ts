@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AssistantModelMessage, ModelMessage, StreamTextResult, TextStreamPart, ToolSet } from 'ai';
 import type { FallbackReason, StopReason, TokenUsage } from '../../../resources/agent-run.ts';
+import type { ModelInput } from '../../../resources/model-provider.ts';
 import { backoffMs } from '../../../store/backoff.ts';
 import { loadPackage } from '../../core/load-package.ts';
 import type { LanguageModel } from '../../core/models/language-model.ts';
@@ -11,6 +12,7 @@ import { tokensOf } from '../../core/models/tokens.ts';
 import type { AgentTools, OfferedTool, ToolCall } from './agent-tools.ts';
 import { callSettings, type ModelCallSettings, Silence, tooSlow } from './call-settings.ts';
 import { withinBudget } from './conversation-history.ts';
+import { filled, type ReadPromptFile, tokensOfMessages } from './prompt-files.ts';
 
 /** One answer of a model, in which it may call tools. */
 export interface Turn {
@@ -42,6 +44,10 @@ export interface TurnOptions {
   readonly modelId?: string | undefined;
   /** Asked in turn where the model before does not begin to answer. */
   readonly fallbacks?: readonly FallbackModel[] | undefined;
+  /** What the model reads. Default: text. */
+  readonly inputs?: readonly ModelInput[] | undefined;
+  /** Reads the files of messages. Absent where no message has any. */
+  readonly readFile?: ReadPromptFile | undefined;
   readonly settings?: ModelCallSettings | undefined;
   readonly system: string;
   readonly tools: Pick<AgentTools, 'offered' | 'describe'>;
@@ -54,18 +60,19 @@ export interface TurnOptions {
   readonly listener: TurnListener;
 }
 
-export interface FallbackModel {
+interface FallbackModel {
   readonly id: string;
   readonly model: LanguageModel;
   readonly maxOutputTokens?: number | undefined;
+  readonly inputs?: readonly ModelInput[] | undefined;
 }
 
 const LONGEST_TEXT = 500_000;
 
 /** What a turn may use at most, roughly. */
 function estimateOf({ system, tools, maxOutputTokens }: TurnOptions, messages: readonly ModelMessage[]): TokenUsage {
-  const given = [system, JSON.stringify(tools.offered), JSON.stringify(withinBudget(messages))];
-  const inputTokens = given.reduce((all, text) => all + tokensOf(text), 0);
+  const inputTokens =
+    tokensOf(system) + tokensOf(JSON.stringify(tools.offered)) + tokensOfMessages(withinBudget(messages));
   return { inputTokens, outputTokens: maxOutputTokens };
 }
 
@@ -82,9 +89,9 @@ export async function answeredTurn(options: TurnOptions, messages: readonly Mode
       const [next, ...fallbacks] = asking.fallbacks ?? [];
       if (!(error instanceof ProviderFailure) || error.isCut || !error.reason || !next) throw error;
       asking.listener.fellBack(asking.modelId ?? asking.model.modelId, error.reason);
-      const { id: modelId, model, maxOutputTokens = options.maxOutputTokens } = next;
+      const { id: modelId, model, inputs, maxOutputTokens = options.maxOutputTokens } = next;
       const most = Math.min(options.maxOutputTokens, maxOutputTokens);
-      asking = { ...asking, modelId, model, fallbacks, maxOutputTokens: most };
+      asking = { ...asking, modelId, model, inputs, fallbacks, maxOutputTokens: most };
       await asking.askAgain();
       asking.signal.throwIfAborted();
     }
@@ -123,7 +130,7 @@ async function takeTurn(options: TurnOptions, messages: readonly ModelMessage[])
   const stream = library.streamText({
     model,
     system,
-    messages: withinBudget(messages),
+    messages: await given(options, messages),
     tools: toolSetOf(library, tools.offered),
     stopWhen: library.stepCountIs(1),
     maxOutputTokens,
@@ -164,6 +171,11 @@ async function takeTurn(options: TurnOptions, messages: readonly ModelMessage[])
 }
 
 const CHARACTERS_PER_TOKEN = 4;
+
+function given({ inputs = ['text'], readFile }: TurnOptions, messages: readonly ModelMessage[]) {
+  const kept = withinBudget(messages);
+  return readFile ? filled(kept, { inputs, read: readFile }) : kept;
+}
 
 function writtenIn(part: TextStreamPart<ToolSet>): number {
   if (part.type === 'text-delta' || part.type === 'reasoning-delta') return part.text.length;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { DAY_MS } from '../../../resources/durations.ts';
 import type { NamedQuery, RowSnapshot } from '../../../store/rows-port.ts';
 import { decoded, listOf } from '../../../store/sql/lists.ts';
 import type { Period } from '../calendar.ts';
-import { DAY_MS } from '../periods.sql.ts';
 import { metric, ratio, share } from '../request.ts';
 
 const count = z.int().min(0);

@@ -9,7 +9,7 @@ import {
   type ToolLimit,
 } from './guarded-tool.ts';
 import { chainOf, type Principal } from './principal.ts';
-import { reaches } from './reach.ts';
+import { seesTool } from './reach.ts';
 import { grantsFor } from './requirement.ts';
 import { grantRights, intersectRights } from './rights.ts';
 
@@ -64,7 +64,7 @@ export function offered<Tool extends GuardedTool>(
   { entries }: { readonly entries: readonly { readonly tool: Tool }[] },
   most: number,
 ): readonly Tool[] {
-  const tools = entries.map(({ tool }) => tool).filter((tool) => isListed(tool) && reaches(principal, tool));
+  const tools = entries.map(({ tool }) => tool).filter((tool) => isListed(tool) && seesTool(principal, tool));
   if (tools.length <= most) return tools;
   const finding = entries.map(({ tool }) => tool).filter(({ discovery }) => discovery);
   return [...tools.slice(0, most - finding.length), ...finding];

@@ -33,6 +33,7 @@ export function allowlistLimit(holder: string, allowed: readonly string[], denie
     allows: oncePer(
       (tool: GuardedTool) => allows.some((matches) => matches(tool)) && !denies.some((matches) => matches(tool.name)),
     ),
+    deniedBy: ({ name }) => denied.find((_, index) => denies[index]?.(name)),
   };
 }
 
@@ -65,10 +66,11 @@ export function allowlistWarnings(entries: readonly string[] | undefined, catalo
   const idle = (entries ?? []).filter((entry) => !reachesAny(entry, catalog));
   if (idle.length === 0) return [];
   const similar = similarNames(catalog);
-  return idle.map((entry) => {
-    const close = similar(entry);
-    return `"${entry}" matches no tool now${close.length > 0 ? `; similar names: ${close.join(', ')}` : ''}.`;
-  });
+  return idle.map((entry) => noneMatches(entry, similar(entry)));
+}
+
+export function noneMatches(entry: string, similar: readonly string[]): string {
+  return `"${entry}" matches no tool now${similar.length > 0 ? `; similar names: ${similar.join(', ')}` : ''}.`;
 }
 
 /** Whether `matchEntry` returns any tool. Every answer with an allowlist asks this for each entry. */

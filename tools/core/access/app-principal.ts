@@ -16,7 +16,7 @@ import type { GuardedCatalog, GuardedTool } from './guarded-tool.ts';
 import { intersectToolLimits, type ToolLimit } from './guarded-tool.ts';
 import { type KeyReaders, keyProblem, keyReference } from './key-principal.ts';
 import { chainOf, type Principal, personPrincipal } from './principal.ts';
-import { reaches, refusal } from './reach.ts';
+import { refusal, seesTool } from './reach.ts';
 import { accessFor } from './requirement.ts';
 import { intersectRights, narrowRights, scopeRightsWithout } from './rights.ts';
 import { scopesSatisfy } from './scopes.ts';
@@ -172,7 +172,7 @@ export function scopesToAskFor(principal: Principal, tool: GuardedTool, input: o
   const person = principal.type === 'app' && isOpenToMore(principal) ? chainOf(principal).at(-1) : undefined;
   if (person?.type !== 'session') return undefined;
   const { scope } = accessFor(tool.access, input);
-  if (scopesSatisfy(principal.scopes, scope) || !canBeInApp(tool) || !reaches(person, tool)) return undefined;
+  if (scopesSatisfy(principal.scopes, scope) || !canBeInApp(tool) || !seesTool(person, tool)) return undefined;
   const needed = APP_SCOPES.findIndex((each) => scopesSatisfy([each], scope));
   return needed < 0 ? undefined : APP_SCOPES.slice(0, needed + 1);
 }

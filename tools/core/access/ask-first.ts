@@ -1,19 +1,23 @@
 import { oncePer } from '../../../store/once-per.ts';
 import type { Readers } from '../../../store/port.ts';
 import { forbidden, type ToolError } from '../errors.ts';
-import { globMatcher } from './allowlist.ts';
+import { globMatcher, noneMatches } from './allowlist.ts';
 import { budgetSubjectsIn } from './budgets.ts';
-import type { GuardedTool } from './guarded-tool.ts';
+import type { GuardedCatalog, GuardedTool } from './guarded-tool.ts';
 import { chainOf, isSession, type Principal } from './principal.ts';
+import { similarNames } from './similar-names.ts';
 
 /** The entries by which calls of the principal wait for a person: its own, and those of all that it acts for. */
-export function askFirstOf(principal: Principal): readonly string[] {
+function askFirstOf(principal: Principal): readonly string[] {
   return [principal, ...chainOf(principal)].flatMap(({ askFirst = [] }) => askFirst);
 }
 
 const matchers = oncePer((entries: readonly string[]) => entries.map(globMatcher));
 
-/** What asks a person first needs the yes of one, too, to ask less. @throws ToolError (forbidden) */
+/** By these a caller learns how what it asked for stands. What asks has them without naming them. */
+export const FOLLOWING: readonly string[] = ['wait_for_approval', 'get_approval'];
+
+/** Removing an entry from a list of calls that need approval needs approval too. @throws ToolError (forbidden) */
 export function requireStillAsks(
   changer: Principal,
   before: readonly string[] = [],
@@ -28,12 +32,29 @@ export function asksLess(before: readonly string[] = [], after: readonly string[
 
 /** Whether the call waits for a person. Unlike in allowlists, a glob also matches tools that need `admin`, and those of integrations. */
 export function asksFirst(principal: Principal, tool: GuardedTool, input: object): boolean {
-  if (tool.discovery || tool.neverAsks) return false;
+  if (!canAsk(tool)) return false;
   if (tool.asks === true) return true;
   const names = [tool.name, ...(tool.actsAs ? [tool.actsAs.of(input)?.name ?? tool.name] : [])];
   return [principal, ...chainOf(principal)].some(
     ({ askFirst }) => askFirst && matchers(askFirst).some((matches) => names.some(matches)),
   );
+}
+
+function canAsk({ discovery, neverAsks }: GuardedTool): boolean {
+  return !discovery && !neverAsks;
+}
+
+/** A sentence for each entry by which no call waits now, with the most similar names. */
+export function askFirstWarnings(entries: readonly string[] = [], catalog: GuardedCatalog): string[] {
+  if (entries.length === 0) return [];
+  const tools = catalog.entries.map(({ tool }) => tool).filter((tool) => !tool.serves);
+  const similar = similarNames(catalog);
+  return entries.flatMap((entry) => {
+    const matches = globMatcher(entry);
+    const matched = tools.filter(({ name }) => matches(name));
+    if (matched.length === 0) return `askFirst: ${noneMatches(entry, similar(entry))}`;
+    return matched.some(canAsk) ? [] : `askFirst: "${entry}" matches only tools that never ask.`;
+  });
 }
 
 /** Nobody gets around a person by making or taking something that need not ask. @throws ToolError (forbidden) */

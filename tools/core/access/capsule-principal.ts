@@ -4,6 +4,7 @@ import type { RequiredRight } from '../../../resources/error.ts';
 import { oncePer } from '../../../store/once-per.ts';
 import type { Readers } from '../../../store/port.ts';
 import { allowlistLimit } from './allowlist.ts';
+import { FOLLOWING } from './ask-first.ts';
 import { madeBy } from './budgets.ts';
 import { CapsuleRights } from './capsule-rights.ts';
 import type { GuardedCatalog, GuardedTool, ToolLimit } from './guarded-tool.ts';
@@ -34,10 +35,12 @@ export function canBeInCapsule({ access, forPeople }: GuardedTool): boolean {
 
 export interface CapsuleDefinition extends Pick<CapsuleRecord, 'name' | 'allowedTools' | 'deniedTools'> {
   readonly constraints?: CapsuleRecord['constraints'] | undefined;
+  readonly askFirst?: CapsuleRecord['askFirst'] | undefined;
 }
 
-function limitOf({ name, allowedTools, deniedTools, constraints = {} }: CapsuleDefinition) {
-  const limit = allowlistLimit(`the capsule "${name}"`, allowedTools, deniedTools);
+function limitOf({ name, allowedTools, deniedTools, constraints = {}, askFirst = [] }: CapsuleDefinition) {
+  const allowed = askFirst.length > 0 ? [...allowedTools, ...FOLLOWING] : allowedTools;
+  const limit = allowlistLimit(`the capsule "${name}"`, allowed, deniedTools);
   const fixed = new Map(Object.entries(constraints));
   return {
     ...limit,

@@ -3,7 +3,7 @@ import { concerns, formatGrant, type Grant, grantAllows, type Need } from './gra
 import type { GuardedTool } from './guarded-tool.ts';
 import { ANYONE } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
-import { reaches, reachesFully, refusal } from './reach.ts';
+import { reachesFully, refusal, seesTool } from './reach.ts';
 import { accessFor, requirementFor, type Subjects } from './requirement.ts';
 import type { Requirement } from './rights.ts';
 import { scopesSatisfy } from './scopes.ts';
@@ -33,7 +33,7 @@ export async function explainRight(
   const needed = await requirementFor(access, input, subjects);
   const { required } = refusal({ rights: principal.rights }, tool, given).detail;
   if (principal.rights.allows(needed)) return { verdict: 'allowed', rule: ruleOf(principal, needed) };
-  if (!whole && reaches({ rights: principal.rights }, tool)) {
+  if (!whole && seesTool({ rights: principal.rights }, tool)) {
     const verdict = reachesFully({ rights: principal.rights }, tool) ? 'allowed' : 'depends';
     return { verdict, rule: `${ruleOf(principal, needed)} Give the arguments of a call to know more.`, required };
   }

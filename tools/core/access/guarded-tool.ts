@@ -46,12 +46,12 @@ export interface GuardedTool {
   readonly access: Access | AccessByInput;
   readonly annotations: { readonly readOnlyHint: boolean };
   readonly input: z.ZodObject;
+  /** Inputs that say more of another one. Where a limit fixes that one, they cannot be given either. */
+  readonly boundTo?: Readonly<Record<string, string>>;
   /** Only its own door can call it, and it is never listed. */
   readonly doorOnly?: true;
-  /** Calls wait for a person, whatever the caller's `askFirst`: all, or those of which this is so. It may refuse what cannot be made. `inPerson`: somebody who is signed in makes the call. */
+  /** Calls need approval whatever the caller's `askFirst`: always, or where this is true. It may throw for a call that cannot be made. `inPerson`: a signed-in person calls. */
   readonly asks?: true | ((input: object, store: Readers, inPerson: boolean) => Promise<boolean>);
-  /** Where the call goes, as a record says it that can be changed: a person's yes holds for that alone. */
-  reaches?(input: object, store: Readers): Promise<string>;
   /** Leads to a person who is asked, so its own calls never wait for one. */
   readonly neverAsks?: true;
   /** Leads to all tools that the caller may call, and is listed apart from them. */
@@ -102,6 +102,8 @@ export interface ToolLimit {
   /** Equal for limits that admit the same calls. */
   readonly fingerprint: string;
   allows(tool: GuardedTool): boolean;
+  /** The entry that denies the tool, where one does. */
+  deniedBy?(tool: GuardedTool): string | undefined;
   /** Arguments that are fixed in every call of the tool. The caller neither sees nor gives them. */
   fixed?(tool: GuardedTool): FixedArguments | undefined;
   /** Whether the call is admitted where the tool is another way to a record (see `actsAs`). */
@@ -112,6 +114,12 @@ export interface ToolLimit {
 
 export type FixedArguments = Readonly<Record<string, unknown>>;
 
+/** The inputs of the tool that its caller neither sees nor gives. */
+export function withheld({ boundTo = {} }: Pick<GuardedTool, 'boundTo'>, fixed: FixedArguments = {}): string[] {
+  const bound = Object.keys(boundTo).filter((name) => Object.hasOwn(fixed, boundTo[name] ?? ''));
+  return [...new Set([...Object.keys(fixed), ...bound])];
+}
+
 /** A limit that admits what both admit, for a limited principal that acts through something limited. */
 export function intersectToolLimits(outer: ToolLimit | undefined, inner: ToolLimit): ToolLimit {
   if (!outer) return inner;
@@ -119,6 +127,7 @@ export function intersectToolLimits(outer: ToolLimit | undefined, inner: ToolLim
     holder: `${outer.holder} and ${inner.holder}`,
     fingerprint: JSON.stringify([outer.fingerprint, inner.fingerprint]),
     allows: (tool) => outer.allows(tool) && inner.allows(tool),
+    deniedBy: (tool) => outer.deniedBy?.(tool) ?? inner.deniedBy?.(tool),
     fixed(tool) {
       const [first, second] = [outer.fixed?.(tool), inner.fixed?.(tool)];
       return first || second ? { ...second, ...first } : undefined;

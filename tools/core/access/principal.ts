@@ -140,20 +140,20 @@ const EVERYTHING: Reach = { scopes: ['*'], rights: personRights(scopeRights(['*'
 
 /** A person with their current rights: of a session, or of what acts for them without one. */
 export function personPrincipal({ id, email, access }: Person): Principal & { readonly type: 'session' } {
-  return { type: 'session', id, name: email, ownerId: id, ...(access ? reachOf(id, access) : EVERYTHING) };
+  return { type: 'session', id, name: email, ownerId: id, ...(access ? rightsOfPerson(id, access) : EVERYTHING) };
 }
 
-const reaches = new WeakMap<PersonAccess, Reach>();
+const rightsOfPeople = new WeakMap<PersonAccess, Reach>();
 
 /** Made once for each state of the person: records never change. */
-function reachOf(id: string, access: PersonAccess): Reach {
-  const known = reaches.get(access);
+function rightsOfPerson(id: string, access: PersonAccess): Reach {
+  const known = rightsOfPeople.get(access);
   if (known) return known;
   const { scopes } = access;
   const grants = access.grants && grantsOf(access);
   const rights = personRights(grants ? callerRights(id, grants) : scopeRights(scopes));
   const reach = { scopes, ...(grants && { grants }), rights };
-  reaches.set(access, reach);
+  rightsOfPeople.set(access, reach);
   return reach;
 }
 

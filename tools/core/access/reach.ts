@@ -1,6 +1,6 @@
+import { isObject } from '../../../resources/json.ts';
 import { FORBIDDEN, forbidden, ToolError } from '../errors.ts';
-import { isObject } from '../json.ts';
-import { ANYONE, type GuardedTool } from './guarded-tool.ts';
+import { ANYONE, type GuardedTool, withheld } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';
 import { admits } from './record-limit.ts';
 import {
@@ -23,12 +23,12 @@ type StoredRecord = Parameters<typeof subjectOf>[1];
 type Reach = Pick<Principal, 'rights' | 'tools'>;
 
 /** Equal for principals that can reach the same, so that a list made for one serves the other. */
-export function reachOf({ rights, tools }: Reach): string {
+export function rightsFingerprint({ rights, tools }: Reach): string {
   return tools ? `${rights.fingerprint}\n${tools.fingerprint}` : rights.fingerprint;
 }
 
 /** Whether the principal sees the tool: at least one call of it could be allowed. */
-export function reaches(reach: Reach, tool: GuardedTool): boolean {
+export function seesTool(reach: Reach, tool: GuardedTool): boolean {
   if (tool.discovery || isForOwn(reach, tool)) return true;
   if (!(reach.tools?.allows(tool) ?? true) || !mayTry(reach.rights.inCallOf(tool), tool.access)) return false;
   return !tool.actsAs || tool.actsAs.tools.some((other) => standsIn(reach, tool, other));
@@ -46,7 +46,7 @@ export function reachesFully({ rights, tools }: Reach, tool: GuardedTool): boole
 
 /** Whether the principal may put the tool into an allowlist. One that `actsAs` others gives no more than those in the allowlist too. */
 export function mayDelegate(reach: Reach, tool: GuardedTool): boolean {
-  return tool.actsAs && !reach.tools ? reaches(reach, tool) : reachesFully(reach, tool);
+  return tool.actsAs && !reach.tools ? seesTool(reach, tool) : reachesFully(reach, tool);
 }
 
 /** Whether the call is allowed. The input must be parsed. */
@@ -98,7 +98,7 @@ export function inCallOf<Caller extends Pick<Principal, 'rights'>>(principal: Ca
 export function withFixed({ tools }: Reach, tool: GuardedTool, input: unknown): unknown {
   const fixed = tools?.fixed?.(tool);
   if (!tools || !fixed || !isObject(input)) return input;
-  const issues = Object.keys(fixed)
+  const issues = withheld(tool, fixed)
     .filter((name) => Object.hasOwn(input, name))
     .map((path) => ({ path, message: `Is fixed by ${tools.holder}; leave it out.` }));
   if (issues[0]) {

@@ -27,6 +27,17 @@ export interface StorageState {
   readonly nearlyFull: readonly { readonly id: string; readonly text: string }[];
 }
 
+interface Keeping {
+  readonly principal: Principal;
+  readonly server: { readonly storage?: Pick<StorageQuotas, 'roomFor'> | undefined };
+}
+
+/** Before bytes are put that a transaction is to keep. @throws ToolError (too_large) if the caller may not add so many */
+export async function requireRoom(bytes: number, { principal, server }: Keeping): Promise<void> {
+  const room = await server.storage?.roomFor(principal);
+  room?.require(bytes);
+}
+
 /** The principal in whose quota it counts what the caller writes. Agents and flows write for whom they act for. */
 export function storageOwnerOf(principal: Principal): string {
   const own = [principal, ...chainOf(principal)].find(({ type }) => !FOR_OTHERS.includes(type));

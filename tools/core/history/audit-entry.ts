@@ -1,9 +1,9 @@
 import { type AuditEntry, type Door, type Outcome, subjectsOf } from '../../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../../resources/error.ts';
+import { isObject } from '../../../resources/json.ts';
 import { newId } from '../../../store/ids.ts';
 import { withoutCredentials } from '../access/key-secret.ts';
 import { chainOf, isSession, type Principal, type SessionPrincipal } from '../access/principal.ts';
-import { isObject } from '../json.ts';
 import type { Call } from '../registry/call.ts';
 import type { Tool } from '../registry/tool.ts';
 import { redacted, type ToolsByName } from './redact.ts';

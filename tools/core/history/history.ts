@@ -188,9 +188,11 @@ class VersionedWriter implements HistoryWriter<StoredRecord> {
 type FileRecord = RecordOf<typeof FILE_RECORDS>;
 
 /** Counts files in the quota of who puts them. */
-class FileWriter implements Pick<Writer<FileRecord>, 'insert' | 'first' | 'find'> {
+class FileWriter implements Pick<Writer<FileRecord>, 'get' | 'insert' | 'first' | 'find' | 'deleteAll'> {
   readonly #writer: Writer<FileRecord>;
   readonly #by: WrittenBy;
+  readonly get: Writer<FileRecord>['get'] = (id) => this.#writer.get(id);
+  readonly deleteAll: Writer<FileRecord>['deleteAll'] = (ids) => this.#writer.deleteAll(ids);
   readonly find: Writer<FileRecord>['find'] = (query) => this.#writer.find(query);
   readonly first: Writer<FileRecord>['first'] = (query) => this.#writer.first(query);
 

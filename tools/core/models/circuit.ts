@@ -3,7 +3,7 @@ import type { Cluster } from '../../../store/cluster-port.ts';
 
 /** So many failures in a row, within this time, keep a provider from being asked. */
 export const FAILURES = 5;
-export const WINDOW_MS = 60_000;
+const WINDOW_MS = 60_000;
 /** For how long, at first and at most; each failed try doubles it. */
 export const OPEN_MS = 30_000;
 export const LONGEST_OPEN_MS = 5 * 60_000;
@@ -43,7 +43,6 @@ export interface CircuitOptions {
   readonly cluster?: Pick<Cluster, 'count' | 'put' | 'get' | 'take' | 'hold'> | undefined;
   readonly now?: () => Date;
   readonly hangMs?: number;
-  readonly silentMs?: number;
 }
 
 interface Opened {
@@ -109,7 +108,7 @@ export class Circuit {
     const now = this.#now();
     const opened = this.#opened;
     if (!opened) {
-      const waiting = [...this.#silent].filter(({ sinceMs }) => now - sinceMs >= this.#silentMs).length;
+      const waiting = [...this.#silent].filter(({ sinceMs }) => now - sinceMs >= SILENT_MS).length;
       if (waiting >= MOST_SILENT) throw new CircuitOpen(this.provider, now + PROBE_MS, now);
       return this.#permit();
     }
@@ -224,10 +223,6 @@ export class Circuit {
 
   get #series(): string {
     return `${this.#key} series`;
-  }
-
-  get #silentMs(): number {
-    return this.#options.silentMs ?? SILENT_MS;
   }
 
   #now(): number {

@@ -8,11 +8,14 @@ interface KnownCircuit {
   readonly kind: string;
 }
 
-/** One circuit for each provider. One that gets another address is another provider. */
+type Addressed = Pick<ProviderSettings, 'kind' | 'baseUrl'>;
+
+/** One circuit for each provider, and one for its embeddings. One that gets another address is another provider. */
 export class Circuits {
   readonly #options: CircuitOptions;
   /** By the names of providers, those that were asked for last. */
   readonly #all = new Map<string, KnownCircuit>();
+  readonly #ofEmbeddings = new Map<string, KnownCircuit>();
 
   constructor(options: CircuitOptions, meter: Meter) {
     this.#options = options;
@@ -27,12 +30,21 @@ export class Circuits {
     });
   }
 
-  of(provider: string, { kind, baseUrl = '' }: Pick<ProviderSettings, 'kind' | 'baseUrl'>): Circuit {
-    const id = `${provider} ${hash('sha256', `${kind} ${baseUrl}`, 'base64url')}`;
-    const kept = this.#all.get(provider);
+  of(provider: string, settings: Addressed): Circuit {
+    return this.#known(this.#all, provider, settings);
+  }
+
+  /** That of its embeddings, which can fail while its conversations go on. What is read of circuits leaves it out. */
+  ofEmbeddings(provider: string, settings: Addressed): Circuit {
+    return this.#known(this.#ofEmbeddings, `${provider} embeddings`, settings);
+  }
+
+  #known(all: Map<string, KnownCircuit>, name: string, { kind, baseUrl = '' }: Addressed): Circuit {
+    const id = `${name} ${hash('sha256', `${kind} ${baseUrl}`, 'base64url')}`;
+    const kept = all.get(name);
     if (kept?.circuit.id === id) return kept.circuit;
-    const circuit = new Circuit(provider, { ...this.#options, id });
-    this.#all.set(provider, { circuit, kind });
+    const circuit = new Circuit(name, { ...this.#options, id });
+    all.set(name, { circuit, kind });
     return circuit;
   }
 

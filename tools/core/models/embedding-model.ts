@@ -2,6 +2,7 @@ import type { EmbeddingModel as AnyEmbeddingModel } from 'ai';
 import { loadPackage } from '../load-package.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { observed } from '../telemetry/telemetry.ts';
+import { CircuitOpen } from './circuit.ts';
 import { tokensOf } from './tokens.ts';
 
 /** An embedding model of a library, as an object, see `LanguageModel`. */
@@ -90,6 +91,11 @@ async function ask(
 const ABOUT_TEXTS: readonly (number | undefined)[] = [400, 413, 422];
 
 async function failureOf(id: string, error: unknown): Promise<EmbeddingFailure> {
+  if (error instanceof CircuitOpen) {
+    const until = new Date(error.untilMs).toISOString();
+    const message = `The embedding model ${id} is not asked before ${until}, as it failed again and again.`;
+    return new EmbeddingFailure(message, { retryAfterMs: error.retryAfterSeconds * 1000 });
+  }
   const { APICallError } = await loadPackage('ai', () => import('ai'));
   if (!APICallError.isInstance(error)) return new EmbeddingFailure(`The embedding model ${id} did not answer in time.`);
   const { statusCode: status, responseHeaders = {} } = error;

@@ -1,33 +1,25 @@
 import { ToolError } from '../errors.ts';
 import { loadPackage } from '../load-package.ts';
 import { type Circuit, type Permit, ProviderSilent } from './circuit.ts';
-import type { LanguageModel, ModelCall, StreamPart } from './language-model.ts';
+import type { LibraryEmbeddingModel } from './embedding-model.ts';
+import type { LanguageModel, StreamPart } from './language-model.ts';
 
 /** The model, which is asked only while its provider can be expected to answer. */
 export function guardedModel(model: LanguageModel, circuit: Circuit): LanguageModel {
   const { specificationVersion, provider, modelId, supportedUrls } = model;
-  async function asked<Result>(call: ModelCall, ask: (permit: Permit) => Promise<Result>): Promise<Result> {
-    const permit = await circuit.admit();
-    try {
-      return await ask(permit);
-    } catch (error) {
-      await judge(permit, call, error);
-      throw error;
-    }
-  }
   return {
     specificationVersion,
     provider,
     modelId,
     supportedUrls,
     doGenerate: (call) =>
-      asked(call, async (permit) => {
+      asked(circuit, call, async (permit) => {
         const answer = await model.doGenerate(call);
         await permit.succeeded();
         return answer;
       }),
     doStream: (call) =>
-      asked(call, async (permit) => {
+      asked(circuit, call, async (permit) => {
         const answer = await model.doStream(call);
         permit.answered();
         return { ...answer, stream: judged(answer.stream, call, permit) };
@@ -35,7 +27,35 @@ export function guardedModel(model: LanguageModel, circuit: Circuit): LanguageMo
   };
 }
 
-async function judge(permit: Permit, { abortSignal }: ModelCall, error: unknown): Promise<void> {
+/** The same for a model that embeds. */
+export function guardedEmbeddingModel(model: LibraryEmbeddingModel, circuit: Circuit): LibraryEmbeddingModel {
+  const { specificationVersion, provider, modelId, maxEmbeddingsPerCall, supportsParallelCalls } = model;
+  return {
+    ...{ specificationVersion, provider, modelId, maxEmbeddingsPerCall, supportsParallelCalls },
+    doEmbed: (call) =>
+      asked(circuit, call, async (permit) => {
+        const answer = await model.doEmbed(call);
+        await permit.succeeded();
+        return answer;
+      }),
+  };
+}
+
+interface Call {
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+async function asked<Result>(circuit: Circuit, call: Call, ask: (permit: Permit) => Promise<Result>): Promise<Result> {
+  const permit = await circuit.admit();
+  try {
+    return await ask(permit);
+  } catch (error) {
+    await judge(permit, call, error);
+    throw error;
+  }
+}
+
+async function judge(permit: Permit, { abortSignal }: Call, error: unknown): Promise<void> {
   if (abortSignal?.reason instanceof ProviderSilent) return permit.failed();
   // An error of this server, such as a package that is not there, says nothing of the provider.
   if (abortSignal?.aborted || error instanceof ToolError) return permit.abandoned();
@@ -50,7 +70,7 @@ async function isOfProvider(error: unknown): Promise<boolean> {
 }
 
 /** The same stream. What came of it is known when it ends. */
-function judged(stream: ReadableStream<StreamPart>, call: ModelCall, permit: Permit): ReadableStream<StreamPart> {
+function judged(stream: ReadableStream<StreamPart>, call: Call, permit: Permit): ReadableStream<StreamPart> {
   const reader = stream.getReader();
   let isWhole = false;
   return new ReadableStream<StreamPart>(

@@ -43,6 +43,11 @@ export class ModelListing {
     return this.#last;
   }
 
+  /** What a test found holds until the provider is asked for its list again. */
+  noteTest(found: Omit<Listed, 'names'>): void {
+    this.#last = { names: this.#last?.names ?? [], ...found };
+  }
+
   async read(): Promise<Listed> {
     if (this.#last && performance.now() < this.#until) return this.#last;
     this.#asking ??= this.#ask().finally(() => {

@@ -1,12 +1,14 @@
 import type { IntegrationHealth } from '../../../resources/health.ts';
 import type { Model } from '../../../resources/model.ts';
+import type { ModelInput } from '../../../resources/model-provider.ts';
 import type { Dependency } from '../registry/context.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 import type { Circuit, CircuitOptions } from './circuit.ts';
 import { Circuits } from './circuits.ts';
 import { type EmbeddingModel, embeddingModel } from './embedding-model.ts';
-import { guardedModel } from './guarded-model.ts';
+import { guardedEmbeddingModel, guardedModel } from './guarded-model.ts';
 import type { LanguageModel } from './language-model.ts';
+import { inputsOf } from './model-inputs.ts';
 import { type Listed, MOST_MODELS, ModelListing } from './model-listing.ts';
 import { observedModel } from './observed-model.ts';
 import { OFFLINE_MODEL, offlineModel } from './offline-model.ts';
@@ -42,12 +44,16 @@ export interface Models extends Dependency {
   has(id: string): boolean;
   /** Undefined if no provider has the name that the id begins with. Whether the provider has the model shows when it is used. */
   find(id: string): LanguageModel | undefined;
+  /** What the model reads: text, and what is said or known of it besides. */
+  inputsOf(id: string): readonly ModelInput[];
   /** Limits that are known of the model. */
   limitsOf(id: string): ModelLimits | undefined;
   /** Providers of the environment. */
   environment(): readonly KnownProvider[];
   /** The provider of this record, where it is in use. */
   provider(recordId: string): KnownProvider | undefined;
+  /** Notes what a test of the provider in use found, of a record or of the environment. */
+  noteTest(provider: Readonly<{ recordId: string } | { name: string }>, found: Omit<Listed, 'names'>): void;
   /** Puts a provider into use in place of that of the same record. Models that were found keep the one they were found with. */
   put(recordId: string, settings: ProviderSettings): void;
   drop(recordId: string): void;
@@ -101,7 +107,7 @@ export function createModels(
     findEmbedding(id) {
       const { source, name } = sources.of(id);
       const model = name === '' ? undefined : source?.provider.embeddingModel?.(name);
-      return model && embeddingModel(id, model, telemetry);
+      return model && source && embeddingModel(id, guardedEmbeddingModel(model, source.embeddingCircuit), telemetry);
     },
     health: async () => {
       void circuits.refresh();
@@ -111,8 +117,14 @@ export function createModels(
 }
 
 /** What is known of providers, and their changes. */
-function recordsOf(sources: Sources): Pick<Models, 'limitsOf' | 'environment' | 'provider' | 'put' | 'drop'> {
+function recordsOf(
+  sources: Sources,
+): Pick<Models, 'inputsOf' | 'limitsOf' | 'environment' | 'provider' | 'noteTest' | 'put' | 'drop'> {
   return {
+    inputsOf(id) {
+      const { source, name } = sources.of(id);
+      return source ? inputsOf(source.provider, name) : ['text'];
+    },
     limitsOf(id) {
       const { source, name } = sources.of(id);
       return source?.provider.configured.find((model) => model.name === name);
@@ -121,6 +133,11 @@ function recordsOf(sources: Sources): Pick<Models, 'limitsOf' | 'environment' | 
     provider(id) {
       const source = sources.ofRecord(id);
       return source && knownOf(source);
+    },
+    noteTest(of, found) {
+      const source =
+        'name' in of ? sources.fixed.find(({ provider }) => provider.name === of.name) : sources.ofRecord(of.recordId);
+      source?.listing.noteTest(found);
     },
     put: (id, settings) => sources.put(id, settings),
     drop: (id) => sources.drop(id),
@@ -131,6 +148,7 @@ interface Source {
   readonly provider: ModelProvider;
   readonly listing: ModelListing;
   readonly circuit: Circuit;
+  readonly embeddingCircuit: Circuit;
 }
 
 function knownOf({ provider, listing }: Source): KnownProvider {
@@ -175,7 +193,9 @@ class Sources {
 
   #sourceFrom(settings: ProviderSettings): Source {
     const provider = createModelProvider(settings);
-    return { provider, listing: new ModelListing(provider), circuit: this.#circuits.of(provider.name, settings) };
+    const circuit = this.#circuits.of(provider.name, settings);
+    const embeddingCircuit = this.#circuits.ofEmbeddings(provider.name, settings);
+    return { provider, listing: new ModelListing(provider), circuit, embeddingCircuit };
   }
 
   /** A provider of the environment counts instead of one of a record with its name. */
@@ -187,20 +207,21 @@ class Sources {
 
 const namesOf = (models: readonly ModelLimits[]) => models.map(({ name }) => name);
 
-function show({ provider: source, circuit }: Source, last: Listed | undefined): Model[] {
-  const { name: provider, title, configured } = source;
+function show({ provider, circuit }: Source, last: Listed | undefined): Model[] {
+  const { name: providerName, title, configured } = provider;
   const isAsked = circuit.opensAgainMs === undefined;
   const names = [...new Set([...namesOf(configured), ...(last?.names ?? [])])];
   return names.map((name) => {
     const { contextTokens, maxOutputTokens } = configured.find((model) => model.name === name) ?? {};
     return {
-      id: `${provider}/${name}`,
-      provider,
+      id: `${providerName}/${name}`,
+      provider: providerName,
       name,
       description: `A model of ${title}.`,
       ...(contextTokens !== undefined && { contextTokens }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
       available: isAsked && (last?.up ?? false),
+      inputs: [...inputsOf(provider, name)],
       capabilities: { tools: true, streaming: true, structuredOutput: true },
     };
   });

@@ -1,5 +1,5 @@
+import { isObject, parseJson } from '../../../resources/json.ts';
 import type { Model } from '../../../resources/model.ts';
-import { isObject, parseJson } from '../json.ts';
 import type { LanguageModel, ModelAnswer, ModelCall, ModelMessage, StreamPart } from './language-model.ts';
 import { bestPassages, type Source } from './passages.ts';
 import { type Fenced, readFences, splitContext } from './prompt-sections.ts';
@@ -12,6 +12,7 @@ export const OFFLINE_MODEL: Model = {
   description:
     'Built in, deterministic, without network and no language model: quotes memories, skills and documents, and runs a tool told as `/tool_name {json}`.',
   available: true,
+  inputs: ['text'],
   capabilities: { tools: true, streaming: true, structuredOutput: true },
 };
 
@@ -66,20 +67,26 @@ function answer(call: ModelCall): ModelAnswer {
 function turnOf({ prompt, tools = [] }: ModelCall): Turn {
   const start = prompt.findLastIndex(({ role }) => role === 'user');
   const said = prompt[start];
-  const { text, context } = splitContext(said ? textIn(said) : '');
+  // The text stands behind those of files.
+  const texts = said ? textsIn(said) : [];
+  const { text, context } = splitContext(texts.at(-1) ?? '');
   const system = prompt.filter(({ role }) => role === 'system').map(textIn);
   return {
     message: text.trim(),
-    given: [...system, context].flatMap(readFences),
+    given: [...system, ...texts.slice(0, -1), context].flatMap(readFences),
     tools: new Set(tools.map(({ name }) => name)),
     results: prompt.slice(start + 1).flatMap(resultsIn),
     calls: prompt.flatMap((message) => (message.role === 'tool' ? message.content : [])).length,
   };
 }
 
-function textIn({ content }: ModelMessage): string {
-  if (typeof content === 'string') return content;
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+function textIn(message: ModelMessage): string {
+  return textsIn(message).join('\n');
+}
+
+function textsIn({ content }: ModelMessage): string[] {
+  if (typeof content === 'string') return [content];
+  return content.map((part) => (part.type === 'text' ? part.text : ''));
 }
 
 function resultsIn(message: ModelMessage): Turn['results'] {
@@ -112,7 +119,7 @@ function reply(turn: Turn): Content {
 
 function run(turn: Turn, name: string, json: string): Content {
   const done = turn.results.find(({ tool }) => tool === name);
-  if (done) return finish(turn, `\`${name}\` answered:\n\n${done.text}`);
+  if (done) return finish(turn, `\`${name}\` answered:\n\n${fenced(done.text)}`);
   if (!turn.tools.has(name)) {
     const names = [...turn.tools];
     const mine = names.length > 0 ? `I have: ${names.slice(0, 50).join(', ')}.` : 'I have none.';
@@ -123,6 +130,11 @@ function run(turn: Turn, name: string, json: string): Content {
     return finish(turn, `The text after /${name} is not a JSON object. Write for example: /${name} {}`);
   }
   return [toolCall(turn, 0, name, input)];
+}
+
+/** JSON as a code block, since it is no prose. */
+function fenced(text: string): string {
+  return typeof parseJson(text) === 'object' ? `\`\`\`json\n${text}\n\`\`\`` : text;
 }
 
 const MOST_LINES = 40;
@@ -138,7 +150,7 @@ function summaryOf(told: readonly Fenced[]): string {
   return `${told.length} earlier messages by their beginnings${more}:\n\n${lines.join('\n')}`;
 }
 
-const QUOTED: readonly string[] = ['memory', 'skill', 'passage'];
+const QUOTED: readonly string[] = ['memory', 'skill', 'passage', 'file'];
 
 function quote({ message, given }: Turn, documents: readonly Source[]): string {
   const sources = [...given.filter(({ kind }) => QUOTED.includes(kind)), ...documents];
@@ -208,7 +220,7 @@ function streamOf(parts: readonly StreamPart[], signal: AbortSignal | undefined)
 }
 
 /** A value that fits a JSON Schema, with `text` in place of every string. It shows what an answer in that form could look like. */
-export function placeholderFor(schema: unknown, text: string): unknown {
+function placeholderFor(schema: unknown, text: string): unknown {
   if (typeof schema !== 'object' || schema === null) return text;
   const { enum: choices, const: only, type, properties, items, minItems, minimum, maxLength, anyOf } = schema as Schema;
   if (only !== undefined) return only;

@@ -1,4 +1,4 @@
-import type { ModelProviderKind } from '../../../resources/model-provider.ts';
+import type { ModelInput, ModelProviderKind } from '../../../resources/model-provider.ts';
 import { loadPackage } from '../load-package.ts';
 import { withCacheMarks } from './cache-marks.ts';
 import { azure, bedrock, google } from './optional-providers.ts';
@@ -24,6 +24,8 @@ export interface ModelLimits {
   readonly name: string;
   readonly contextTokens?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
+  /** What it reads, where that is said of it. */
+  readonly inputs?: readonly ModelInput[] | undefined;
 }
 
 export interface ModelProvider extends MadeProvider {

@@ -5,7 +5,7 @@ export const NO_TOKENS: TokenUsage = { inputTokens: 0, outputTokens: 0 };
 
 /** The parts of usage that some providers tell. */
 export const TOKEN_DETAILS = ['cachedInputTokens', 'cacheWriteTokens', 'reasoningTokens'] as const;
-export type TokenDetail = (typeof TOKEN_DETAILS)[number];
+type TokenDetail = (typeof TOKEN_DETAILS)[number];
 
 /** What a provider told, where no part is larger than its whole. */
 export function tokensUsed({ inputTokens, outputTokens, ...details }: LanguageModelUsage): TokenUsage {

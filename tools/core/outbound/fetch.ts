@@ -3,7 +3,7 @@ import { request as requestSecure, Agent as SecureAgent } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { outgoingTrace } from '../telemetry/span.ts';
-import { AddressRefused, hostOf, isPublic, publicLookup } from './ip-addresses.ts';
+import { checkedLookup, hostOf, refusalOf } from './ip-addresses.ts';
 import { answerWith, cutBody, type Fault, limitBody, limitEvents, limitFile, type Replacement } from './limits.ts';
 
 interface FetchOptions {
@@ -25,18 +25,20 @@ interface GuardedFetch {
   close(): void;
 }
 
-/** A `fetch` for untrusted servers: only to the address that was checked, no redirects, and never more of an answer than is allowed. */
+/** A `fetch` for untrusted servers: only to the address that was checked, never a link-local one, no redirects, and never more of an answer than is allowed. */
 export function createFetch({ privateAddresses, mostBytes, files, cuts }: FetchOptions): GuardedFetch {
   // Agents of its own, because the shared ones may reuse a socket to an address that was not checked.
   const agents = { 'http:': new PlainAgent({ keepAlive: true }), 'https:': new SecureAgent({ keepAlive: true }) };
 
+  const lookup = checkedLookup(privateAddresses);
   let challenge: string | undefined;
   const pending = new Set<Pending>();
 
   async function fetch(target: string | URL, init: RequestInit = {}): Promise<Response> {
     const url = new URL(target);
     const host = hostOf(url);
-    if (!privateAddresses && isIP(host) && !isPublic(host)) throw new AddressRefused(host);
+    const refused = isIP(host) ? refusalOf(host, [host], privateAddresses) : undefined;
+    if (refused) throw refused;
     const body = typeof init.body === 'string' ? init.body : '';
     const cancel = new AbortController();
     const signal = init.signal ? AbortSignal.any([init.signal, cancel.signal]) : cancel.signal;
@@ -45,7 +47,7 @@ export function createFetch({ privateAddresses, mostBytes, files, cuts }: FetchO
       method: init.method ?? 'GET',
       headers: { ...Object.fromEntries(new Headers(init.headers)), ...outgoingTrace() },
       signal,
-      ...(!privateAddresses && { lookup: publicLookup }),
+      lookup,
     };
     const own: Pending = { body, cancel };
     pending.add(own);

@@ -5,10 +5,10 @@ import { SETTINGS_ID } from '../../../resources/settings.ts';
 import { UniqueTaken } from '../../../store/errors.ts';
 import { newId } from '../../../store/ids.ts';
 import type { Store, Transaction } from '../../../store/port.ts';
-import { behind } from '../access/ask-first.ts';
+import { behind, FOLLOWING } from '../access/ask-first.ts';
 import { formatGrant } from '../access/grants.ts';
 import { chainOf, type Principal } from '../access/principal.ts';
-import { rightFor } from '../access/reach.ts';
+import { rightFor, seesTool } from '../access/reach.ts';
 import { forbidden, ToolError } from '../errors.ts';
 import { shownArguments } from '../history/audit-entry.ts';
 import {
@@ -17,6 +17,7 @@ import {
   approvalPlace,
   CUT_OFF,
   callerKeyOf,
+  canBeSealed,
   credentialRef,
   ENDS,
   endApproval,
@@ -32,8 +33,6 @@ import { jsonSchema } from './json-schema.ts';
 import type { Tool } from './tool.ts';
 import { type AskingCall, tryOut } from './try-out.ts';
 
-/** In characters of JSON. */
-const LONGEST_SEALED = 1_000_000;
 /** In bytes of JSON. */
 const LONGEST_SHOWN = 16 * 1024;
 
@@ -48,8 +47,14 @@ function attemptIn(principal: Principal): string[] {
 }
 
 /** Whether a call that was cut off can be made again: nothing of it was kept, or the tool finds what it began. */
-export function isRepeatable({ annotations, inSteps, findsBegun }: Tool): boolean {
+function isRepeatable({ annotations, inSteps, findsBegun }: Tool): boolean {
   return annotations.readOnlyHint || !inSteps || findsBegun === true;
+}
+
+/** Whether a call that was cut off may have done something outside, which a second one would do again. */
+export function actsOutside(tool: Tool): boolean {
+  const { openWorldHint, destructiveHint } = tool.annotations;
+  return !isRepeatable(tool) && openWorldHint === true && destructiveHint === true;
 }
 
 /** Whether the server can make the call later: the caller is a credential, the call came without a file, and its answer may be kept. */
@@ -58,7 +63,7 @@ function runsAlone({ asked, tool }: AskingCall): boolean {
     isCredential(asked.principal) &&
     !tool.answersSecret &&
     tool.session === undefined &&
-    asked.attachment?.() === undefined
+    asked.attached?.() === undefined
   );
 }
 
@@ -118,9 +123,11 @@ export class ApprovalGate {
     await this.#store.transaction(async (tx) => {
       const found = await tx.approvals.get(id);
       if (found?.status !== 'running') return;
-      const waits = error.code === 'approval_required' && tool.resumes;
-      const isSure = error.detail.notMade || error.detail.wants || waits || isRepeatable(tool);
-      await tx.approvals.update(id, isSure ? { status: 'approved' } : { status: 'unknown', problem: CUT_OFF, ...ENDS });
+      const goesOn = tool.resumes || tool.findsBegun;
+      const inner = error.code === 'approval_required' && goesOn ? error.detail.approval : undefined;
+      const isSure = error.detail.notMade || error.detail.wants || inner || isRepeatable(tool);
+      if (!isSure) await tx.approvals.update(id, { status: 'unknown', problem: CUT_OFF, ...ENDS });
+      else await tx.approvals.update(id, { status: 'approved', ...(inner && begunUntil(inner, found)) });
     });
   }
 
@@ -128,16 +135,16 @@ export class ApprovalGate {
   async #problem(known: ApprovalRecord, call: AskingCall): Promise<ToolError | undefined> {
     const end = endOf(known, this.#server.now());
     if (end) return end;
-    const { id, status } = known;
-    const changed = status !== 'done' && (await this.#changedSince(known, call));
+    const { id, status, begun } = known;
+    const changed = status !== 'done' && !begun && (await this.#changedSince(known, call));
     if (!changed) return undefined;
     return new ToolError('conflict', `${changed} has changed since the approval ${id} was asked for; ${ANEW}`);
   }
 
   /** What is not as it was when the approval was asked for. */
-  async #changedSince(known: ApprovalRecord, { tool, input }: AskingCall): Promise<string | undefined> {
+  async #changedSince(known: ApprovalRecord, { asked, tool, input }: AskingCall): Promise<string | undefined> {
     if (known.definition !== definitionOf(tool)) return `The tool ${tool.name}`;
-    const reaches = await tool.reaches?.(input, this.#store);
+    const reaches = await tool.reaches?.(input, this.#store, asked.principal);
     return reaches === known.reaches ? undefined : `What ${tool.name} reaches`;
   }
 
@@ -146,7 +153,7 @@ export class ApprovalGate {
     return status === 'done' && Date.parse(ranAt ?? '') + ANSWER_RETENTION_MS <= this.#server.now().getTime();
   }
 
-  /** Whether the same call asks anew. What was said no to, or is unknown, stays so until the approval would have expired. */
+  /** Whether the same call asks anew. What was rejected, or is unknown, stays so until the approval would have expired. */
   async #isReplaced(known: ApprovalRecord, call: AskingCall): Promise<boolean> {
     const now = this.#server.now();
     if (isExpired(known, now) || this.#isOver(known)) return true;
@@ -198,15 +205,15 @@ export class ApprovalGate {
     const { principal } = asked;
     const { secrets, catalog } = this.#server;
     if (!secrets) throw new ToolError('unavailable', 'This server has no key to seal the arguments of a call with.');
-    const text = JSON.stringify({ raw, input } satisfies SealedCall);
-    if (text.length > LONGEST_SEALED) {
+    const whole: SealedCall = { raw, input };
+    if (!canBeSealed(whole)) {
       throw new ToolError(
         'invalid_input',
-        'The call has to ask a person first, and its input is too large to wait; make it in parts.',
+        'The call has to ask a person first, and its input is too large to wait; make it in parts, or send files in a form over REST.',
       );
     }
     const right = rightFor(tool, input);
-    const reaches = await tool.reaches?.(input, this.#store);
+    const reaches = await tool.reaches?.(input, this.#store, asked.principal);
     const { approvalHours = APPROVAL_HOURS } = (await this.#store.settings.get(SETTINGS_ID)) ?? {};
     const ends = this.#server.now().getTime() + approvalHours * 3_600_000;
     const credential = [principal, ...chainOf(principal)].find(isCredential) ?? principal;
@@ -217,7 +224,7 @@ export class ApprovalGate {
       slot: keys.callKey,
       tool: tool.name,
       arguments: shownArguments(tool, input, { tools: catalog, longest: LONGEST_SHOWN }),
-      sealed: secrets.seal(text, approvalPlace(id)),
+      sealed: secrets.seal(JSON.stringify(whole), approvalPlace(id)),
       definition: definitionOf(tool),
       ...(reaches !== undefined && { reaches }),
       ...(right && { right }),
@@ -226,8 +233,8 @@ export class ApprovalGate {
       ...(principal.actsFor && { onBehalfOf: chainOf(principal).map(ref) }),
       persons: await behind(principal, this.#store),
       runAs: credentialRef(credential),
-      scopes: [...principal.scopes],
-      ...(principal.grants && { grants: principal.grants.map(formatGrant) }),
+      scopes: [...new Set(principal.scopes)],
+      ...(principal.grants && { grants: [...new Set(principal.grants.map(formatGrant))] }),
       door: asked.door,
       requestId: asked.requestId,
       expiresAt: new Date(ends).toISOString(),
@@ -235,10 +242,10 @@ export class ApprovalGate {
     };
   }
 
-  #required({ id, expiresAt, repeats, tool }: ApprovalRecord, { questions }: Call): ToolError {
+  #required({ id, expiresAt, repeats, tool }: ApprovalRecord, { principal, questions }: Call): ToolError {
     const url = approvalPage(this.#server, id);
     const then = repeats ? 'repeat the call after that' : 'then it runs, and the same call gets its answer';
-    const message = `${tool} waits for the yes of a person until ${expiresAt}, see ${url}; ${then}. get_approval {"id": "${id}"} shows how it stands.`;
+    const message = `${tool} waits for approval until ${expiresAt}, see ${url}; ${then}. ${this.#howToFollow(id, principal)}`;
     // Shown once: a client that repeats the call has shown the link.
     const wants = questions && !questions.answers && { requests: { approval: linkTo(url, id, message) } };
     return new ToolError('approval_required', message, {
@@ -246,6 +253,23 @@ export class ApprovalGate {
       ...(wants && { wants }),
     });
   }
+
+  /** Names a tool only to who may call it. */
+  #howToFollow(id: string, principal: Principal): string {
+    const named = FOLLOWING.find((name) => {
+      const tool = this.#server.catalog.get(name)?.tool;
+      return tool && seesTool(principal, tool);
+    });
+    return named ? `${named} {"id": "${id}"} shows how it stands.` : 'The same call shows how it stands.';
+  }
+}
+
+/** A call that began lasts as long as what it waits for. */
+function begunUntil(
+  { expiresAt: until = '' }: { readonly expiresAt?: string | undefined },
+  { expiresAt }: ApprovalRecord,
+) {
+  return { begun: true, expiresAt: until > expiresAt ? until : expiresAt } as const;
 }
 
 function linkTo(url: string, elicitationId: string, message: string) {

@@ -64,17 +64,23 @@ export async function endApproval(
 
 /** Why nothing can run under the approval any more. Undefined if something can, or its answer may be kept. */
 export function endOf(known: ApprovalRecord, now: Date): ToolError | undefined {
-  const { id, status, note, problem, decidedBy } = known;
+  const { id, status, note, problem } = known;
   if (isExpired(known, now)) {
     return new ToolError('conflict', `The approval ${id} expired at ${known.expiresAt}; ${ANEW}`);
   }
   if (status === 'rejected') {
     const said = note === undefined ? '' : `: ${note}`;
-    return new ToolError('forbidden', `${decidedBy?.name ?? 'A person'} rejected this call (${id})${said}`);
+    return new ToolError('forbidden', `${deciderOf(known)} rejected this call (${id})${said}`);
   }
   if (status === 'unknown') return new ToolError('interrupted', CUT_OFF);
   if (status === 'failed') return new ToolError('conflict', `The approval ${id} ended. ${problem ?? ''} ${ANEW}`);
   return undefined;
+}
+
+/** As the caller is told: whoever has a capsule does not learn who works here. */
+function deciderOf({ by, onBehalfOf = [], decidedBy }: ApprovalRecord): string {
+  const isOfCapsule = [by, ...onBehalfOf].some(({ type }) => type === 'capsule');
+  return (isOfCapsule ? undefined : decidedBy?.name) ?? 'A person';
 }
 
 /** Whether nothing is to be waited for any more: it was decided, has expired or is gone. */
@@ -97,8 +103,21 @@ export const ANEW = 'make the call without it to ask anew.';
 export const CUT_OFF =
   'The approved call began and was cut off, so whether it took effect is not known; look before you ask for it again.';
 
-export function openSealed(record: ApprovalRecord, { secrets }: Pick<ServerFacts, 'secrets'>): SealedCall {
+/** In characters of JSON. */
+const LONGEST_SEALED = 1_000_000;
+
+export function canBeSealed(call: unknown): boolean {
+  return (JSON.stringify(call) ?? '').length <= LONGEST_SEALED;
+}
+
+export function openSealed(record: ApprovalRecord, server: Pick<ServerFacts, 'secrets'>): SealedCall {
+  const { id, sealed } = record;
+  if (sealed === undefined) throw new ToolError('conflict', `The arguments of ${id} are no longer kept.`);
+  return openArguments(sealed, approvalPlace(id), server) as SealedCall; // sealed by the gate
+}
+
+/** What was sealed of a call that waits. */
+export function openArguments(sealed: string, place: string, { secrets }: Pick<ServerFacts, 'secrets'>): unknown {
   if (!secrets) throw new ToolError('unavailable', 'This server has no key to open the arguments of the call with.');
-  if (record.sealed === undefined) throw new ToolError('conflict', `The arguments of ${record.id} are no longer kept.`);
-  return JSON.parse(secrets.open(record.sealed, approvalPlace(record.id))); // sealed by the gate
+  return JSON.parse(secrets.open(sealed, place));
 }

@@ -4,7 +4,7 @@ import { type CheckCredential, CredentialSignal, checkSafely } from '../access/c
 import type { Principal, SessionPrincipal } from '../access/principal.ts';
 import { inCallOf } from '../access/reach.ts';
 import { type Fail, forbidden, ToolError } from '../errors.ts';
-import type { Answer, Call, Progress, Questions } from './call.ts';
+import type { Answer, Attached, Call, Progress, Questions } from './call.ts';
 import type { CatalogEntry } from './catalog-index.ts';
 import type { CallingContext, InnerCallOptions, ServerFacts, SteppingContext } from './context.ts';
 import type { CallFingerprint } from './idempotency.ts';
@@ -68,8 +68,8 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
     this.#outside = outside;
   }
 
-  get attachment(): Buffer | undefined {
-    return this.#asked.attachment?.();
+  get attached(): Attached | undefined {
+    return this.#asked.attached?.();
   }
 
   get began(): SteppingContext<never, never>['began'] {
@@ -125,6 +125,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
       renewed,
       auditId: as?.auditId,
       approvalId: as?.approvalId,
+      idempotency: as?.idempotency,
       from: { tool: this.#tool, depth: (from?.depth ?? 0) + 1 },
       ...(standing instanceof ToolError ? { principal, gone: standing } : { principal: standing ?? principal }),
       get signal() {

@@ -13,8 +13,8 @@ export interface Call {
   readonly input: unknown;
   /** Gathers the whole input where the door has only a part of it yet; may throw a ToolError. */
   readonly readInput?: (() => Promise<unknown>) | undefined;
-  /** Bytes that came with the input outside of it, as the body of a request; read with it. */
-  readonly attachment?: (() => Buffer | undefined) | undefined;
+  /** Files that came with the input outside of it, as the body of a request; read with it. */
+  readonly attached?: (() => Attached | undefined) | undefined;
   readonly door: Door;
   readonly requestId: string;
   readonly auditId?: string | undefined;
@@ -35,6 +35,13 @@ export interface Call {
   readonly gone?: ToolError | undefined;
   /** Only in a call that the handler of a tool makes: that tool, and the number of calls around this one. */
   readonly from?: { readonly tool: Tool; readonly depth: number } | undefined;
+}
+
+/** Files that came with a call. */
+export interface Attached {
+  readonly bytes: readonly Buffer[];
+  /** Whoever took them needs the others no more: the next such request of the caller may come in. */
+  release(): void;
 }
 
 /** What a caller who has a person at hand says about questions to that person, in the form of MCP. */

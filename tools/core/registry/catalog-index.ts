@@ -26,7 +26,10 @@ export function indexCatalog(entries: readonly CatalogEntry[]): Catalog {
 export function unknownTool(name: string, visible: readonly CatalogEntry[]): ToolError {
   const names = visible.map(({ tool }) => tool.name);
   const close = nearest(name, names, 3);
-  const hint = close.length > 0 ? `Similar names: ${close.join(', ')}.` : 'tools/list shows the tools there are.';
+  const others = names.includes('search_tools')
+    ? 'search_tools {"q": "..."} finds tools.'
+    : 'tools/list shows the tools there are.';
+  const hint = close.length > 0 ? `Similar names: ${close.join(', ')}.` : others;
   return new ToolError('not_found', `There is no tool with this name. ${hint}`);
 }
 

@@ -12,7 +12,7 @@ import type { Fail } from '../errors.ts';
 import type { HistoryWriters } from '../history-writers.ts';
 import type { RecordKind } from '../kind.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { Answer, Progress, Questions } from './call.ts';
+import type { Answer, Attached, IdempotencyRequest, Progress, Questions } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
 import type { CallFingerprint } from './idempotency.ts';
 
@@ -31,8 +31,8 @@ export interface Context<Store, Code extends ErrorCode> {
   readonly tools: readonly CatalogEntry[];
   /** Aborted when the caller goes away; with a ToolError as the reason when the caller may not continue with the call. */
   readonly signal: AbortSignal | undefined;
-  /** Bytes that came with the input outside of it, as the body of a request. */
-  readonly attachment: Buffer | undefined;
+  /** Files that came with the input outside of it, as the body of a request. */
+  readonly attached: Attached | undefined;
   readonly questions: Questions | undefined;
   /** Reports to the caller how far the call has come, if the caller asked for that. */
   readonly report: (progress: Progress) => void;
@@ -53,6 +53,7 @@ export interface InnerCallOptions {
   readonly renewed?: CheckCredential | undefined;
   readonly auditId?: string;
   readonly approvalId?: string | undefined;
+  readonly idempotency?: IdempotencyRequest | undefined;
 }
 
 /** The same for a handler that changes data in steps. */

@@ -2,6 +2,7 @@ import type { FoundPlace } from '../../../resources/search.ts';
 import type { EntityType } from '../../../resources/version.ts';
 import type { CollectionName, RecordOf } from '../../../store/collections.ts';
 import type { Filter, NewRecord, Readers, Transaction } from '../../../store/port.ts';
+import { ANYONE } from '../access/guarded-tool.ts';
 import type { Principal } from '../access/principal.ts';
 import { accessFor } from '../access/requirement.ts';
 import type { HistoryWriters } from '../history-writers.ts';
@@ -24,7 +25,7 @@ export interface Kind<Name extends CollectionName = CollectionName> extends Reco
 
 interface Tools {
   readonly list?: Tool | undefined;
-  /** Its rights decide who may read the record in any way. */
+  /** Its rights decide who may read the record in any way. Where anyone may call it, for what is their own, those of `list` open the kind. */
   readonly get?: Tool | undefined;
   /** Its rights decide who may restore the record. */
   readonly update?: Tool | undefined;
@@ -76,7 +77,7 @@ interface Addressed {
   readonly label?: string;
 }
 
-export type PurgeContext = Context<HistoryWriters, 'not_found' | 'conflict'>;
+type PurgeContext = Context<HistoryWriters, 'not_found' | 'conflict'>;
 
 /** Removes a record with all that belongs to it, unless others refer to it. Resolves to whether there was anything to remove. */
 export type Purge = (id: string, context: PurgeContext) => Promise<boolean>;
@@ -105,11 +106,16 @@ type Definition<Name extends CollectionName> = Tools & {
 
 export function defineKind<Name extends CollectionName>(definition: Definition<Name>): Kind<Name> {
   const { type, noun = type, names = ['id'], event = { name: noun, words: withArticle(noun) }, get, list } = definition;
-  const reading = get ?? list;
+  const reading = readingTool({ get, list });
   if (!reading) throw new Error(`No tool reads records of type ${type}.`);
   const { scope, grant } = accessFor(reading.access, {});
   const [resource = ''] = String(grant).split(':');
   return { ...definition, noun, names, event: event === 'none' ? undefined : event, scope, resource };
+}
+
+/** The tool whose right is needed to read records of the kind: that of `get`, unless anybody may call it for their own. */
+export function readingTool({ get, list }: Pick<Kind, 'get' | 'list'>): Tool | undefined {
+  return get?.access === ANYONE ? list : (get ?? list);
 }
 
 function withArticle(noun: string): string {

@@ -4,7 +4,7 @@ import type { Readers, TextSearch } from '../../../store/port.ts';
 import type { HistoryWriters } from '../history-writers.ts';
 import type { CallingContext, Context, SteppingContext } from './context.ts';
 import { withBoundCursors } from './paging.ts';
-import type { Annotations, Meaning, Staged, Tool } from './tool.ts';
+import type { Annotations, Staged, Tool, ToolDefinition } from './tool.ts';
 
 export type { Fail } from '../errors.ts';
 export type { Annotations, Tool } from './tool.ts';
@@ -19,10 +19,14 @@ export const CREATES = { ...READS, readOnlyHint: false, idempotentHint: false } 
 /** Hints of a tool that changes a record in a way that can be changed back. */
 export const UPDATES = { ...READS, readOnlyHint: false } as const;
 export const DELETES = { ...UPDATES, destructiveHint: true } as const;
+/** The hint of a tool that reaches beyond this server. */
+export const OUTSIDE = { openWorldHint: true } as const;
+/** Hints of a tool that sends something, or runs an agent, which may do what its tools can do. */
+export const ACTS_OUTSIDE = { ...CREATES, ...OUTSIDE, destructiveHint: true } as const;
 
 /** Runs outside a transaction on a store it can only read. */
 interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
-  extends Meaning<Input, Output, Code> {
+  extends ToolDefinition<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: true };
   /** Whether the output says that the server does not work. REST then answers with the status 503. */
   tellsDown?(output: z.output<Output>): boolean;
@@ -31,7 +35,7 @@ interface ReadTool<Input extends z.ZodObject, Output extends z.ZodObject, Code e
 
 /** Runs in one transaction, in which the audit entry and the versions of changed records are written too. */
 interface WriteTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
-  extends Meaning<Input, Output, Code>,
+  extends ToolDefinition<Input, Output, Code>,
     Authorized<Input> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
   handler(input: z.output<Input>, context: Context<HistoryWriters, Code>): Promise<z.input<Output>>;
@@ -55,16 +59,20 @@ interface StagedTool<
   Output extends z.ZodObject,
   Code extends ErrorCode,
   Result extends Staged,
-> extends Meaning<Input, Output, Code>,
+> extends ToolDefinition<Input, Output, Code>,
     Authorized<Input> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
+  /** Whether this call stages nothing and reaches nothing outside, so that what it would change can be tried. */
+  isPlain?(input: z.output<Input>): boolean;
   stage(input: z.output<Input>, context: Context<Readers & TextSearch, Code>): Promise<Result>;
+  /** Whether the call only shows what it would do: nothing that the handler changes is kept. */
+  isTrial?(input: z.output<Input>): boolean;
   handler(input: z.output<Input>, context: Context<HistoryWriters, Code>, staged: Result): Promise<z.input<Output>>;
 }
 
 /** Waits for something outside or calls other tools: changes data in steps, each in a transaction. The audit entry follows the last one. */
 interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
-  extends Meaning<Input, Output, Code> {
+  extends ToolDefinition<Input, Output, Code> {
   readonly annotations: Annotations & { readonly readOnlyHint: false };
   readonly inSteps: true;
   /** When a step of a flow is tried again, the new call continues with what the first one began, found by the `attempt` of its principal. */
@@ -77,7 +85,7 @@ interface SteppedTool<Input extends z.ZodObject, Output extends z.ZodObject, Cod
 }
 
 /** Runs nothing itself: its call becomes the call of the other tool that the input names. */
-interface StandIn<Input extends z.ZodObject, Output extends z.ZodObject> extends Meaning<Input, Output, never> {
+interface StandIn<Input extends z.ZodObject, Output extends z.ZodObject> extends ToolDefinition<Input, Output, never> {
   readonly annotations: Annotations;
   delegatesTo(input: z.output<Input>): { readonly tool: string; readonly input: unknown };
 }

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
+import { DAY_MS } from '../../../resources/durations.ts';
 import { type ErrorBody, type ErrorCode, errorStatus } from '../../../resources/error.ts';
 import type { Readers, Store, Transaction, Writers } from '../../../store/port.ts';
 import type { Principal } from '../access/principal.ts';
@@ -8,7 +9,7 @@ import { errorBodyOf, ToolError, toToolError } from '../errors.ts';
 import type { Call, IdempotencyRequest } from './call.ts';
 
 /** For so long a repeat gets the answer of the first call. */
-export const ANSWER_RETENTION_MS = 24 * 60 * 60 * 1000;
+export const ANSWER_RETENTION_MS = DAY_MS;
 const IDS = /\b[a-z]{3}_[0-9a-z]{26}\b/g;
 
 export type StoredAnswer = { readonly output: object } | { readonly error: ErrorBody };
@@ -32,10 +33,21 @@ export function isStoredError(code: ErrorCode): boolean {
   return errorStatus[code] < 500 && !TRANSIENT_ERRORS.includes(code);
 }
 
+function isWithoutEffect({ code, detail }: ToolError): boolean {
+  return detail.notMade === true || detail.wants !== undefined || TRANSIENT_ERRORS.includes(code);
+}
+
 /** Is not kept: the first call's answer is what the key stands for. */
 class InputMismatch extends ToolError {
   constructor() {
     super('conflict', 'This idempotency key was used with another input; take a new key for a new call.');
+  }
+}
+
+/** The call acts outside, and nobody knows whether it took effect: its process or the far end was gone before there was an answer. */
+class CutOff extends ToolError {
+  constructor() {
+    super('interrupted', CUT_OFF);
   }
 }
 
@@ -77,11 +89,16 @@ export class IdempotentCalls {
     };
   }
 
-  /** The first call runs `first`, which keeps its own answer; errors that the caller caused are kept here. A later call gets `again`. */
+  /**
+   * The first call runs `first`, which keeps its own answer; errors that the caller caused are kept here. A later call gets `again`. With
+   * `isNoted` the first call is noted before it runs, so that it runs again only if it certainly took no effect.
+   * @throws ToolError (interrupted) if that is not known
+   */
   async once<Result>(
     repeat: IdempotentCall,
     first: () => Promise<Result>,
     again: (kept: StoredAnswer) => Promise<Result>,
+    isNoted = false,
   ): Promise<Result> {
     if (this.#running.has(repeat.key)) throw new ToolError('conflict', STILL_RUNNING);
     this.#running.add(repeat.key);
@@ -89,10 +106,14 @@ export class IdempotentCalls {
     try {
       const release = cluster && (await cluster.hold(`call ${repeat.key}`));
       try {
-        const kept = await this.#find(repeat);
+        const isElsewhere = Boolean(cluster && !release);
+        const kept = await this.#find(repeat).catch((error) => {
+          throw isElsewhere && error instanceof CutOff ? new ToolError('conflict', STILL_RUNNING) : error;
+        });
         if (kept) return await again(kept);
-        if (cluster && !release) throw new ToolError('conflict', STILL_RUNNING); // in another process
-        return await first().catch((thrown) => this.#keepError(repeat, toToolError(thrown)));
+        if (isElsewhere) throw new ToolError('conflict', STILL_RUNNING);
+        if (isNoted) await this.#note(repeat);
+        return await first().catch((thrown) => this.#keepError(repeat, toToolError(thrown), isNoted));
       } finally {
         await release?.();
       }
@@ -101,15 +122,25 @@ export class IdempotentCalls {
     }
   }
 
+  async #note({ key, inputHash, limit }: IdempotentCall): Promise<void> {
+    await this.#store.transaction(async (tx) => {
+      await this.#forget(tx, key);
+      await tx.idempotency.insert({ key, inputHash, begun: true, ...(limit !== undefined && { limit }) });
+    });
+  }
+
+  /** Removes what is kept under the key, if it is expired or no answer. */
+  async #forget(tx: Writers & Readers, key: string): Promise<void> {
+    const kept = await tx.idempotency.first({ where: { key } });
+    if (kept && (kept.begun || kept.createdAt <= this.#oldest())) await tx.idempotency.delete(kept.id);
+  }
+
   /** Keeps the answer in the transaction of the call and drops a few old ones. An undefined answer holds a secret: repeats are refused then. */
   async keep(tx: Writers & Readers, repeat: IdempotentCall, answer: StoredAnswer | undefined): Promise<void> {
     const { key, inputHash, principal, limit, inputIds } = repeat;
-    const to = this.#oldest();
-    const same = await tx.idempotency.find({ where: { key }, to, limit: 1 });
-    const expired = await tx.idempotency.find({ to, order: 'oldest', limit: 3 });
-    for (const id of new Set([...same.records, ...expired.records].map((record) => record.id))) {
-      await tx.idempotency.delete(id);
-    }
+    await this.#forget(tx, key);
+    const expired = await tx.idempotency.find({ to: this.#oldest(), order: 'oldest', limit: 3 });
+    for (const { id } of expired.records) await tx.idempotency.delete(id);
     const answerIds = idsIn(answer ?? '');
     // A repeat must not reveal whether there is a record that the caller cannot see.
     const guarded = await guardedAmong(tx, [...inputIds, ...answerIds]);
@@ -125,12 +156,12 @@ export class IdempotentCalls {
     });
   }
 
-  async #keepError(repeat: IdempotentCall, error: ToolError): Promise<never> {
+  async #keepError(repeat: IdempotentCall, error: ToolError, isNoted: boolean): Promise<never> {
     // What a person has to do first may hold a secret, and is about this call alone.
     if (isStoredError(error.code) && !error.detail.wants && !(error instanceof InputMismatch)) {
       const answer = { error: errorBodyOf(error, repeat.requestId) };
       await this.#store.transaction((tx) => this.keep(tx, repeat, answer));
-    }
+    } else if (isNoted && isWithoutEffect(error)) await this.#store.transaction((tx) => this.#forget(tx, repeat.key));
     throw error;
   }
 
@@ -168,6 +199,7 @@ async function findAnswer(
   const kept = await store.idempotency.first({ where: { key }, from });
   if (!kept) return undefined;
   if (inputHash !== undefined && kept.inputHash !== inputHash) throw new InputMismatch();
+  if (kept.begun) throw new CutOff();
   if (kept.answer === undefined) throw new ToolError('conflict', NOT_KEPT);
   if (kept.limit !== undefined && kept.limit !== limit) throw new ToolError('conflict', OTHER_LIMIT);
   const guarded = await guardedAmong(store, kept.guardedIds ?? []);
@@ -194,6 +226,8 @@ function keysOf(principal: Principal, { key, operation }: IdempotencyRequest): P
 }
 
 export const STILL_RUNNING = 'The first call with this idempotency key is still running; repeat it later.';
+const CUT_OFF =
+  'This call was made before and has no answer, so whether it took effect is not known; look before you make it again with a new key.';
 const NOT_KEPT =
   'This call was made before and was not repeated; its answer is not kept: it held a secret, or showed a record that was purged or a restricted thread that was deleted.';
 const OTHER_LIMIT =

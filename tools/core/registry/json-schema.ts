@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject } from '../json.ts';
+import { isObject } from '../../../resources/json.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 

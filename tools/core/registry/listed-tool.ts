@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { z } from 'zod';
 import { formHints, recordNames, sensitive } from '../../../resources/markers.ts';
-import type { FixedArguments } from '../access/guarded-tool.ts';
+import { type FixedArguments, withheld } from '../access/guarded-tool.ts';
 import type { RecordKind } from '../kind.ts';
 
 import { briefSchema, type JsonSchema, jsonSchema, jsonSchemaWith, withoutMembers } from './json-schema.ts';
@@ -25,7 +25,7 @@ const listed = new WeakMap<Tool, ListedTool>();
 /** Arguments that are fixed for the caller are not in the schema that it sees. */
 export function listedTool(tool: Tool, fixed?: FixedArguments): ListedTool {
   if (fixed)
-    return { ...listedTool(tool), inputSchema: withoutMembers(listedTool(tool).inputSchema, Object.keys(fixed)) };
+    return { ...listedTool(tool), inputSchema: withoutMembers(listedTool(tool).inputSchema, withheld(tool, fixed)) };
   const known = listed.get(tool);
   if (known) return known;
   const { name, title, description, annotations, view } = tool;
@@ -52,8 +52,8 @@ export async function prepareLists(tools: readonly Tool[]): Promise<void> {
 }
 
 /** The same for a client that makes forms of it. */
-export function listedForForms(tool: Tool, kinds: readonly RecordKind[], fixed: FixedArguments = {}): ListedTool {
-  const inputSchema = withoutMembers(formSchema(tool.input, kinds), Object.keys(fixed));
+export function listedForForms(tool: Tool, kinds: readonly RecordKind[], fixed?: FixedArguments): ListedTool {
+  const inputSchema = withoutMembers(formSchema(tool.input, kinds), withheld(tool, fixed));
   return { ...listedTool(tool), inputSchema };
 }
 

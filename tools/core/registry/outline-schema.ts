@@ -3,7 +3,7 @@ import type { JsonSchema } from './json-schema.ts';
 /** Longer lists of members are cut: they are for a model that chooses a tool. */
 const MOST_NAMES = 6;
 /** Members that many answers have and that say nothing about the tool, or that the input tells of. */
-const COMMON: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'createdBy', 'total']);
+const COMMON: ReadonlySet<string> = new Set(['createdAt', 'updatedAt', 'createdBy', 'total', 'revision']);
 
 /**
  * An output schema as lists show it: the members of an answer with their types, and of objects in it the names of their members. Every value that
@@ -24,7 +24,7 @@ interface Node {
 
 function outline({ type, properties, items, anyOf }: Node): JsonSchema {
   if (anyOf) return { anyOf: anyOf.map(outline) };
-  if (type === 'array') return { type, ...(items && { items: outline(items) }) };
+  if (type === 'array') return items?.properties || items?.anyOf ? { type, items: outline(items) } : { type };
   if (properties) return { type, description: namesOf(Object.keys(properties)) };
   return typeof type === 'string' ? { type } : {}; // one of several says little for its length
 }

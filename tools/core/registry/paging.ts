@@ -1,29 +1,34 @@
 import { hash } from 'node:crypto';
+import { parseJson } from '../../../resources/json.ts';
 import { pagesOf } from '../../../store/pages.ts';
-import type { Page, Position, Query, Rank, Reader } from '../../../store/port.ts';
+import type { Cursor, Page, Position, Query, Rank, Reader, Sort } from '../../../store/port.ts';
+import { cursorOf } from '../../../store/sort-key.ts';
 import { ToolError } from '../errors.ts';
-import { parseJson } from '../json.ts';
 import type { Tool } from './tool.ts';
 
 interface ListInput {
   readonly limit: number;
   readonly cursor?: string | undefined;
   readonly includeTotal?: boolean | undefined;
+  /** A member, after `-` in reverse order. */
+  readonly sort?: string | undefined;
 }
 
 /** For lists of records that may be large, in characters of JSON. */
 export const LARGEST_PAGE = 1_000_000;
 
-/** One page of a list tool, newest first. Its cursor holds for the same filters only. A page of large records ends early. */
+/** One page of a list tool, newest first or as the input sorts. Its cursor holds for the same filters only. A page of large records ends early. */
 export async function listPage<Record extends Position, Shown>(
   reader: Pick<Reader<Record>, 'find' | 'count'>,
   input: ListInput,
-  query: Omit<Query<Record>, 'limit' | 'after'> & { readonly filter?: object },
+  given: Omit<Query<Record>, 'limit' | 'after'> & { readonly filter?: object },
   show: (record: Record) => Shown,
   mostCharacters = Number.POSITIVE_INFINITY,
 ): Promise<{ data: Shown[]; nextCursor: string | null; total?: number }> {
+  const query = { ...given, ...orderOf<Record>(input.sort) };
   const bound = {
     order: query.order,
+    sort: query.sort,
     where: query.where,
     any: query.any,
     part: query.part,
@@ -31,12 +36,22 @@ export async function listPage<Record extends Position, Shown>(
     to: query.to,
     filter: query.filter,
   };
-  const found = await reader.find({ ...query, limit: input.limit, after: openCursor(input.cursor, bound) });
-  const page = shortened(found, mostCharacters);
+  const after = openCursor(input.cursor, bound, query.sort !== undefined);
+  const found = await reader.find({ ...query, limit: input.limit, after });
+  const page = shortened(found, query.sort, mostCharacters);
   return {
     ...pageBody(page, bound, show),
     ...(input.includeTotal && { total: await reader.count(query) }),
   };
+}
+
+/** What a query says for the `sort` of a list, see `sortBy`. */
+function orderOf<Record>(sort: string | undefined): Pick<Query<Record>, 'order' | 'sort'> {
+  if (sort === undefined) return {};
+  const isDescending = sort.startsWith('-');
+  const by = isDescending ? sort.slice(1) : sort;
+  if (by === 'createdAt') return { order: isDescending ? 'newest' : 'oldest' };
+  return { sort: { by: by as keyof Record & string, isDescending } }; // the input's schema names members of the record
 }
 
 /** Filters the records of a reader by a test that no query can express. It reads until the page is full, and to count all of them. */
@@ -54,8 +69,7 @@ export function filteredReader<Record extends Position>(
       const records: Record[] = [];
       for await (const record of matches(query)) {
         const last = records.at(-1);
-        if (last && records.length === query.limit)
-          return { records, next: { createdAt: last.createdAt, id: last.id } };
+        if (last && records.length === query.limit) return { records, next: cursorOf(last, query.sort) };
         records.push(record);
       }
       return { records, next: null };
@@ -111,12 +125,16 @@ export function countFitting(records: readonly object[], mostCharacters = LARGES
   return end < 0 ? records.length : Math.max(1, end);
 }
 
-function shortened<Record extends Position>(page: Page<Record>, mostCharacters: number): Page<Record> {
+function shortened<Record extends Position>(
+  page: Page<Record>,
+  sort: Sort<string> | undefined,
+  mostCharacters: number,
+): Page<Record> {
   if (mostCharacters === Number.POSITIVE_INFINITY) return page;
   const records = page.records.slice(0, countFitting(page.records, mostCharacters));
   const last = records.at(-1);
   if (records.length === page.records.length || !last) return page;
-  return { records, next: { createdAt: last.createdAt, id: last.id } };
+  return { records, next: cursorOf(last, sort) };
 }
 
 /** The tool; if it is a list, with cursors that no other tool takes, even with the same filters. */
@@ -139,18 +157,19 @@ export function textFilter<Record>(text: string | undefined, ...members: (keyof 
   return text === undefined ? undefined : { members, text };
 }
 
-function sealCursor({ createdAt, id }: Position, filters: unknown): string {
-  return seal([createdAt, id], filters);
+function sealCursor({ createdAt, id, sortKey }: Cursor, filters: unknown): string {
+  return seal([createdAt, id, ...(sortKey === undefined ? [] : [sortKey])], filters);
 }
 
-/** @throws ToolError if the cursor was not made by `sealCursor` for the same filters */
-export function openCursor(cursor: string | undefined, filters: unknown): Position | undefined {
+/** @throws ToolError if the cursor was not made by `sealCursor` for the same filters, with a sort key or without */
+export function openCursor(cursor: string | undefined, filters: unknown, hasSortKey = false): Cursor | undefined {
   if (cursor === undefined) return undefined;
   const [createdAt, id, ...more] = unseal(cursor, filters);
-  const isWhole = typeof createdAt === 'string' && typeof id === 'string' && more.length === 0;
-  if (isWhole && !Number.isNaN(Date.parse(createdAt))) {
-    return { createdAt, id };
-  }
+  const isWhole = typeof createdAt === 'string' && typeof id === 'string' && !Number.isNaN(Date.parse(createdAt));
+  if (isWhole && !hasSortKey && more.length === 0) return { createdAt, id };
+  const [sortKey, ...others] = more;
+  const isText = typeof sortKey === 'string' && sortKey.isWellFormed() && !sortKey.includes('\0');
+  if (isWhole && hasSortKey && isText && others.length === 0) return { createdAt, id, sortKey };
   throw foreignCursor();
 }
 

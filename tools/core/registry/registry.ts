@@ -8,24 +8,37 @@ import { asksFirst } from '../access/ask-first.ts';
 import type { CheckCredential } from '../access/credential-status.ts';
 import { requireFresh } from '../access/fresh-sign-in.ts';
 import { isListed } from '../access/guarded-tool.ts';
-import { isSession, type Principal, type SessionPrincipal } from '../access/principal.ts';
-import { mayCall, reaches, reachOf, withFixed } from '../access/reach.ts';
+import { isSession, type Principal } from '../access/principal.ts';
+import { mayCall, rightsFingerprint, seesTool, withFixed } from '../access/reach.ts';
 import type { Subjects } from '../access/requirement.ts';
 import { subjectsIn } from '../access/subjects.ts';
-import { errorBodyOf, ToolError, toToolError } from '../errors.ts';
-import { type CallStart, callEntry, shownArguments, startCall } from '../history/audit-entry.ts';
+import { ToolError, toToolError } from '../errors.ts';
+import { callEntry, shownArguments, startCall } from '../history/audit-entry.ts';
 import { transactWithHistory } from '../history/history.ts';
-import { ApprovalGate } from './approval-gate.ts';
+import type { HistoryWriters } from '../history-writers.ts';
+import { ApprovalGate, actsOutside } from './approval-gate.ts';
 import { idempotencyOf } from './approvals.ts';
 import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable } from './call-context.ts';
+import {
+  type Admitted,
+  errorOfSteps,
+  failed,
+  isLook,
+  nameable,
+  type RequestedCall,
+  standIn,
+  succeeded,
+  validated,
+} from './call-steps.ts';
 import { type CatalogEntry, unknownTool } from './catalog-index.ts';
 import type { ServerFacts } from './context.ts';
 import { checkedOutput } from './frozen-output.ts';
-import { type IdempotentCall, IdempotentCalls, isStoredError, type StoredAnswer } from './idempotency.ts';
+import { IdempotentCalls, isStoredError, type StoredAnswer } from './idempotency.ts';
 import { withRecordIds } from './record-names.ts';
 import type { Tool } from './tool.ts';
-import { parseInput, withoutAliases } from './validate.ts';
+import { inTrial } from './try-out.ts';
+import { withoutAliases } from './validate.ts';
 
 export type { Answer, Call } from './call.ts';
 
@@ -40,23 +53,6 @@ interface RegistryOptions {
 
 export function createRegistry(options: RegistryOptions): Registry {
   return new Registry(options);
-}
-
-/** The call to make: the requested one, or the one it delegates to. */
-type RequestedCall = Pick<Call, 'tool' | 'input' | 'readInput' | 'idempotency'>;
-
-/** A call that passed all checks. */
-interface Admitted {
-  readonly asked: Call;
-  readonly wanted: RequestedCall;
-  readonly tool: Tool;
-  readonly begun: CallStart;
-  readonly given: unknown;
-  readonly input: object;
-  readonly repeat?: IdempotentCall;
-  readonly session?: SessionPrincipal | undefined;
-  /** The approval under which it runs, where it has to ask first. */
-  readonly approved?: ApprovalRecord | undefined;
 }
 
 export class Registry {
@@ -89,9 +85,9 @@ export class Registry {
     const { catalog } = this.server;
     if (catalog.version !== this.#listsVersion || this.#lists.size >= MOST_LISTS) this.#lists.clear();
     this.#listsVersion = catalog.version;
-    const reach = reachOf(principal);
+    const reach = rightsFingerprint(principal);
     const found =
-      this.#lists.get(reach) ?? catalog.entries.filter(({ tool }) => isListed(tool) && reaches(principal, tool));
+      this.#lists.get(reach) ?? catalog.entries.filter(({ tool }) => isListed(tool) && seesTool(principal, tool));
     this.#lists.set(reach, found);
     return found;
   }
@@ -118,7 +114,7 @@ export class Registry {
     try {
       if (!tool) throw unknownTool(wanted.tool, this.list(principal));
       requireCallable(tool, asked);
-      const isReached = reaches(principal, tool);
+      const isReached = seesTool(principal, tool);
       // A refused call's input is read only for its audit entry, so any fault in it is ignored.
       if (wanted.readInput) given = await (isReached ? wanted.readInput() : wanted.readInput().catch(() => given));
       if (!isReached) throw refusalFor(principal, tool, nameable(tool, given));
@@ -174,9 +170,9 @@ export class Registry {
         await this.server.budgets?.call(asked.principal); // repeats are not counted
         return this.#change({ ...call, repeat });
       };
-      return this.#repeats.once(repeat, first, (kept) => this.#replay(call, kept));
+      return this.#repeats.once(repeat, first, (kept) => this.#replay(call, kept), actsOutside(tool));
     }
-    const counted = this.server.budgets?.call(asked.principal);
+    const counted = isLook(call) ? undefined : this.server.budgets?.call(asked.principal);
     if (counted) await counted;
     if (!tool.annotations.readOnlyHint) return this.#change(call);
     const output = checkedOutput(tool.output, await this.#read(call));
@@ -228,12 +224,16 @@ export class Registry {
     const by = { principal: call.asked.principal, server: this.server };
     if (!tool.inSteps) {
       const staged = await tool.stage?.(input, new CallContext(call, this.#store, this));
-      const changed = transactWithHistory(this.#store, by, async (tx, history) => {
+      const made = async (history: HistoryWriters) => {
         const context = new CallContext(call, history, this);
         await tool.authorize?.(input, context);
-        const result = await tool.handler(input, context, staged);
-        return this.#finish(tx, call, result);
-      });
+        return tool.handler(input, context, staged);
+      };
+      const changed = tool.isTrial?.(input)
+        ? inTrial(this.#store, by, (_, history) => made(history)).then((result) =>
+            this.#store.transaction((tx) => this.#finish(tx, call, result)),
+          )
+        : transactWithHistory(this.#store, by, async (tx, history) => this.#finish(tx, call, await made(history)));
       return changed.finally(() => staged?.discard());
     }
     const context = new CallContext(call, this.#store, this, {
@@ -305,51 +305,3 @@ const OWN_DOORS: readonly Call['door'][] = ['rest', 'webhook'];
 
 /** This many lists are kept, one per set of rights; others are made again when needed. */
 const MOST_LISTS = 1000;
-
-/** The parsed input. A fault in an input that signs in is `unauthenticated`. */
-function validated({ input: schema, session, bulk }: Tool, given: unknown): object {
-  try {
-    return parseInput(schema, given, { bulk });
-  } catch (thrown) {
-    if (session !== 'begins' || !(thrown instanceof ToolError)) throw thrown;
-    throw new ToolError('unauthenticated', 'Authentication required', thrown.detail);
-  }
-}
-
-/** The call of the other tool, as if it were made directly. */
-function standIn({ idempotency }: Call, other: { readonly tool: string; readonly input: unknown }): RequestedCall {
-  return { ...other, idempotency: idempotency && { key: idempotency.key, operation: `tools/call ${other.tool}` } };
-}
-
-function succeeded(tool: Tool, output: object) {
-  return { ok: true, output, ...(tool.answersContent && { isContent: true as const }) } as const;
-}
-
-function failed(error: ToolError, { requestId }: Call): Answer {
-  const { retryAfterSeconds, askFor, wants, notMade } = error.detail;
-  return {
-    ok: false,
-    error: errorBodyOf(error, requestId),
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-    ...(notMade && { notMade }),
-    ...(askFor && { askFor }),
-    ...(wants && { wants }),
-  };
-}
-
-/** What the store refuses one step, others may have been made before it. A tool that says itself that nothing was done knows. */
-function errorOfSteps({ findsBegun, resumes }: Tool, thrown: unknown): ToolError {
-  const error = toToolError(thrown);
-  const isSure = findsBegun || resumes ? error.detail.runId === undefined : thrown instanceof ToolError;
-  const { notMade: _, ...detail } = error.detail;
-  return isSure ? error : new ToolError(error.code, error.message, detail, error.cause);
-}
-
-/** The members of an unchecked input that a grant can name. */
-function nameable({ input: schema }: Tool, input: unknown): object {
-  if (typeof input !== 'object' || input === null) return {};
-  const given = input as Readonly<Record<string, unknown>>; // whose own members are looked at alone
-  const fit = (value: unknown) => typeof value === 'string' && value.length <= 200 && value.isWellFormed();
-  const names = Object.keys(schema.shape).filter((name) => Object.hasOwn(given, name) && fit(given[name]));
-  return Object.fromEntries(names.map((name) => [name, given[name]]));
-}

@@ -19,7 +19,7 @@ interface Showing {
   readonly server: { readonly kinds: readonly RecordKind[] };
 }
 
-export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
+export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodObject, Code extends ErrorCode>
   extends GuardedTool {
   readonly title: string;
   /** For a model that chooses among all tools: what it does, when to use it, what it returns. */
@@ -34,6 +34,8 @@ export interface Meaning<Input extends z.ZodObject, Output extends z.ZodObject, 
   readonly errors: readonly Code[];
   /** The output is a tool result of MCP itself, made elsewhere: `content`, and `structuredContent` if there is any. */
   readonly answersContent?: true;
+  /** Where the call goes or what it takes along, as records say that can change: an approval holds for that alone. */
+  reaches?(input: object, store: Readers, caller: Principal): Promise<string | undefined>;
   /** The part of the output that this caller may see. It also applies to a kept answer, by the rights of the repeat. */
   shown?(output: z.output<Output>, caller: Showing): z.output<Output> | Promise<z.output<Output>>;
   /** Takes rows or tables: its input may hold more members than others (`inputLimitsOf`). */
@@ -83,7 +85,7 @@ export interface Staged {
 }
 
 /** Any tool, as the registry sees it. */
-export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
+export interface Tool extends ToolDefinition<z.ZodObject, z.ZodObject, ErrorCode> {
   readonly annotations: Annotations;
   readonly inSteps?: true;
   readonly resumes?: true;
@@ -92,7 +94,9 @@ export interface Tool extends Meaning<z.ZodObject, z.ZodObject, ErrorCode> {
   isPending?(output: object): boolean;
   tellsDown?(output: object): boolean;
   delegatesTo?(input: object): { readonly tool: string; readonly input: unknown };
+  isPlain?(input: object): boolean;
   stage?(input: object, context: object): Promise<Staged>;
+  isTrial?(input: object): boolean;
   /** Run by the registry alone, with the context that the definition asks for. */
   handler(input: object, context: object, staged?: Staged): Promise<unknown>;
 }

@@ -1,8 +1,9 @@
 import type { ChangedRecord } from '../../../resources/approval.ts';
 import { collections } from '../../../store/collections.ts';
-import type { Readers, Store } from '../../../store/port.ts';
+import type { Readers, Store, Transaction } from '../../../store/port.ts';
 import { accessFor } from '../access/requirement.ts';
 import { shownPayload, transactWithHistory } from '../history/history.ts';
+import type { HistoryWriters } from '../history-writers.ts';
 import { isVersioned, type Payload, type VersionedKind } from '../kind.ts';
 import type { Call } from './call.ts';
 import { CallContext } from './call-context.ts';
@@ -25,17 +26,33 @@ const MOST_RECORDS = 20;
 /** In characters of JSON, of all states together. */
 const LONGEST_STATES = 64_000;
 
-/** Ends the trial with the states that the call left, by the ids of the records. */
+/** Ends a trial with its result. */
 class RolledBack extends Error {
-  readonly left: States;
+  readonly result: unknown;
 
-  constructor(left: States) {
+  constructor(result: unknown) {
     super('The transaction was only tried.');
-    this.left = left;
+    this.result = result;
   }
 }
 
 type States = ReadonlyMap<string, Payload | undefined>;
+
+/** What the work comes to, in a transaction that is not kept. @throws what the work throws */
+export async function inTrial<Result>(
+  store: Store,
+  by: Parameters<typeof transactWithHistory>[1],
+  work: (tx: Transaction, history: HistoryWriters) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await transactWithHistory(store, by, async (tx, history) => {
+      throw new RolledBack(await work(tx, history));
+    });
+  } catch (thrown) {
+    if (thrown instanceof RolledBack) return thrown.result as Result; // of this work
+    throw thrown;
+  }
+}
 
 /**
  * What the call would change, by making it in a transaction that is not kept. Undefined for tools that do more than change versioned records
@@ -48,31 +65,21 @@ export async function tryOut(
 ): Promise<ChangedRecord[] | undefined> {
   if (!canBeTried(tool, input, server)) return undefined;
   const caller = { server, list: () => [], call: async () => Promise.reject(new Error('A trial calls no tool.')) };
-  try {
-    await transactWithHistory(store, { principal: asked.principal, server }, async (tx, history) => {
-      const context = new CallContext({ asked, tool }, history, caller);
-      await tool.authorize?.(input, context);
-      const output = await tool.handler(input, context);
-      throw new RolledBack(await statesOf(idsIn([input, output]).slice(0, MOST_RECORDS), tx, server));
-    });
-  } catch (thrown) {
-    if (thrown instanceof RolledBack) {
-      const { left } = thrown;
-      return changesFrom(await statesOf([...left.keys()], store, server), left, server);
-    }
-    throw thrown;
-  }
-  return undefined;
+  const staged = await tool.stage?.(input, new CallContext({ asked, tool }, store, caller));
+  const left = await inTrial(store, { principal: asked.principal, server }, async (tx, history) => {
+    const context = new CallContext({ asked, tool }, history, caller);
+    await tool.authorize?.(input, context);
+    const output = await tool.handler(input, context, staged);
+    return statesOf(idsIn([input, output]).slice(0, MOST_RECORDS), tx, server);
+  }).finally(() => staged?.discard?.());
+  return changesFrom(await statesOf([...left.keys()], store, server), left, server);
 }
 
-function canBeTried(
-  { access, annotations, inSteps, stage, answersSecret, session }: Tool,
-  input: object,
-  { kinds }: ServerFacts,
-) {
-  if (annotations.readOnlyHint || annotations.openWorldHint || inSteps || stage || answersSecret || session)
-    return false;
-  const grants = [accessFor(access, input).grant].flat();
+function canBeTried(tool: Tool, input: object, { kinds }: ServerFacts) {
+  const { annotations, inSteps, answersSecret, session } = tool;
+  if (annotations.readOnlyHint || inSteps || answersSecret || session) return false;
+  if ((annotations.openWorldHint || tool.stage) && !tool.isPlain?.(input)) return false;
+  const grants = [accessFor(tool.access, input).grant].flat();
   const versioned = kinds.filter(isVersioned).map(({ resource }) => resource);
   return (
     grants.length > 0 &&

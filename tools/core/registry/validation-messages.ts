@@ -46,7 +46,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /** A type of zod or of JSON Schema, as people call it. */
-export function typeWords(type: string): string {
+function typeWords(type: string): string {
   return FORMS[type] ?? 'a value of another type';
 }
 

@@ -11,7 +11,7 @@ export interface Measure {
 
 export type LabelValues = readonly string[];
 
-export interface NumberPoint {
+interface NumberPoint {
   readonly labels: LabelValues;
   readonly value: number;
 }

@@ -5,7 +5,7 @@ import { count, gauge, type Measured } from './meter.ts';
 const RESOLUTION_MS = 20;
 
 /** What the process itself uses. */
-export interface ProcessMeasures {
+interface ProcessMeasures {
   read(): Measured[];
   close(): void;
 }

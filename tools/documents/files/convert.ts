@@ -28,8 +28,8 @@ export async function convertFile(
   try {
     const type = fileTypeOf(bytes, name);
     const convert = await converters[type]();
-    const { markdown, title } = await convert(bytes, limits);
-    return { type, markdown: cleaned(markdown), title: title && cleaned(title) };
+    const { markdown, title, pages } = await convert(bytes, limits);
+    return { type, markdown: cleaned(markdown), title: title && cleaned(title), pages };
   } catch (thrown) {
     if (thrown instanceof UnreadableFile) return { problem: { code: thrown.code, message: thrown.message } };
     throw thrown;

@@ -8,12 +8,12 @@ import { MOST_FILE_BYTES } from './limits.ts';
 
 declare module '../../core/registry/context.ts' {
   interface ServerFacts {
-    /** Whether links may name servers at private addresses. Absent: they may not. */
-    readonly privateAddresses?: boolean;
+    /** Whether links, which anybody writes, may name servers at private addresses: only if it was set. */
+    readonly privateLinks?: boolean;
   }
 }
 
-export const FETCH_MS = 30_000;
+const FETCH_MS = 30_000;
 /** The error of the HTTP library has that of the connection as its cause. */
 const causeOf = (thrown: unknown): unknown =>
   thrown instanceof Error && thrown.cause ? causeOf(thrown.cause) : thrown;
@@ -24,7 +24,7 @@ interface Fetching extends Pick<Context<unknown, never>, 'server' | 'signal'> {
 
 /** The file at the link. @throws ToolError that says what is wrong with the link */
 export async function fetchFile(url: string, { server, signal, fail }: Fetching): Promise<Buffer> {
-  const privateAddresses = server.privateAddresses === true;
+  const privateAddresses = server.privateLinks === true;
   const { fetch, close } = createFetch({ privateAddresses, mostBytes: MOST_FILE_BYTES, files: true });
   const timeout = AbortSignal.timeout(FETCH_MS);
   try {
@@ -38,7 +38,7 @@ export async function fetchFile(url: string, { server, signal, fail }: Fetching)
     if (cause instanceof FileTooLarge) {
       throw fail('too_large', `The file is larger than ${MOST_FILE_BYTES} bytes; split it and send the parts.`);
     }
-    if (cause instanceof AddressRefused) throw invalidMember('file.url', cause.message);
+    if (cause instanceof AddressRefused) throw invalidMember('file.url', refusal(cause));
     if (timeout.aborted) throw unusable(`sent no whole file within ${FETCH_MS / 1000} seconds; send the file itself`);
     if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string' && /^E[A-Z_]+$/.test(cause.code)) {
       throw unusable(`cannot be reached (${cause.code}); check the link, or send the file itself`);
@@ -47,6 +47,11 @@ export async function fetchFile(url: string, { server, signal, fail }: Fetching)
   } finally {
     close();
   }
+}
+
+function refusal({ why, isPrivate }: AddressRefused): string {
+  const allow = isPrivate ? ', or have PRIVATE_UPSTREAMS=on set for this server' : '';
+  return `${why}, and links must be public; send the file itself${allow}.`;
 }
 
 function unusable(what: string): Error {

@@ -7,6 +7,8 @@ export interface ConversionLimits {
   readonly unpackedBytes: number;
   /** Columns of a CSV. */
   readonly columns: number;
+  /** Of a PDF that is longer, or has no text, what there is within the limits is taken. */
+  readonly cuts?: boolean;
 }
 
 export const CONVERSION_LIMITS: ConversionLimits = {
@@ -37,6 +39,8 @@ export class UnreadableFile extends Error {
 
 export interface Converted {
   readonly markdown: string;
+  /** Of a PDF that was cut: how far it goes. */
+  readonly pages?: { readonly shown: number; readonly all: number } | undefined;
   /** As the file itself says it. */
   readonly title?: string | undefined;
 }

@@ -25,7 +25,7 @@ export async function fromPdf(bytes: Buffer, limits: ConversionLimits): Promise<
     throw new UnreadableFile(cause instanceof Error && cause.name === 'PasswordException' ? ENCRYPTED : INCOMPLETE);
   });
   const { numPages } = pdf;
-  if (numPages > limits.pages) {
+  if (numPages > limits.pages && !limits.cuts) {
     const message = `The PDF has ${numPages} pages, more than ${limits.pages}; split it and send the parts.`;
     throw new UnreadableFile(message, 'too_large');
   }
@@ -39,9 +39,12 @@ export async function fromPdf(bytes: Buffer, limits: ConversionLimits): Promise<
     // Marked content, which has no text, is only there where it is asked for.
     const text = textOf(items as readonly TextItem[]);
     if (text !== '') markdown += `${markdown && '\n\n'}## Page ${number}\n\n${text}`;
+    if (limits.cuts && (markdown.length > limits.characters || number === limits.pages)) {
+      return { markdown: markdown.slice(0, limits.characters), pages: { shown: number, all: numPages } };
+    }
     requireFitting(markdown, limits, `split the PDF (of ${numPages} pages) before page ${number} and send the parts`);
   }
-  if (markdown === '') throw new UnreadableFile(SCANNED);
+  if (markdown === '' && !limits.cuts) throw new UnreadableFile(SCANNED);
   return { markdown };
 }
 

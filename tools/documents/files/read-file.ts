@@ -2,7 +2,7 @@ import type { Principal } from '../../core/access/principal.ts';
 import { type Fail, ToolError } from '../../core/errors.ts';
 import { Busy, type JobOutcome, SideProcess } from '../../core/side-process/side-process.ts';
 import { type ConvertedFile, convertFile } from './convert.ts';
-import { CONVERSION_LIMITS, type FileProblem, MOST_FILE_BYTES } from './limits.ts';
+import { CONVERSION_LIMITS, type ConversionLimits, type FileProblem, MOST_FILE_BYTES } from './limits.ts';
 
 export const CONVERSION_MS = 30_000;
 export const MOST_MEGABYTES = 768;
@@ -20,16 +20,21 @@ interface Reading {
 }
 
 /** The file as Markdown. @throws ToolError that says what to do with the file */
-export async function readFile(bytes: Buffer, name: string, { principal, fail }: Reading): Promise<ConvertedFile> {
+export async function readFile(
+  bytes: Buffer,
+  name: string,
+  { principal, fail }: Reading,
+  limits: ConversionLimits = CONVERSION_LIMITS,
+): Promise<ConvertedFile> {
   if (bytes.length > MOST_FILE_BYTES) {
     throw fail('too_large', `The file is larger than ${MOST_FILE_BYTES} bytes; split it and send the parts.`);
   }
-  const found = isPlain(bytes, name) ? await convertFile(bytes, name, CONVERSION_LIMITS) : await convertApart();
+  const found = isPlain(bytes, name) ? await convertFile(bytes, name, limits) : await convertApart();
   if ('problem' in found) throw new ToolError(found.problem.code, found.problem.message);
   return found;
 
   async function convertApart(): Promise<ConvertedFile | { readonly problem: FileProblem }> {
-    const args = [bytes, name, CONVERSION_LIMITS];
+    const args = [bytes, name, limits];
     const job = { module, name: 'convertFile', args, timeoutMs: CONVERSION_MS, caller: principal.id };
     const outcome: JobOutcome = await apart.run(job).catch((thrown) => {
       if (!(thrown instanceof Busy)) throw thrown;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DAY_MS, MINUTE_MS } from '../../../resources/durations.ts';
 import { pageOf, paging, plainLine, recordId } from '../../../resources/fields.ts';
 import { webhookScheme } from '../../../resources/flow.ts';
 import {
@@ -19,7 +20,7 @@ import { queueRun } from '../run-queue.ts';
 import { isSmallInput, LARGEST_INPUT, seesContent } from '../runs.ts';
 
 /** For so long a delivery is listed, and a repeat of it known. */
-export const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+export const KEPT_MS = 30 * DAY_MS;
 
 export function expiryOf(now: Date): string {
   return new Date(now.getTime() + KEPT_MS).toISOString();
@@ -128,7 +129,6 @@ async function bodyOf({ runId }: FlowDeliveryRecord, caller: Caller): Promise<un
   return run && (await seesContent(run, caller)) ? run.input : undefined;
 }
 
-const MINUTE_MS = 60_000;
 const MOST_KINDS = 1000;
 const LONGEST_REASON = 1000;
 

@@ -96,7 +96,7 @@ function startedRun(
 }
 
 /** The steps of a run: of a flow with an agent, one that invokes it. The prompt is always a text, also where it is a single output. */
-function planOf({ steps, agentId, prompt = '{{ input }}' }: Flow): FlowStep[] {
+export function planOf({ steps, agentId, prompt = '{{ input }}' }: Flow): FlowStep[] {
   if (agentId === undefined) return steps ?? [];
   const retry = { attempts: 1, delayMs: 0 };
   const input = isTemplate(prompt) ? `{% if true %}${prompt}{% endif %}` : prompt;

@@ -49,7 +49,8 @@ export class FlowEngine implements Flows {
     const runner = new FlowRunner({ store, registry, clock, onFailure });
     const { catalog, kinds } = registry.server;
     const queued = (flowId: string) => runner.wake(flowId);
-    this.#triggers = new FlowTriggers({ store, catalog, kinds, clock, queued, onFailure });
+    const changed = (flowId: string) => runner.wakeChanged(flowId);
+    this.#triggers = new FlowTriggers({ store, catalog, kinds, clock, queued, changed, onFailure });
     this.#runner = runner;
     this.#leaveJobs = store.jobs.serve({ ...runner.jobs, ...this.#triggers.jobs, ...jobs }, onFailure);
     await this.#triggers.start();

@@ -18,6 +18,9 @@ const ASK_MS = 1000;
 /** How soon another process is asked to begin a run for which this one has no slot: at first, and at most. */
 const PASS = { firstMs: 1000, longestMs: 30_000 };
 
+/** A few of the connections to a shared database. */
+const MOST_WAKERS = 4;
+
 interface FlowRunnerDeps extends ExecutionDeps {
   onFailure(cause: unknown): void;
 }
@@ -45,6 +48,9 @@ export class FlowRunner {
   /** Flows with queued runs by owner, in the order in which they are looked at. */
   readonly #flows = new Map<string, Set<string>>();
   readonly #wanting = new Set<string>();
+  /** Changed flows to look at, in order. */
+  readonly #toWake = new Set<string>();
+  #wakers = 0;
   #looking: Promise<void> = Promise.resolve();
   readonly #backoff: Backoff;
   /** True once the runs of an earlier process were found. Before that, a new run would be mistaken for one of them. */
@@ -79,6 +85,12 @@ export class FlowRunner {
 
   wake(flowId: string): void {
     void this.#wake(flowId);
+  }
+
+  /** Many flows may change at once. A few are looked at at a time, because all other calls need the store too. */
+  wakeChanged(flowId: string): void {
+    this.#toWake.add(flowId);
+    if (this.#wakers < MOST_WAKERS) void this.#wakeAll();
   }
 
   async ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined> {
@@ -121,6 +133,15 @@ export class FlowRunner {
 
   get #isShared(): boolean {
     return this.#deps.store.jobs.worker !== undefined;
+  }
+
+  async #wakeAll(): Promise<void> {
+    this.#wakers += 1;
+    for (const flowId of this.#toWake) {
+      this.#toWake.delete(flowId);
+      await this.#wake(flowId);
+    }
+    this.#wakers -= 1;
   }
 
   /** Tries again where the store refuses. Never rejects. */

@@ -36,7 +36,10 @@ interface TriggerDeps {
   readonly catalog: Catalog;
   readonly kinds: readonly RecordKind[];
   readonly clock: Clock;
+  /** A run of the flow was queued. */
   queued(flowId: string): void;
+  /** The flow was changed or deleted. */
+  changed(flowId: string): void;
   onFailure(cause: unknown): void;
 }
 
@@ -88,10 +91,13 @@ export class FlowTriggers {
   };
 
   async start(): Promise<void> {
-    const { store, queued } = this.#deps;
+    const { store, changed } = this.#deps;
     this.#forgetFlows = store.onCommit(
       ({ changes }) => {
-        for (const { collection, record } of changes) if (collection === 'flows') queued(record.id); // waiting runs may no longer be allowed
+        for (const { collection, kind, record } of changes) {
+          const mayHaveRuns = collection === 'flows' && kind !== 'created';
+          if (mayHaveRuns) changed(record.id); // waiting runs may no longer be allowed
+        }
       },
       ['flows'],
     );

@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { IntegrationRecord, IntegrationTool, ToolDefinition } from '../../../resources/integration.ts';
 import { secret } from '../../../resources/markers.ts';
-import { globMatcher } from '../../core/access/allowlist.ts';
+import { globMatcher, noneMatches } from '../../core/access/allowlist.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { GUEST_SCOPES } from '../../core/access/scopes.ts';
+import { nearest } from '../../core/access/similar-names.ts';
 import type { Progress, Questions } from '../../core/registry/call.ts';
 import type { CatalogEntry } from '../../core/registry/catalog-index.ts';
-import { defineTool, type Tool } from '../../core/registry/define-tool.ts';
+import { ACTS_OUTSIDE, defineTool, OUTSIDE, READS, type Tool } from '../../core/registry/define-tool.ts';
 import { declareJsonSchema, type JsonSchema } from '../../core/registry/json-schema.ts';
 import { type Extras, NO_EXTRAS } from './extras.ts';
 import { isSchemaObject } from './schema.ts';
@@ -135,10 +136,25 @@ function readerTest(readOnlyTools: readonly string[]): (name: string) => boolean
 
 function askTest({ toolPrefix, askFirst = [] }: IntegrationRecord): (name: string) => boolean {
   const matchers = askFirst.map(globMatcher);
-  return (name) =>
-    [name, `${toolPrefix}/${name}`, shownName(toolPrefix, name)].some((each) =>
-      matchers.some((matches) => matches(each)),
-    );
+  return (name) => namesOf(toolPrefix, name).some((each) => matchers.some((matches) => matches(each)));
+}
+
+/** By which `askFirst` may name a tool. */
+function namesOf(toolPrefix: string, name: string): string[] {
+  return [name, `${toolPrefix}/${name}`, shownName(toolPrefix, name)];
+}
+
+/** A sentence for each entry of `askFirst` that matches none of the tools, where any are known. */
+export function idleAskFirst(
+  { toolPrefix, askFirst = [] }: Pick<IntegrationRecord, 'toolPrefix' | 'askFirst'>,
+  tools: readonly Pick<IntegrationTool, 'name'>[],
+): string[] {
+  if (tools.length === 0) return [];
+  const known = tools.map(({ name }) => name);
+  const isIdle = (entry: string) => !known.flatMap((name) => namesOf(toolPrefix, name)).some(globMatcher(entry));
+  return askFirst
+    .filter(isIdle)
+    .map((entry) => `askFirst: ${noneMatches(entry, nearest(entry.replace(`${toolPrefix}/`, ''), known, 3))}`);
 }
 
 export interface ToolContent {
@@ -169,14 +185,10 @@ const output = z.object({
   structuredContent: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** The effects of the tool are unknown, so the worst is assumed. */
-const ACTS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true } as const;
-const LOOKS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true } as const;
-
 function guestTool(definition: ToolDefinition, origin: Origin): Tool {
   const { name, title, description, inputSchema } = definition;
   const { integration, readOnly, asks } = origin;
-  const meaning = {
+  const described = {
     name: shownName(integration.toolPrefix, name),
     title: title || name,
     description: description || `A tool of the integration ${labelOf(integration)}, which says nothing about it.`,
@@ -190,8 +202,8 @@ function guestTool(definition: ToolDefinition, origin: Origin): Tool {
   } as const;
   const handler = (input: object, options: CallOptions) => origin.call(definition, input, options);
   return readOnly
-    ? defineTool({ ...meaning, annotations: LOOKS, handler })
-    : defineTool({ ...meaning, annotations: ACTS, inSteps: true, handler });
+    ? defineTool({ ...described, annotations: { ...READS, ...OUTSIDE }, handler })
+    : defineTool({ ...described, annotations: ACTS_OUTSIDE, inSteps: true, handler }); // the worst is assumed
 }
 
 /** A schema that knows the members by name, for the audit log. The integration's own schema checks them. */

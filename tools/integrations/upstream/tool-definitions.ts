@@ -41,7 +41,7 @@ export function labelOf({ name, toolPrefix }: Pick<IntegrationRecord, 'name' | '
   return toolPrefix || name;
 }
 
-export interface ListingOptions {
+interface ListingOptions {
   readonly prefix: string;
   /** Whether arguments travel in HTTP headers too: over HTTP, since revision 2026-07-28. */
   readonly headerArguments: boolean;

@@ -3,7 +3,7 @@ import type { ApiKey } from '../../../../resources/api-key.ts';
 import type { ConnectedApp } from '../../../../resources/connected-app.ts';
 import { boot, unifiedEndpoint } from '../../boot.ts';
 import { act } from '../../store.ts';
-import { useMay } from '../../tools.ts';
+import { useMay, useTools } from '../../tools.ts';
 import type { ListAnswer } from '../../use-paged-list.ts';
 import { ChoiceRow, LEVELS } from '../access-levels.tsx';
 import { useAction } from '../action.tsx';
@@ -16,30 +16,25 @@ import { FirstUse } from './first-use.tsx';
 import { type Host, hosts, isPublic, shortName } from './hosts.ts';
 
 /** What a client is connected to, where that is not everything of the person. */
-export interface CapsuleTarget {
+interface CapsuleTarget {
   readonly id: string;
   readonly name: string;
   readonly url: string;
   /** Only its owner makes a new token. */
   readonly isOwn: boolean;
-  /** What tells that somebody used it: when the last time was, and how often. */
-  readonly use: string;
 }
 
 type Way = 'token' | 'sign-in';
 
-/** Made for the client that is being connected. */
+/** Made for the client that is being connected. A key has the rights of a level. */
 interface Made {
   readonly id: string;
   readonly secret: string;
-  /** The use of the capsule when it was made. */
-  readonly before?: string;
+  readonly level?: string;
 }
 
-/** The use of a capsule, see `CapsuleTarget`. */
-export function usageOf({ lastUsedAt, callCount }: Readonly<Record<string, unknown>>): string {
-  return `${lastUsedAt} ${callCount}`;
-}
+/** The token of a capsule is for any client; a key is for the one it was made for. */
+const ANY_HOST = '';
 
 /** Connects a client, step by step: choose it, limit it, paste what is shown, and see its first call. */
 export function Connector({ capsule }: { readonly capsule?: CapsuleTarget }) {
@@ -49,7 +44,10 @@ export function Connector({ capsule }: { readonly capsule?: CapsuleTarget }) {
   );
   const [hostId, setHostId] = useState(shown[0]?.id ?? '');
   const [wanted, setWay] = useState<Way>('token');
-  const [made, setMade] = useState<Made>();
+  const [all, setAll] = useState<Readonly<Record<string, Made>>>({});
+  const madeFor = capsule ? ANY_HOST : hostId;
+  const made = all[madeFor];
+  const setMade = (one: Made) => setAll((now) => ({ ...now, [madeFor]: one }));
   const host = hosts.find(({ id }) => id === hostId);
   if (!host) return null;
   const way = !host.signIn ? 'token' : !host.withToken ? 'sign-in' : wanted;
@@ -65,11 +63,11 @@ export function Connector({ capsule }: { readonly capsule?: CapsuleTarget }) {
       {way === 'sign-in' ? (
         <SignIn host={host} url={url} />
       ) : made ? (
-        <Paste host={host} url={url} made={made} capsule={capsule} />
+        <Paste key={hostId} host={host} url={url} made={made} capsule={capsule} />
       ) : capsule ? (
         <NewToken of={capsule} onMade={setMade} />
       ) : (
-        <NewKey host={host} onMade={setMade} />
+        <NewKey key={hostId} host={host} onMade={setMade} />
       )}
     </div>
   );
@@ -123,7 +121,7 @@ function NewKey({ host, onMade }: NewKeyProps) {
   const may = useMay('create_api_key');
   const make = async () => {
     const input = { name: host.name, scopes: [level] };
-    onMade(await act<Made>('create_api_key', input));
+    onMade({ ...(await act<Made>('create_api_key', input)), level });
   };
   if (!may)
     return <p class="note">You may not make keys. Choose a client that signs in, or ask an administrator for a key.</p>;
@@ -167,7 +165,7 @@ function NewToken({ of, onMade }: Readonly<{ of: CapsuleTarget; onMade: (made: M
   const make = async () => {
     const input = { id: of.id, graceSeconds: DAY_SECONDS };
     const { token } = await act<{ token: string }>('rotate_capsule_token', input);
-    onMade({ id: of.id, secret: token, before: of.use });
+    onMade({ id: of.id, secret: token });
   };
   if (!of.isOwn)
     return <p class="note">Only the owner of {of.name} can make a token for it. Clients that sign in need none.</p>;
@@ -187,19 +185,44 @@ function NewToken({ of, onMade }: Readonly<{ of: CapsuleTarget; onMade: (made: M
 
 type PasteProps = Readonly<{ host: Host; url: string; made: Made; capsule: CapsuleTarget | undefined }>;
 
-function Paste({ host, url, made: { id, secret, before }, capsule }: PasteProps) {
+/** Many clients show no more of them. */
+const MANY_TOOLS = 100;
+const SHOWN = [
+  { value: 'search', label: 'By search' },
+  { value: 'all', label: 'All at once' },
+] as const;
+
+function Paste({ host, url, made: { id, secret, level }, capsule }: PasteProps) {
+  const isLong = (useTools()?.size ?? 0) > MANY_TOOLS && level !== undefined && level !== 'read';
+  const [picked, setShown] = useState<(typeof SHOWN)[number]['value']>('search');
+  const searches = isLong && host.showsFew === true;
+  const endpoint = { url: searches && picked === 'search' ? `${url}?mode=search` : url, token: secret };
   const name = shortName(capsule?.name ?? boot.workspace);
   const waits = `Waiting for the first call of ${host.name}…`;
   return (
     <section class="connect" aria-labelledby="connect-paste">
       <h2 id="connect-paste">Put this into {host.name}</h2>
-      <PasteInto host={host} endpoint={{ name, url, token: secret }} />
+      {level !== undefined && (
+        <p>
+          Key “{host.name}”: {LEVELS.find(({ scope }) => scope === level)?.label}
+        </p>
+      )}
+      {searches && (
+        <>
+          <Segments label="Tools it is shown" value={picked} options={SHOWN} onChange={setShown} />
+          <p class="hint">
+            There are more than {MANY_TOOLS} tools, and {host.name} shows only so many. By search, it sees a few, with
+            which it finds and calls all others.
+          </p>
+        </>
+      )}
+      <PasteInto host={host} endpoint={{ ...endpoint, name }} />
       <p class="quiet">The secret in it is shown this once.</p>
       {capsule ? (
         <FirstUse
           tool="get_capsule"
           input={{ id }}
-          isUsed={(now: Readonly<Record<string, unknown>>) => usageOf(now) !== before}
+          isUsed={({ tokenUsedAt }: Readonly<{ tokenUsedAt?: string }>) => tokenUsedAt !== undefined}
           waits={waits}
         />
       ) : (

@@ -10,6 +10,8 @@ export interface Host {
   readonly withToken?: (endpoint: Endpoint) => Pasted;
   /** It calls from the servers of its vendor. */
   readonly isHosted?: boolean;
+  /** It shows its model no more than about a hundred tools of all servers. */
+  readonly showsFew?: boolean;
 }
 
 interface Pasted {
@@ -49,6 +51,7 @@ export const hosts: readonly Host[] = [
   {
     id: 'claude-desktop',
     name: 'Claude Desktop',
+    showsFew: true,
     withToken: ({ name, url, token }) => ({
       steps: ['Settings, Developer, Edit Config.', 'Add this, save, and start Claude again. It needs Node.js.'],
       snippet: json({ mcpServers: { [name]: throughProxy(url, token) } }),
@@ -66,6 +69,7 @@ export const hosts: readonly Host[] = [
   {
     id: 'cursor',
     name: 'Cursor',
+    showsFew: true,
     signIn: signInTo('Cursor'),
     withToken: ({ name, url, token }) => ({
       steps: ['Put this into ~/.cursor/mcp.json.', 'Switch the server on in Settings, MCP.'],
@@ -75,6 +79,7 @@ export const hosts: readonly Host[] = [
   {
     id: 'vscode',
     name: 'VS Code',
+    showsFew: true,
     signIn: signInTo('VS Code'),
     withToken: ({ name, url, token }) => ({
       steps: ['Command palette: MCP: Open User Configuration.', 'Add this, and press Start above the server.'],

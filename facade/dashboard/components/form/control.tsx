@@ -1,3 +1,4 @@
+import { wordOf } from '../../format.ts';
 import { refs } from '../../kinds.ts';
 import type { JsonSchema } from '../../schema.ts';
 import { text } from '../../text.ts';
@@ -5,11 +6,10 @@ import { useNames } from '../../tools.ts';
 import { Field, IssueText, type Tied } from './field.tsx';
 import { Picker } from './picker.tsx';
 import { optionsOf, Select } from './select.tsx';
-import { hintOf, issueAt, type PartProps, titleOf } from './state.ts';
+import { hintOf, isSecretText, issueAt, type PartProps, titleOf } from './state.ts';
 
 const MANY_LINES =
   /^(instructions|description|content|prompt|text|message|bio|signature|summary|body|notes?|markdown|systemPrompt|persona|value)$/i;
-const SECRET = /(secret|password|token|apiKey)$/i;
 const FEW_LINES = /^(description|bio|signature)$/;
 /** Longer texts have many lines, whatever they are called. */
 const ONE_LINE = 2000;
@@ -39,21 +39,21 @@ export function refOf(name: string, schema: JsonSchema): string | undefined {
   return kind !== undefined && refs[kind] ? kind : undefined;
 }
 
-function Input({ name, schema, value, onChange, tied }: PartProps & { readonly tied: Tied }) {
-  if (schema.enum) return <Choice schema={schema} value={value} onChange={onChange} tied={tied} />;
+function Input({ name, schema, value, onChange, tied, inherited }: PartProps & { readonly tied: Tied }) {
+  if (schema.enum) return <Choice {...{ schema, value, onChange, tied, inherited }} />;
   if (schema.type === 'integer' || schema.type === 'number') {
-    return <NumberInput schema={schema} value={value} onChange={onChange} tied={tied} />;
+    return <NumberInput {...{ schema, value, onChange, tied, inherited }} />;
   }
   const shown = typeof value === 'string' ? value : '';
   const ref = refOf(name, schema);
-  if (ref) return <Picker kind={ref} value={shown} onChange={onChange} tied={tied} />;
+  if (ref) return <Picker kind={ref} value={shown} {...{ onChange, tied, inherited }} />;
   if (schema.format === 'date-time') return <Moment value={shown} onChange={onChange} tied={tied} />;
-  return <TextInput name={name} schema={schema} value={shown} onChange={onChange} tied={tied} />;
+  return <TextInput value={shown} {...{ name, schema, onChange, tied, inherited }} />;
 }
 
-type TextInputProps = Pick<PartProps, 'name' | 'schema'> & Given & { readonly value: string };
+type TextInputProps = Pick<PartProps, 'name' | 'schema'> & ControlProps & { readonly value: string };
 
-function TextInput({ name, schema, value, onChange, tied }: TextInputProps) {
+function TextInput({ name, schema, value, onChange, tied, inherited }: TextInputProps) {
   const names = useNames();
   const control = schema['x-control'];
   const give = (event: { readonly currentTarget: { readonly value: string } }) => onChange(event.currentTarget.value);
@@ -64,14 +64,16 @@ function TextInput({ name, schema, value, onChange, tied }: TextInputProps) {
   }
   const suggested =
     control === 'timezone' ? Intl.supportedValuesOf('timeZone') : schema['x-ref'] === 'tool' ? [...names] : undefined;
-  if (suggested) return <Suggested {...{ value, onChange, tied }} options={suggested.map((one) => ({ value: one }))} />;
-  const isSecret = control === 'secret' || (control === undefined && SECRET.test(name));
+  if (suggested)
+    return <Suggested {...{ value, onChange, tied, inherited }} options={suggested.map((one) => ({ value: one }))} />;
+  const isSecret = isSecretText(name, schema);
   const type = isSecret ? 'password' : schema.format === 'date' ? 'date' : name === 'email' ? 'email' : 'text';
   return (
     <input
       class={control === 'cron' ? 'input code-input' : 'input'}
       type={type as 'text' /* Preact has a type for each kind of input, and this is one of four */}
       autocomplete={isSecret ? 'new-password' : 'off'}
+      placeholder={inherited}
       {...tied}
       value={value}
       onInput={give}
@@ -84,26 +86,27 @@ export function isLong(name: string, { maxLength = 0 }: JsonSchema): boolean {
   return maxLength > ONE_LINE || (MANY_LINES.test(name) && (maxLength === 0 || maxLength > 200));
 }
 
-type Given = Pick<PartProps, 'value' | 'onChange'> & { readonly tied: Tied };
+type ControlProps = Pick<PartProps, 'value' | 'onChange' | 'inherited'> & { readonly tied: Tied };
 
-function Choice({ schema, value, onChange, tied }: Given & { readonly schema: JsonSchema }) {
-  const options = schema.enum ?? [];
+function Choice({ schema, value, onChange, tied, inherited }: ControlProps & { readonly schema: JsonSchema }) {
+  const { enum: options = [], 'x-words': words = {} } = schema;
   return (
     <Select
       {...tied}
       value={value === undefined || value === null ? '' : String(value)}
-      none={tied.required && value !== undefined ? undefined : tied.required ? text.choose : '–'}
-      options={optionsOf(options)}
+      none={tied.required && value !== undefined ? undefined : tied.required ? text.choose : (inherited ?? text.none)}
+      options={optionsOf(options, (option) => words[option] ?? wordOf(option))}
       onPick={(picked) => onChange(options.find((option) => String(option) === picked))}
     />
   );
 }
 
-function NumberInput({ schema, value, onChange, tied }: Given & { readonly schema: JsonSchema }) {
+function NumberInput({ schema, value, onChange, tied, inherited }: ControlProps & { readonly schema: JsonSchema }) {
   return (
     <input
       class="input short"
       type="number"
+      placeholder={inherited}
       step={schema.type === 'integer' ? 1 : 'any'}
       min={schema.minimum}
       max={schema.maximum}
@@ -115,7 +118,7 @@ function NumberInput({ schema, value, onChange, tied }: Given & { readonly schem
 }
 
 /** Shown in the time of the person, sent as the moment that it is. */
-function Moment({ value, onChange, tied }: Given & { readonly value: string }) {
+function Moment({ value, onChange, tied }: ControlProps & { readonly value: string }) {
   const shown = value === '' ? '' : local(new Date(value));
   return (
     <input
@@ -164,17 +167,19 @@ interface SuggestedProps {
   readonly value: string;
   readonly onChange: (value: string | undefined) => void;
   readonly tied: Tied;
+  readonly inherited?: string | undefined;
   readonly options: readonly { readonly value: string; readonly label?: string | undefined }[];
 }
 
 /** A text that is typed, for which the usual ones are suggested. */
-function Suggested({ value, onChange, tied, options }: SuggestedProps) {
+function Suggested({ value, onChange, tied, inherited, options }: SuggestedProps) {
   return (
     <>
       <input
         class="input"
         autocomplete="off"
         list={`${tied.id}-list`}
+        placeholder={inherited}
         {...tied}
         value={value}
         onInput={({ currentTarget }) => onChange(currentTarget.value || undefined)}

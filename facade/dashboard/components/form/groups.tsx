@@ -17,7 +17,11 @@ export function Group(props: NestedProps) {
   if (!isSet) {
     return (
       <div class="field">
-        <Button text={`Set ${inSentence(title)}`} icon="plus" onClick={() => onChange(initial(schema) ?? {})} />
+        <Button
+          text={schema['x-add'] ?? `Set ${inSentence(title)}`}
+          icon="plus"
+          onClick={() => onChange(initial(schema) ?? {})}
+        />
         {hintOf(schema) && <p class="hint">{hintOf(schema)}</p>}
       </div>
     );
@@ -67,6 +71,8 @@ interface MemberPartsProps extends Pick<NestedProps, 'schema' | 'path' | 'issues
   readonly hidden?: readonly string[];
   /** Controls of one's own, by member. */
   readonly own?: Readonly<Record<string, ComponentType<PartProps>>> | undefined;
+  /** What holds where a member is left out, by member. */
+  readonly defaults?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The parts for the members of an object, one below the other. */
@@ -79,6 +85,7 @@ export function MemberParts({
   part: Any,
   hidden = [],
   own = {},
+  defaults = {},
 }: MemberPartsProps) {
   const needed = new Set(schema.required ?? []);
   return (
@@ -95,7 +102,8 @@ export function MemberParts({
             needed={needed.has(name)}
             value={value[name]}
             issues={issues}
-            {...(own[name] && { beside: value })}
+            {...(own[name] && { beside: value, onBeside: (given: Members) => onChange({ ...value, ...given }) })}
+            inherited={defaults[name]}
             onChange={(given) => onChange({ ...value, [name]: given })}
           />
         );

@@ -9,6 +9,7 @@ import { RecordName } from '../value.tsx';
 import { isLong, refOf } from './control.tsx';
 import { Field } from './field.tsx';
 import { Frame, MemberParts, type NestedProps } from './groups.tsx';
+import { MakeRecord } from './make-record.tsx';
 import { optionsOf, Select } from './select.tsx';
 import { hintOf, initial, type Members, nestedIssue, type PartProps, titleOf } from './state.ts';
 
@@ -30,7 +31,7 @@ function Lines(props: PartProps) {
   return (
     <Field
       label={titleOf(props)}
-      hint={[hintOf(schema), 'One a line.'].filter(Boolean).join(' ')}
+      hint={[hintOf(schema), 'One per line.'].filter(Boolean).join(' ')}
       needed={needed}
       issue={nestedIssue(props)}
     >
@@ -73,13 +74,26 @@ export function LinesOrWord({ word, ...props }: PartProps & { readonly word: str
 function Picked(props: PartProps & { readonly kind: string }) {
   const records = useRecords(props.kind);
   if (!records) return <Lines {...props} />;
-  if (!records.more) return <Choices {...props} options={records.options} />;
   const { kind, value, onChange } = props;
   const picked: readonly unknown[] = Array.isArray(value) ? value : [];
   const add = (id: string) => id !== '' && !picked.includes(id) && onChange([...picked, id]);
+  const make = (typed = '', close = () => {}) => <MakeRecord kind={kind} typed={typed} onBegin={close} onMade={add} />;
+  if (!records.more) {
+    return (
+      <Choices {...props} options={records.options}>
+        {make()}
+      </Choices>
+    );
+  }
   return (
     <Choices {...props} options={[]}>
-      <RecordButton kinds={{ [kind]: titleOf(props) }} value="" onPick={add} button={{ class: 'filter-choice' }}>
+      <RecordButton
+        kinds={{ [kind]: titleOf(props) }}
+        value=""
+        onPick={add}
+        make={make}
+        button={{ class: 'filter-choice' }}
+      >
         {text.add}
       </RecordButton>
     </Choices>
@@ -178,7 +192,7 @@ export function Union(props: NestedProps) {
       <Select
         aria-label={titleOf(props)}
         value={picked ? String(members[by]) : ''}
-        none={needed ? text.choose : '–'}
+        none={needed ? text.choose : text.none}
         options={optionsOf(options.map((option) => onlyValue(option.properties?.[by]) ?? ''))}
         onPick={(value) => {
           const next = options.find((option) => onlyValue(option.properties?.[by]) === value);

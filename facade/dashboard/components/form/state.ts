@@ -1,6 +1,6 @@
 import type { CallError, Issue } from '../../client.ts';
 import { labelOf } from '../../format.ts';
-import { type JsonSchema, onlyValue } from '../../schema.ts';
+import { type JsonSchema, onlyValue, withoutNull } from '../../schema.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -14,8 +14,12 @@ export interface PartProps {
   readonly value: unknown;
   readonly onChange: (value: unknown) => void;
   readonly issues: readonly Issue[];
+  /** What holds where it is left out: of the workspace, or of the provider. */
+  readonly inherited?: string | undefined;
   /** The values of all members of the object that it belongs to, where the part is a control of a page's own. */
   readonly beside?: Members;
+  /** Changes other members too, where the control stands for them. */
+  readonly onBeside?: (change: Members) => void;
 }
 
 export function memberPath(path: string, name: string): string {
@@ -66,6 +70,16 @@ export function changes(before: Members, after: Members, schema: JsonSchema): Me
   return Object.fromEntries(changed);
 }
 
+/** What clears the members: null, else an empty object. What takes neither is left out. */
+export function emptied(names: readonly string[], schema: JsonSchema): Members {
+  const cleared = names.flatMap((name): [string, unknown][] => {
+    const member = schema.properties?.[name] ?? {};
+    if (withoutNull(member).nullable) return [[name, null]];
+    return member.type === 'object' && !member.required?.length ? [[name, {}]] : [];
+  });
+  return Object.fromEntries(cleared);
+}
+
 /** Empty texts of members that need not be there are no values. */
 export function withoutEmpty(value: Members, schema: JsonSchema): Members {
   const needed = new Set(schema.required ?? []);
@@ -94,4 +108,38 @@ export function hintOf({ description }: JsonSchema): string | undefined {
     .replace(/: id or name\./g, '.')
     .replace(/\s+\./g, '.');
   return hint === '' || hint === '.' ? undefined : hint;
+}
+
+const SECRET = /(secret|password|token|apiKey)$/i;
+/** What often holds secrets besides: the address of a Slack webhook is one, and headers and variables of a program are. */
+const MAY_BE_SECRET = /^(webhookUrl|headers|env)$/;
+
+/** Whether a text is typed unseen. */
+export function isSecretText(name: string, { 'x-control': control }: JsonSchema): boolean {
+  return control === 'secret' || (control === undefined && SECRET.test(name));
+}
+
+/** Whether a member is, or may hold, a secret, so that it is kept nowhere. */
+export function isSecretMember(name: string, schema: JsonSchema): boolean {
+  return isSecretText(name, schema) || MAY_BE_SECRET.test(name);
+}
+
+/** Derives `name` from `displayName`, unless the person typed another name. */
+export function withMadeName(schema: JsonSchema, before: Members, after: Members): Members {
+  const { name, displayName } = schema.properties ?? {};
+  if (!name || !displayName || after.displayName === before.displayName) return after;
+  if ((before.name ?? '') !== nameOf(before.displayName)) return after;
+  return { ...after, name: nameOf(after.displayName) };
+}
+
+const LONGEST_NAME = 60;
+
+/** `Team Slack (EU)` -> `team-slack-eu` */
+function nameOf(displayName: unknown): string {
+  const plain = String(displayName ?? '')
+    .replaceAll('ß', 'ss')
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '');
+  const words = plain.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+  return words.slice(0, LONGEST_NAME).replaceAll(/^-+|-+$/g, '');
 }

@@ -7,6 +7,8 @@ export interface Metric {
   readonly charts?: readonly { readonly title: string; readonly members: readonly string[]; readonly bars?: boolean }[];
   /** Totals that stand above everything; by default all of them. */
   readonly headlines?: readonly string[];
+  /** The numbers above are those of the last whole period, as the chart shows them: over a longer time they say little. */
+  readonly isPerPeriod?: true;
 }
 
 const chart = (title: string, ...members: string[]) => ({ title, members });
@@ -36,6 +38,7 @@ export const METRICS: readonly Metric[] = [
     group: 'Revenue',
     charts: [chart('Churn', 'customerChurn', 'grossMrrChurn', 'netMrrChurn')],
     headlines: ['customerChurn', 'grossMrrChurn', 'netMrrChurn', 'churnedCustomers'],
+    isPerPeriod: true,
   },
   {
     tool: 'get_ltv',

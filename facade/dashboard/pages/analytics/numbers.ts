@@ -59,13 +59,20 @@ export function periodOf(from: string, interval: string | undefined): string {
   return interval === 'month' ? `${month} ${year.slice(2)}` : `${month} ${day}`;
 }
 
+/** A share of fewer than these, or more than ten times of what it was, says less than the difference. */
+const FEW = 10;
+
 /** How a number changed since the period before, and whether less of it is better. Undefined if that says nothing. */
-export function changeOf(member: string, now: unknown, before: unknown): GrowthProps | undefined {
+export function changeOf(member: string, now: unknown, before: unknown, currency?: string): GrowthProps | undefined {
   if (typeof now !== 'number' || typeof before !== 'number') return undefined;
   const inverse = /churn|contraction|bounce|pastDue|ended|deleted|critical|warning|insights/i.test(member);
+  const difference = now - before;
+  if (difference === 0) return { value: 0, words: 'unchanged' };
   if (isShare(member)) {
-    const points = Math.round((now - before) * 1000) / 10;
+    const points = Math.round(difference * 1000) / 10;
     return { value: points, inverse, words: `${number(Math.abs(points))} points` };
   }
-  return before === 0 ? undefined : { value: (now - before) / Math.abs(before), inverse };
+  const value = before === 0 ? difference : difference / Math.abs(before);
+  const isShareTelling = Math.abs(before) >= FEW && Math.abs(value) <= 10;
+  return { value, inverse, ...(!isShareTelling && { words: formatOf(member, currency)(Math.abs(difference)) }) };
 }

@@ -1,13 +1,15 @@
-import { type ListedTool, setQuery, wordOf } from '../../app.ts';
+import { useRef } from 'preact/hooks';
+import { DAY_MS } from '../../../../resources/durations.ts';
+import { counted, type ListedTool, setQuery, wordOf } from '../../app.ts';
 import { Segments } from '../../ui.ts';
+import type { MetricAnswer } from './metrics.ts';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const SPANS = [
   { value: '', label: 'Default' },
   { value: '7', label: '7 days' },
   { value: '30', label: '30 days' },
   { value: '90', label: '90 days' },
-  { value: '365', label: 'Year' },
+  { value: '365', label: '365 days' },
   { value: 'own', label: 'Dates' },
 ] as const;
 
@@ -31,12 +33,41 @@ function intervalsOf(tool: ListedTool | undefined): readonly string[] {
   return (tool?.inputSchema.properties?.interval?.enum ?? []).map(String);
 }
 
-export function RangeControls({ query, tool }: Readonly<{ query: URLSearchParams; tool: ListedTool | undefined }>) {
+interface RangeControlsProps {
+  readonly query: URLSearchParams;
+  readonly tool: ListedTool | undefined;
+  /** Of the answer. */
+  readonly range: MetricAnswer['range'] | undefined;
+}
+
+/** What the choices that leave it to the server come to, as its answers say; once known, also while others are chosen. */
+function useUsual(query: URLSearchParams, range: MetricAnswer['range'] | undefined) {
+  const span = useRef<string | undefined>(undefined);
+  const interval = useRef<string | undefined>(undefined);
+  if (range && !query.get('span')) span.current = spanWords(range);
+  if (range && !query.get('interval')) interval.current = range.interval;
+  return {
+    span: span.current ?? 'Default',
+    interval: interval.current === undefined ? 'Auto' : `Auto: ${wordOf(interval.current).toLowerCase()}`,
+  };
+}
+
+const DAYS_OF_A_MONTH = 365.25 / 12;
+const MOST_DAYS = 100;
+
+function spanWords({ from, to }: MetricAnswer['range']): string {
+  const days = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS);
+  return days <= MOST_DAYS ? counted(days, 'day') : counted(Math.round(days / DAYS_OF_A_MONTH), 'month');
+}
+
+export function RangeControls({ query, tool, range }: RangeControlsProps) {
   const span = SPANS.find(({ value }) => value === query.get('span'))?.value ?? '';
   const intervals = intervalsOf(tool);
+  const usual = useUsual(query, range);
+  const spans = SPANS.map((one) => (one.value === '' ? { ...one, label: usual.span } : one));
   return (
     <div class="range-controls">
-      <Segments label="Range" value={span} options={SPANS} onChange={(value) => setQuery({ span: value })} />
+      <Segments label="Range" value={span} options={spans} onChange={(value) => setQuery({ span: value })} />
       {span === 'own' && (
         <>
           <DateField label="From" name="from" value={query.get('from') ?? ''} />
@@ -47,7 +78,10 @@ export function RangeControls({ query, tool }: Readonly<{ query: URLSearchParams
         <Segments
           label="Interval"
           value={query.get('interval') ?? ''}
-          options={[{ value: '', label: 'Auto' }, ...intervals.map((value) => ({ value, label: wordOf(value) }))]}
+          options={[
+            { value: '', label: usual.interval },
+            ...intervals.map((value) => ({ value, label: wordOf(value) })),
+          ]}
           onChange={(value) => setQuery({ interval: value })}
         />
       )}

@@ -3,26 +3,44 @@ import { useMemo } from 'preact/hooks';
 import { counted, percent, useAnswer, wordOf } from '../../app.ts';
 import { Chart } from '../../components/chart.tsx';
 import { Growth } from '../../components/growth.tsx';
-import { Badge, Table } from '../../ui.ts';
+import { Badge, Link, Table } from '../../ui.ts';
 import type { Metric, MetricAnswer } from './metrics.ts';
 import { changeOf, formatOf, periodOf, wordsOf, write } from './numbers.ts';
 
 type Shown = Readonly<{ metric: Metric; answer: MetricAnswer }>;
 
 export function Totals({ metric, answer }: Shown) {
-  const names = (metric.headlines ?? Object.keys(answer.totals)).filter(
-    (name) => answer.totals[name] !== undefined && typeof answer.totals[name] !== 'object',
+  const { now, before, span } = metric.isPerPeriod ? lastPeriods(answer) : wholeRange(answer);
+  const names = (metric.headlines ?? Object.keys(now)).filter(
+    (name) => now[name] !== undefined && typeof now[name] !== 'object',
   );
   if (names.length === 0) return null;
+  const each = metric.isPerPeriod ? perPeriod(answer) : '';
   return (
     <dl class="headlines">
       {names.map((name) => (
-        <Tile key={name} title={wordsOf(name)} value={write(name, answer.totals[name], answer.currency)}>
-          <Before name={name} answer={answer} />
+        <Tile key={name} title={`${wordsOf(name)}${each}`} value={write(name, now[name], answer.currency)}>
+          <Before name={name} now={now} before={before} span={span} currency={answer.currency} />
         </Tile>
       ))}
     </dl>
   );
+}
+
+function wholeRange({ totals, previous }: MetricAnswer): Compared {
+  return { now: totals, before: previous?.totals, span: previous && `${previous.from} to ${previous.to}` };
+}
+
+/** The last whole period and the one before it. */
+function lastPeriods({ series = [], range }: MetricAnswer): Compared {
+  const [before, now] = series.filter(({ complete }) => complete !== false).slice(-2);
+  if (!now) return { now: before ?? {}, before: undefined, span: undefined };
+  return { now, before, span: before && `in ${periodOf(String(before.from), range.interval)}` };
+}
+
+/** ` a month`, of numbers that are given for each. */
+function perPeriod({ range }: MetricAnswer): string {
+  return range.interval === undefined ? '' : ` a ${range.interval}`;
 }
 
 export function Tile(props: Readonly<{ title: string; value: string; children?: ComponentChildren }>) {
@@ -35,13 +53,21 @@ export function Tile(props: Readonly<{ title: string; value: string; children?: 
   );
 }
 
-function Before({ name, answer: { totals, previous, currency } }: Readonly<{ name: string; answer: MetricAnswer }>) {
-  const before = previous?.totals[name];
-  if (typeof before !== 'number') return null;
-  const change = changeOf(name, totals[name], before);
+type Compared = Readonly<{ now: Row; before: Row | undefined; span: string | undefined }>;
+
+function Before({
+  name,
+  now,
+  before,
+  span,
+  currency,
+}: Compared & Readonly<{ name: string; currency: string | undefined }>) {
+  const was = before?.[name];
+  if (typeof was !== 'number') return null;
+  const change = changeOf(name, now[name], was, currency);
   return (
-    <dd class="headline-growth" title={`${previous?.from} to ${previous?.to}`}>
-      {change && <Growth {...change} />} from {write(name, before, currency)}
+    <dd class="headline-growth" title={span}>
+      {change && <Growth {...change} />} {change?.value === 0 ? '' : `from ${write(name, was, currency)}`}
     </dd>
   );
 }
@@ -55,7 +81,13 @@ export function Charts({ metric, answer }: Shown) {
   return (
     <>
       {metric.charts?.map((chart) => (
-        <OneChart key={chart.title} answer={answer} before={before?.series} {...chart} />
+        <OneChart
+          key={chart.title}
+          answer={answer}
+          before={before?.series}
+          {...chart}
+          title={metric.isPerPeriod ? `${chart.title}${perPeriod(answer)}` : chart.title}
+        />
       ))}
       <SplitCharts answer={answer} />
     </>
@@ -155,7 +187,10 @@ export function Warnings({ answer: { warnings = [] } }: { readonly answer: Metri
     <>
       {warnings.map(({ reason, type, rows, currency }) => (
         <p key={`${reason} ${type} ${currency}`} class="note warn">
-          {rows === undefined ? reason : `${counted(rows, 'row')} of ${type} in ${currency} left out. ${reason}`}
+          {rows === undefined
+            ? reason
+            : `${counted(rows, 'row')} of ${type} in ${currency} left out: there is no exchange rate for their months.`}{' '}
+          {rows !== undefined && <Link to="/settings?tab=money">Give the rates</Link>}
         </p>
       ))}
     </>

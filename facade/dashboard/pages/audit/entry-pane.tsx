@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../../../resources/audit-entry.ts';
-import { exactTime, type ListAnswer, labelOf, useAnswer, useLocation } from '../../app.ts';
+import { callerWord, exactTime, type ListAnswer, labelOf, useAnswer, useLocation, wordOf } from '../../app.ts';
 import {
   Avatar,
   Badge,
@@ -18,6 +18,8 @@ import {
   Skeleton,
   Time,
 } from '../../ui.ts';
+import { time } from '../usage/numbers.ts';
+import { DOORS } from './doors.ts';
 
 export const COLUMNS: readonly Column<AuditEntry>[] = [
   {
@@ -26,7 +28,7 @@ export const COLUMNS: readonly Column<AuditEntry>[] = [
       <span class="name-words">
         <Mono>{tool}</Mono>
         <span class="name-more by">
-          {principal.name} {outcome !== 'ok' && <Badge value={outcome}>{code}</Badge>}
+          {principal.name} {outcome !== 'ok' && <Outcome {...{ outcome, code }} />}
         </span>
       </span>
     ),
@@ -36,21 +38,26 @@ export const COLUMNS: readonly Column<AuditEntry>[] = [
     cell: ({ principal: { name, type } }) => (
       <span class="name">
         <Avatar name={name} size="s" />
-        <NameAndMore name={name}>{type}</NameAndMore>
+        <NameAndMore name={name}>{callerWord(type)}</NameAndMore>
       </span>
     ),
     hidePriority: 2,
   },
   {
     title: 'Outcome',
-    cell: ({ outcome, code }) => <Badge value={outcome}>{outcome === 'ok' ? 'OK' : code}</Badge>,
+    cell: Outcome,
     hidePriority: 2,
-    width: '8rem',
+    width: '12rem',
   },
-  { title: 'Via', cell: ({ door }) => door, hidePriority: 2 },
-  { title: 'Took', cell: ({ durationMs }) => `${Math.round(durationMs)} ms`, alignEnd: true, hidePriority: 3 },
+  { title: 'Via', cell: ({ door }) => DOORS[door] ?? door, hidePriority: 2 },
+  { title: 'Took', cell: ({ durationMs }) => time(durationMs), alignEnd: true, hidePriority: 3 },
   { title: 'When', cell: ({ at }) => <Time at={at} />, alignEnd: true },
 ];
+
+function Outcome({ outcome, code }: Pick<AuditEntry, 'outcome' | 'code'>) {
+  if (code === 'approval_required') return <Badge value={code} />;
+  return <Badge value={outcome}>{wordOf(code ?? outcome)}</Badge>;
+}
 
 interface EntryPaneProps {
   readonly id: string;
@@ -107,7 +114,7 @@ function Call({ entry }: { readonly entry: AuditEntry }) {
     <>
       <div class="detail-title">
         <h1>
-          {entry.tool} <Badge value={entry.outcome}>{entry.code ?? 'OK'}</Badge>
+          {entry.tool} <Outcome {...entry} />
         </h1>
       </div>
       <dl class="fields">
@@ -119,8 +126,8 @@ function Call({ entry }: { readonly entry: AuditEntry }) {
             <Caller caller={caller} /> <Follow name="principal" value={caller.id} words="their calls" />
           </NamedValue>
         ))}
-        <NamedValue name="Via">{door}</NamedValue>
-        <NamedValue name="Duration">{Math.round(durationMs * 10) / 10} ms</NamedValue>
+        <NamedValue name="Via">{DOORS[door] ?? door}</NamedValue>
+        <NamedValue name="Duration">{time(durationMs)}</NamedValue>
         {Object.entries({ requestId, sessionId }).map(
           ([name, value]) =>
             value !== undefined && (
@@ -143,5 +150,9 @@ function Call({ entry }: { readonly entry: AuditEntry }) {
 
 /** All entries with the same value. */
 function Follow({ name, value, words = value }: Readonly<{ name: string; value: string; words?: string }>) {
-  return <Link to={`/audit?${name}=${encodeURIComponent(value)}`}>{words}</Link>;
+  return (
+    <Link to={`/audit?${name}=${encodeURIComponent(value)}`}>
+      <span class="anywhere">{words}</span>
+    </Link>
+  );
 }

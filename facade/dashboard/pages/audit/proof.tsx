@@ -17,7 +17,7 @@ export function useProof() {
   return {
     button: <ActionButton text="Verify" needs="verify_audit" run={verify} />,
     line: verdict && (
-      <p class="quiet" role="status">
+      <p class={verdict.intact ? 'note good proof' : 'note alarm proof'} role="status">
         {verdict.intact ? intactText(verdict) : <Broken {...verdict} />}
       </p>
     ),

@@ -45,10 +45,13 @@ export function CapsulePreview({ value, id }: { readonly value: Members; readonl
     <section class="preview stack" aria-label="What it serves" aria-live="polite">
       <p class="label">What it serves</p>
       {error && <ErrorBox error={error} />}
+      {shown?.tools.length === 0 && value.status !== 'disabled' && <p class="note warn">{NO_TOOLS}</p>}
       {shown ? <Served {...shown} /> : !error && <Skeleton lines={3} />}
     </section>
   );
 }
+
+const NO_TOOLS = 'No tools yet: a client that connects can do nothing. Pick its tools under Allowed tools.';
 
 function filled(value: unknown): boolean {
   return typeof value === 'object' && value !== null

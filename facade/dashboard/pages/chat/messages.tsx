@@ -1,18 +1,21 @@
 import type { ComponentChildren } from 'preact';
 import type { Message } from '../../../../resources/message.ts';
 import type { ThreadSummary } from '../../../../resources/thread.ts';
-import { boot, counted, go, number, useAnswer, useMay } from '../../app.ts';
+import { boot, counted, go, useAnswer, useMay } from '../../app.ts';
 import { Prose } from '../../components/prose.tsx';
-import { Avatar, Badge, Icon, Json, Menu, type MenuItem, Mono, Time } from '../../ui.ts';
-import { tokensTitle } from '../usage/numbers.ts';
+import { Avatar, Badge, Icon, Json, LinkButton, Menu, type MenuItem, Mono, Time } from '../../ui.ts';
+import { type Costs, Spent } from './cost.tsx';
+import { MessageFiles, SentFiles } from './message-files.tsx';
 import type { Running } from './run.ts';
 import { Sources } from './sources.tsx';
+import { WaitingCalls, waitsFor } from './waiting.tsx';
+import { WhyButton } from './why.tsx';
 
-type OnFork = { onFork: ((id: string) => void) | undefined };
+type OnFork = { onFork: ((id: string) => void) | undefined; costs?: Costs | undefined };
 
 type Shown = Readonly<{ messages: readonly Message[]; summary?: ThreadSummary | undefined }>;
 
-export function Messages({ messages, summary, onFork }: Shown & OnFork) {
+export function Messages({ messages, summary, onFork, costs }: Shown & OnFork) {
   const answers = messages.filter(({ role }) => role === 'tool');
   const results = new Map(answers.map((message) => [message.toolCallId, message]));
   const isAbove = !messages.some(({ id }) => id === summary?.messageId);
@@ -25,12 +28,12 @@ export function Messages({ messages, summary, onFork }: Shown & OnFork) {
       )}
       {messages
         .filter(
-          ({ id, role, content, toolCalls }) =>
-            id === summary?.messageId || (role !== 'tool' && (content !== '' || toolCalls?.length)),
+          ({ id, role, toolCalls, ...message }) =>
+            id === summary?.messageId || (role !== 'tool' && (isSaid(message) || toolCalls?.length)),
         )
         .map((message) => (
           <li key={message.id}>
-            {message.content !== '' && message.role !== 'tool' && <Said message={message} onFork={onFork} />}
+            {isSaid(message) && message.role !== 'tool' && <Said message={message} onFork={onFork} costs={costs} />}
             {message.toolCalls?.map((toolCall) => (
               <Called key={toolCall.id} toolCall={toolCall} result={results.get(toolCall.id)} />
             ))}
@@ -39,6 +42,10 @@ export function Messages({ messages, summary, onFork }: Shown & OnFork) {
         ))}
     </ol>
   );
+}
+
+function isSaid({ content, attachments }: Pick<Message, 'content' | 'attachments'>): boolean {
+  return content !== '' || attachments !== undefined;
 }
 
 /** What the agent reads in place of the messages above. */
@@ -57,8 +64,8 @@ function Summarised({ summary: { text, messages, leftOut } }: { readonly summary
         <p class="quiet">
           The conversation is longer than what the agent is given of it.{' '}
           {text === undefined
-            ? 'It knows nothing of the messages above, as no summary could be made.'
-            : 'In place of the messages above it reads this:'}
+            ? 'The messages above are no longer in its context; no summary could be made.'
+            : 'Instead of the messages above, it reads this summary:'}
         </p>
         {text !== undefined && <Prose text={text} />}
       </div>
@@ -66,24 +73,23 @@ function Summarised({ summary: { text, messages, leftOut } }: { readonly summary
   );
 }
 
-function Said({ message, onFork }: Readonly<{ message: Message } & OnFork>) {
-  const { id, role, content, createdAt, usage, failed, runId, citations = [] } = message;
+function Said({ message, onFork, costs }: Readonly<{ message: Message } & OnFork>) {
+  const { id, role, content, createdAt, usage, failed, runId, citations = [], attachments } = message;
   const readsRuns = useMay('get_agent_run');
+  const waiting = role === 'assistant' ? waitsFor(content) : [];
+  const isAnswer = waiting.length === 0;
   const items: MenuItem[] = [
     { label: 'Copy the text', icon: 'copy', run: () => void navigator.clipboard.writeText(content) },
     ...(runId !== undefined && readsRuns && role === 'assistant'
-      ? [{ label: 'What it rests on', icon: 'eye' as const, run: () => go(`/runs/${encodeURIComponent(runId)}`) }]
+      ? [{ label: 'Sources and steps', icon: 'eye' as const, run: () => go(`/runs/${encodeURIComponent(runId)}`) }]
       : []),
     ...(onFork ? [{ label: 'Fork from here', icon: 'fork' as const, run: () => onFork(id) }] : []),
   ];
   const more = (
     <>
       {failed && <Badge tone="alarm">Failed</Badge>}
-      {usage && (
-        <span class="faint" title={tokensTitle(usage)}>
-          {number(usage.inputTokens)} → {number(usage.outputTokens)}
-        </span>
-      )}
+      {isAnswer && runId !== undefined && role === 'assistant' && <WhyButton messageId={id} />}
+      {isAnswer && usage && <Spent usage={usage} run={costs?.get(runId ?? '')} />}
       <span class="faint">
         <Time at={createdAt} />
       </span>
@@ -92,11 +98,20 @@ function Said({ message, onFork }: Readonly<{ message: Message } & OnFork>) {
   );
   return (
     <Turn by={role} agentId={message.agentId} more={more}>
-      <Prose text={content} />
+      {isAnswer ? content !== '' && <Prose text={content} /> : <WaitingCalls calls={waiting} />}
+      {role === 'assistant' && content.includes(OFFLINE_LABEL) && (
+        <p class="turn-set-up">
+          <LinkButton needs="create_model_provider" text="Set up a model" icon="model" to="/models" />
+        </p>
+      )}
+      {attachments && <MessageFiles threadId={message.threadId} files={attachments} />}
       {citations.length > 0 && <Sources citations={citations} />}
     </Turn>
   );
 }
+
+/** Begins what the built-in model ends its answers with. */
+const OFFLINE_LABEL = '(offline/rehearsal:';
 
 type TurnProps = Readonly<{ by: Message['role']; agentId?: string | undefined; more?: ComponentChildren }>;
 
@@ -126,18 +141,25 @@ function useSpeaker(by: Message['role'], agentId: string | undefined): string {
 type CalledProps = Readonly<{ toolCall: NonNullable<Message['toolCalls']>[number]; result: Message | undefined }>;
 
 function Called({ toolCall, result }: CalledProps) {
+  const answer = result && parsed(result.content);
   return (
     <details class="called">
       <summary>
         <Icon name="tool" size={14} /> Called <Mono>{toolCall.tool}</Mono>
-        {result?.failed && <Badge tone="alarm">Failed</Badge>}
+        {result?.failed && <FailedBadge answer={answer} />}
       </summary>
       <div class="called-body">
         <Json value={toolCall.arguments} label={`Input of ${toolCall.tool}`} />
-        {result && <Json value={parsed(result.content)} label={`Answer of ${toolCall.tool}`} />}
+        {result && <Json value={answer} label={`Answer of ${toolCall.tool}`} />}
       </div>
     </details>
   );
+}
+
+/** That it waits for a person is no failure. */
+function FailedBadge({ answer }: { readonly answer: unknown }) {
+  const code = typeof answer === 'object' && answer !== null && 'code' in answer ? answer.code : undefined;
+  return <Badge {...(code === 'approval_required' ? { value: code } : { tone: 'alarm', children: 'Failed' })} />;
 }
 
 function parsed(text: string): unknown {
@@ -152,7 +174,8 @@ export function Answering({ running, agentId }: { readonly running: Running; rea
   return (
     <div class="messages">
       <Turn by="user">
-        <Prose text={running.said} />
+        {running.message !== '' && <Prose text={running.message} />}
+        {running.files.length > 0 && <SentFiles files={running.files} share={running.share} />}
       </Turn>
       <Turn by="assistant" agentId={agentId}>
         {running.steps.map((step, index) => (

@@ -21,8 +21,10 @@ import {
   withToast,
 } from '../../ui.ts';
 import { AccessDialog } from './access-dialog.tsx';
+import { Composer } from './composer.tsx';
+import { useCosts } from './cost.tsx';
 import { Answering, Messages } from './messages.tsx';
-import { type Run, take, useRun } from './run.ts';
+import { type Run, type Running, take, useRun } from './run.ts';
 
 export function Thread({ id }: { readonly id: string }) {
   const { data: thread, error } = useAnswer<ThreadRecord>('get_thread', { id });
@@ -60,8 +62,10 @@ function Conversation({ thread, run }: { readonly thread: ThreadRecord; readonly
   const { rows, more, loading } = usePagedList<Message>('list_messages', { id, limit: 50 });
   const { data: page } = useAnswer<{ readonly summary?: ThreadSummary }>('list_messages', { id, limit: 1 });
   const mayFork = useMay('fork_thread');
+  const costs = useCosts(id);
   const maySend = useMay('send_chat_message');
   const messages = [...rows].reverse();
+  const answering = useUntilLoaded(run.running, loading);
   const end = useRef<HTMLDivElement>(null);
   // The end stays in view when something is added.
   useEffect(
@@ -81,21 +85,33 @@ function Conversation({ thread, run }: { readonly thread: ThreadRecord; readonly
             <Button text="Earlier messages" onClick={more} />
           </div>
         )}
-        {messages.length === 0 && !run.running && !loading && <Empty title="Nothing was said yet" />}
+        {messages.length === 0 && !answering && !loading && <Empty title="Nothing was said yet" />}
         <Messages
-          messages={withoutSent(messages, run.running?.said)}
+          messages={withoutSent(messages, answering?.message)}
           summary={page?.summary}
           onFork={mayFork ? fork : undefined}
+          costs={costs}
         />
-        {run.running && <Answering running={run.running} agentId={thread.agentIds?.[0]} />}
+        {answering && <Answering running={answering} agentId={thread.agentIds?.[0]} />}
         {run.error !== undefined && <ErrorBox error={run.error} />}
         <div ref={end} />
       </div>
       {maySend && thread.status === 'active' && (
-        <Composer onSend={(message) => run.send({ message, threadId: id })} onStop={run.running && run.stop} />
+        <Composer
+          onSend={(said) => run.send({ ...said, threadId: id })}
+          onStop={run.running && run.stop}
+          returned={run.returned}
+        />
       )}
     </>
   );
+}
+
+/** The answer on its way, until the thread has it: else it would be gone for a moment. */
+function useUntilLoaded(running: Running | undefined, loading: boolean): Running | undefined {
+  const last = useRef(running);
+  if (running || !loading) last.current = running;
+  return last.current;
 }
 
 /** While an answer is on its way, what was said is shown with it, also once the thread has it. */
@@ -177,47 +193,5 @@ function Questions({ asks, thread, onClose }: Readonly<{ asks: Asks; thread: Thr
     <ConfirmDialog title={`Delete ${title}?`} action="Delete thread" typed={title} run={remove} onClose={onClose}>
       <p>{counted(messageCount, 'message')} and its access entries are deleted for good. Its forks stay.</p>
     </ConfirmDialog>
-  );
-}
-
-type ComposerProps = Readonly<{ onSend: (message: string) => unknown; onStop?: (() => void) | undefined }>;
-
-/** Where one writes. Enter sends, Shift and Enter begins a new line. `onStop` ends the answer that is on its way. */
-export function Composer({ onSend, onStop }: ComposerProps) {
-  const [message, setMessage] = useState('');
-  const box = useRef<HTMLTextAreaElement>(null);
-  const send = () => {
-    if (message.trim() === '' || onStop) return;
-    setMessage('');
-    onSend(message);
-    box.current?.focus();
-  };
-  return (
-    <form
-      class="composer"
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-    >
-      <textarea
-        ref={box}
-        rows={Math.min(8, message.split('\n').length)}
-        aria-label="Message"
-        placeholder="Write a message"
-        value={message}
-        onInput={({ currentTarget }) => setMessage(currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-          event.preventDefault();
-          send();
-        }}
-      />
-      {onStop ? (
-        <Button icon="stop" label="Stop" onClick={onStop} />
-      ) : (
-        <Button type="submit" look="primary" icon="send" label="Send" disabled={message.trim() === ''} />
-      )}
-    </form>
   );
 }

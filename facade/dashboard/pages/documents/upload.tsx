@@ -1,5 +1,6 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { at, useMay } from '../../app.ts';
+import { useDrop } from '../../components/use-drop.ts';
 import { Button, Icon } from '../../ui.ts';
 import { type Upload, useUploads } from './uploads.ts';
 
@@ -92,35 +93,4 @@ function UploadLine({ name, share, id, error }: Upload) {
       {share < 1 ? <progress value={share} aria-label={`Upload of ${name}`} /> : <span class="quiet">Reading…</span>}
     </>
   );
-}
-
-/** Whether files are held over the page. They may be dropped anywhere on it. */
-function useDrop(enabled: boolean, onFiles: (files: readonly File[]) => void): boolean {
-  const [over, setOver] = useState(false);
-  const latest = useRef(onFiles);
-  latest.current = onFiles;
-  useEffect(() => {
-    if (!enabled) return;
-    const holdsFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
-    const enter = (event: DragEvent) => {
-      if (!holdsFiles(event)) return;
-      event.preventDefault();
-      setOver(true);
-    };
-    const leave = (event: DragEvent) => {
-      if (event.relatedTarget === null) setOver(false);
-    };
-    const drop = (event: DragEvent) => {
-      if (!holdsFiles(event)) return;
-      event.preventDefault();
-      setOver(false);
-      latest.current([...(event.dataTransfer?.files ?? [])]);
-    };
-    const listeners = { dragenter: enter, dragover: enter, dragleave: leave, drop } as const;
-    for (const [name, listener] of Object.entries(listeners)) addEventListener(name as 'drop', listener);
-    return () => {
-      for (const [name, listener] of Object.entries(listeners)) removeEventListener(name as 'drop', listener);
-    };
-  }, [enabled]);
-  return over;
 }

@@ -2,7 +2,7 @@ import type { FlowDelivery } from '../../../../resources/flow-delivery.ts';
 import { exactTime, usePagedList } from '../../app.ts';
 import { Badge, type Column, Empty, Link, PagedTable, Time, type Tone } from '../../ui.ts';
 import { usePolling } from '../../use-polling.ts';
-import { pathOfRuns } from './runs.tsx';
+import { pathOfRun } from './run-words.ts';
 import { schemeNamed } from './signature.tsx';
 
 export function Deliveries({ flowId }: { readonly flowId: string }) {
@@ -22,7 +22,7 @@ export function Deliveries({ flowId }: { readonly flowId: string }) {
 type Outcome = Readonly<{ words: string; tone: Tone; why?: string }>;
 
 const OUTCOMES: Readonly<Record<FlowDelivery['outcome'], Outcome>> = {
-  run: { words: 'Run begun', tone: 'good' },
+  run: { words: 'Run started', tone: 'good' },
   ping: { words: 'Ping answered', tone: 'plain' },
   challenge: { words: 'Challenge answered', tone: 'plain' },
   refused: { words: 'Refused', tone: 'warn' },
@@ -48,7 +48,7 @@ function columnsFor(flowId: string): readonly Column<FlowDelivery>[] {
         runId === undefined ? (
           <span class="delivery-reason">{reason ?? OUTCOMES[outcome].why}</span>
         ) : (
-          <Link to={`${pathOfRuns(flowId)}&run=${encodeURIComponent(runId)}`}>Open run</Link>
+          <Link to={pathOfRun({ flowId, id: runId })}>Open run</Link>
         ),
     },
     {

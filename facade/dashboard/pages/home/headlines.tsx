@@ -1,8 +1,5 @@
-import { useMemo } from 'preact/hooks';
-import { at, money, number, partsOf, useAnswer, useMay } from '../../app.ts';
-import { Chart } from '../../components/chart.tsx';
+import { at, money, number, useAnswer, useMay } from '../../app.ts';
 import { Growth, Sparkline } from '../../components/growth.tsx';
-import { Empty, LinkButton, Skeleton } from '../../ui.ts';
 import { metricInput, type Span } from './first-calls.ts';
 
 export function Headlines({ span }: { readonly span: Span }) {
@@ -10,17 +7,7 @@ export function Headlines({ span }: { readonly span: Span }) {
   const { data: overview } = useMetric<Overview>('get_overview', span);
   const { data: visitors } = useMetric<Visitors>('get_traffic_visitors', span);
   if (!may) return null;
-  if (!overview)
-    return (
-      <div class="headlines skeletons">
-        {['a', 'b', 'c', 'd'].map((key) => (
-          <div key={key} class="headline">
-            <Skeleton lines={3} />
-          </div>
-        ))}
-      </div>
-    );
-  if (overview.totalUsers === 0) return null;
+  if (!overview) return null;
   return (
     <div class="headlines">
       {shown(overview, visitors, span).map(({ title, text, growth, since, to, tone, course }) => (
@@ -60,47 +47,7 @@ function shown({ series, currency }: Overview, visitors: Visitors | undefined, s
   ];
 }
 
-export function RevenueChart({ span }: { readonly span: Span }) {
-  const may = useMay('get_mrr');
-  const bring = <LinkButton needs="import_records" text="Import users and subscriptions" to="/import" />;
-  const { data } = useMetric<Mrr>('get_mrr', span);
-  const chart = useMemo(() => data && chartOf(data, span), [data, span]);
-  if (!may) return null;
-  if (!chart)
-    return (
-      <section class="card pad">
-        <Skeleton lines={7} />
-      </section>
-    );
-  if (chart.series[0]?.values.every((value) => value === 0)) {
-    return (
-      <section class="card">
-        <Empty title="No revenue yet" action={bring}>
-          Import the users and subscriptions of your product to see its numbers here.
-        </Empty>
-      </section>
-    );
-  }
-  return (
-    <section class="card card-chart">
-      <Chart {...chart} title="Monthly recurring revenue" />
-    </section>
-  );
-}
-
-function chartOf({ series, currency }: Mrr, span: Span) {
-  return {
-    labels: series.map(({ from }) => periodLabel(from, span)),
-    format: (value: number) => (value >= 10_000 ? `${money(value / 1000, currency)}k` : money(value, currency)),
-    series: [
-      { label: 'MRR', values: series.map(({ mrr }) => mrr), tone: 1 as const, filled: true },
-      { label: 'New', values: series.map((one) => one.new), tone: 2 as const },
-      { label: 'Churn', values: series.map(({ churn }) => Math.abs(churn)), tone: 4 as const },
-    ],
-  };
-}
-
-type Period = Readonly<{ from: string; complete: boolean }>;
+export type Period = Readonly<{ from: string; complete: boolean }>;
 
 export interface Overview {
   readonly currency: string;
@@ -109,8 +56,6 @@ export interface Overview {
 }
 
 type Visitors = Readonly<{ series: readonly (Period & { readonly visitors: number })[] }>;
-
-type Mrr = Readonly<{ currency: string; series: readonly (Period & Record<'mrr' | 'new' | 'churn', number>)[] }>;
 
 /** The answer of a metric; nothing is asked where the person may not. */
 export function useMetric<Output>(tool: string, span: Span) {
@@ -137,9 +82,4 @@ function lastWhole<One extends Period>(series: readonly One[], of: (one: One) =>
 
 function growthOf(before: number | undefined, now: number | undefined): number | undefined {
   return before === undefined || now === undefined || before === 0 ? undefined : (now - before) / before;
-}
-
-function periodLabel(from: string, span: Span): string {
-  const { day, month } = partsOf(from);
-  return span === 'months' ? month : `${month} ${day}`;
 }

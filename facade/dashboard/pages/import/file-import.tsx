@@ -5,21 +5,24 @@ import { counted, number, useTool } from '../../app.ts';
 import { Field } from '../../components/form/field.tsx';
 import { optionsOf, Select } from '../../components/form/select.tsx';
 import { download } from '../../download.ts';
-import { Badge, Button, type Column, ErrorBox, Mono, Table } from '../../ui.ts';
+import { Button, type Column, ErrorBox, Mono, Table } from '../../ui.ts';
 import {
   columnsOf,
   type FileRow,
+  type Fixed,
   fittingPresets,
   guessed,
   lacksOf,
   type Mapping,
   type Member,
   mappedRows,
+  memberLabel,
   membersOf,
   type PresetRows,
   presetRows,
 } from './rows.ts';
 import { importRows, type Progress, type Refused } from './run.ts';
+import { SameValues } from './same-values.tsx';
 
 export type ReadFile = Readonly<{ name: string; rows: readonly FileRow[] }>;
 
@@ -37,11 +40,12 @@ export function FileImport({ file, onBusy }: FileImportProps) {
   const [chosen, setChosen] = useState<Mapping>();
   const mapping = useMemo(() => chosen ?? guessed(columns.keys(), members), [chosen, columns, members]);
   const { run, stop, forgetCheck, progress, error } = useImport(onBusy);
+  const same = useSameValues(type, preset ? [] : members, mapping, forgetCheck);
   const count = made !== undefined && lacksOf(made, file.rows).length > 0 ? 0 : file.rows.length;
-  const isNothing = count === 0;
+  const isNothing = count === 0 || same.fixed.size < same.missing.length;
   const importText = `Import ${counted(count, 'row')}`;
   const begin = (dryRun: boolean) => {
-    const byColumns = () => ({ rows: mappedRows(file.rows, mapping), leftOut: new Map<string, number>() });
+    const byColumns = () => ({ rows: mappedRows(file.rows, mapping, same.fixed), leftOut: new Map<string, number>() });
     void run(type, preset ? presetRows(preset, file.rows) : byColumns(), dryRun);
   };
   const pick = (next: string, its: Mapping | undefined) => {
@@ -65,7 +69,10 @@ export function FileImport({ file, onBusy }: FileImportProps) {
       )}
       {file.rows.length === 0 && <p class="note warn">{`There are no rows in ${file.name}.`}</p>}
       {!stop && !preset && columns.size > 0 && (
-        <Columns columns={columns} members={members} mapping={mapping} onChange={(its) => pick(type, its)} />
+        <>
+          <Columns columns={columns} members={members} mapping={mapping} onChange={(its) => pick(type, its)} />
+          <SameValues type={type} keyed={members[0]?.name} {...same} />
+        </>
       )}
       <div class="actions">
         {stop ? (
@@ -81,6 +88,19 @@ export function FileImport({ file, onBusy }: FileImportProps) {
       {progress && <Outcome progress={progress} running={stop !== undefined} />}
     </>
   );
+}
+
+/** The values that hold for all rows, as far as no column becomes their member. */
+function useSameValues(type: string, members: readonly Member[], mapping: Mapping, forgetCheck: () => void) {
+  const [last, setLast] = useState<Readonly<{ type: string; given: Fixed }>>();
+  const given: Fixed = last?.type === type ? last.given : new Map();
+  const missing = missingOf(members, mapping);
+  const onChange = (next: Fixed) => {
+    setLast({ type, given: next });
+    forgetCheck();
+  };
+  const fixed: Fixed = new Map([...given].filter(([name, value]) => missing.includes(name) && value.trim() !== ''));
+  return { missing, given, fixed, onChange };
 }
 
 /** One import or check at a time, which can be stopped. A check is forgotten when something else would be sent. */
@@ -133,6 +153,12 @@ function MadeBy({ rows, value, onChange }: MadeByProps) {
   );
 }
 
+/** The members that every row needs and no column becomes. */
+function missingOf(members: readonly Member[], mapping: Mapping): readonly string[] {
+  const given = [...mapping.values()];
+  return members.filter(({ name, needed }) => needed && !given.includes(name)).map(({ name }) => name);
+}
+
 interface ColumnsProps {
   /** The columns of the file, with some of their values. */
   readonly columns: ReadonlyMap<string, readonly string[]>;
@@ -142,13 +168,14 @@ interface ColumnsProps {
 }
 
 function Columns({ columns, members, mapping, onChange }: ColumnsProps) {
-  const given = [...mapping.values()];
-  const missing = members.filter(({ name, needed }) => needed && !given.includes(name)).map(({ name }) => name);
   const give = (column: string, member: string) => {
     const others = [...mapping].filter(([other, taken]) => other !== column && taken !== member);
     onChange(new Map(member === '' ? others : [...others, [column, member]]));
   };
-  const options = members.map(({ name, needed }) => ({ value: name, label: needed ? `${name} (required)` : name }));
+  const options = members.map(({ name, needed }) => {
+    const label = memberLabel(name);
+    return { value: name, label: needed ? `${label} (required)` : label };
+  });
   const shown: readonly Column<FileColumn>[] = [
     { title: 'In the file', cell: ([column]) => <Mono>{column}</Mono> },
     {
@@ -174,11 +201,6 @@ function Columns({ columns, members, mapping, onChange }: ColumnsProps) {
     <section aria-labelledby="columns" class="import-columns">
       <h2 id="columns">Columns</h2>
       <Table label="Columns" columns={shown} rows={[...columns]} keyOf={([column]) => column} />
-      {missing.length > 0 && (
-        <p class="note warn">
-          <Badge tone="warn">Needed</Badge> No column becomes {missing.join(', ')}. Rows without are refused.
-        </p>
-      )}
     </section>
   );
 }

@@ -1,4 +1,6 @@
-import { missingColumns, type Preset, presets, rowBy, tryJson } from '../../../import/presets.ts';
+import { parseJson } from '../../../../resources/json.ts';
+import { missingColumns, type Preset, presets, rowBy } from '../../../import/presets.ts';
+import { labelOf } from '../../format.ts';
 
 /** Members of imported rows that are numbers, over all types. Cells of a CSV file are texts. */
 export const NUMBER_MEMBERS: ReadonlySet<string> = new Set([
@@ -27,7 +29,7 @@ export async function rowsOf(file: File): Promise<readonly FileRow[]> {
 function jsonRow(text: string, index: number): FileRow[] {
   if (text.trim() === '') return [];
   const line = index + 1;
-  const row = tryJson(text);
+  const row = parseJson(text);
   if (typeof row === 'object' && row !== null && !Array.isArray(row)) return [{ line, row: { ...row } }];
   return [{ line, problem: 'The line is not a JSON object.' }];
 }
@@ -60,10 +62,37 @@ async function csvRows(text: string): Promise<FileRow[]> {
 function typed(member: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (NUMBER_MEMBERS.has(member) && /^-?\d+(\.\d+)?$/.test(value.trim())) return Number(value);
-  return member === 'properties' ? (tryJson(value) ?? value) : value;
+  return member === 'properties' ? (parseJson(value) ?? value) : value;
 }
 
 export type Member = Readonly<{ name: string; needed: boolean }>;
+
+/** As people call it. */
+export function memberLabel(name: string): string {
+  return LABELS[name] ?? labelOf(name);
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  uid: 'User ID',
+  subscriptionId: 'Subscription ID',
+  visitorId: 'Visitor ID',
+  at: 'Time',
+  paymentBrand: 'Payment method',
+  paymentLast4: 'Last four digits',
+  os: 'Operating system',
+};
+
+/** The values that some members can have, by type and member. */
+export const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  'users.status': ['PRO', 'FREE', 'LEGACY'],
+  'subscriptions.interval': ['day', 'week', 'month', 'year'],
+  'subscriptions.status': ['trialing', 'active', 'past_due', 'canceled'],
+  'invoices.status': ['paid', 'open', 'void', 'refunded'],
+  'websites.state': ['draft', 'published', 'suspended', 'deleted'],
+};
+
+/** Values that all rows get, by member. */
+export type Fixed = ReadonlyMap<string, string>;
 
 /** What each column of the file becomes; those that are missing are left out. */
 export type Mapping = ReadonlyMap<string, string>;
@@ -153,7 +182,10 @@ function bare(words: string): string {
   return words.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
-export function mappedRows(rows: readonly FileRow[], mapping: Mapping): readonly FileRow[] {
+const NONE: Fixed = new Map();
+
+export function mappedRows(rows: readonly FileRow[], mapping: Mapping, fixed = NONE): readonly FileRow[] {
+  const same = Object.fromEntries([...fixed].map(([member, value]) => [member, typed(member, value)]));
   const renamed = (row: ImportedRow) =>
     Object.fromEntries(
       Object.entries(row).flatMap(([column, value]) => {
@@ -161,7 +193,7 @@ export function mappedRows(rows: readonly FileRow[], mapping: Mapping): readonly
         return member === undefined || value === '' ? [] : [[member, typed(member, value)] as const];
       }),
     );
-  return rows.map((one) => ('row' in one ? { ...one, row: renamed(one.row) } : one));
+  return rows.map((one) => ('row' in one ? { ...one, row: { ...same, ...renamed(one.row) } } : one));
 }
 
 /** The rows of a file as a preset makes them, and how many it leaves out for which reason. */

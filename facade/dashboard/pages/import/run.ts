@@ -1,5 +1,5 @@
 import { CallError, call, renew } from '../../app.ts';
-import type { FileRow, ImportedRow } from './rows.ts';
+import { type FileRow, type ImportedRow, memberLabel } from './rows.ts';
 
 /** A line of the file that was not imported, and why. */
 export type Refused = Readonly<{ line: number; problem: string; row: ImportedRow | undefined }>;
@@ -129,7 +129,9 @@ function problemsIn(error: unknown, count: number): ReadonlyMap<number, string> 
   for (const { path, message } of error.issues) {
     const [, index, member = ''] = /^records\[(\d+)\]\.?(.*)$/.exec(path) ?? [];
     if (index === undefined || Number(index) >= count) continue;
-    const said = [problems.get(Number(index)), `${member}${member && ': '}${message}`].filter(Boolean).join(' ');
+    const said = [problems.get(Number(index)), `${member && `${memberLabel(member)}: `}${message}`]
+      .filter(Boolean)
+      .join(' ');
     problems.set(Number(index), said);
   }
   return problems;

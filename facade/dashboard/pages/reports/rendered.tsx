@@ -9,7 +9,7 @@ import { ErrorBox, Json, Link, Mono, Skeleton, Time } from '../../ui.ts';
 import { METRICS, type Metric, type MetricAnswer } from '../analytics/metrics.ts';
 import { Charts, Rows, Totals } from '../analytics/shown.tsx';
 
-type RenderedReport = z.infer<typeof renderedReport>;
+export type RenderedReport = z.infer<typeof renderedReport>;
 
 export function Rendered({ row }: { readonly row: Row }) {
   const { data, error } = useAnswer<RenderedReport>('get_report', { id: row.id, render: true });

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { agentRun } from '../../../../resources/agent-run.ts';
 import { duration, number, usePagedList } from '../../app.ts';
 import { Badge, type Column, Empty, FilteredRows, LinkButton, Ref, Time } from '../../ui.ts';
+import { usePolling } from '../../use-polling.ts';
 
 type RunSummary = z.infer<typeof agentRun>;
 
@@ -16,6 +17,7 @@ interface RunListProps {
 
 export function RunList({ asked, to, picked, isNarrowed = false }: RunListProps) {
   const pages = usePagedList<RunSummary>(asked && 'list_agent_runs', asked);
+  usePolling(pages.rows.some(({ status }) => status === 'running' || status === 'waiting'));
   return (
     <FilteredRows
       label="Runs"

@@ -1,5 +1,5 @@
 import type { TokenUsage } from '../../../../resources/agent-run.ts';
-import { money, number } from '../../app.ts';
+import { money, number, useAnswer, useMay } from '../../app.ts';
 
 /** The figures of a row, a period, or all. */
 export type Numbers = Readonly<
@@ -28,9 +28,12 @@ export function time(ms: number | null): string {
   return ms < 120_000 ? `${number(ms / 1000, 1)} s` : `${number(ms / 60_000, 1)} min`;
 }
 
+/** Of a cost for which some price is missing. */
+export const NO_PRICE = 'No price set';
+
 /** Small amounts with as many digits as show something. An unknown one is no 0. */
 export function cost(value: number | null, currency: string): string {
-  if (value === null) return 'unknown';
+  if (value === null) return NO_PRICE;
   if (value === 0) return money(0, currency);
   let digits = value >= 1 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(value)) + 1);
   while (digits > 2 && value.toFixed(digits).endsWith('0')) digits -= 1;
@@ -58,8 +61,19 @@ export function partsOf({ cachedInputTokens = 0, cacheWriteTokens = 0, reasoning
   };
 }
 
+/** `185 in, 58 out` */
+export function tokensInWords({ inputTokens, outputTokens }: Pick<TokenUsage, 'inputTokens' | 'outputTokens'>): string {
+  return `${number(inputTokens)} in, ${number(outputTokens)} out`;
+}
+
 /** What a number of tokens read and written means, with its parts. */
 export function tokensTitle(usage: TokenUsage): string {
   const { input, output } = partsOf(usage);
   return `Tokens read${input && ` (${input})`} and written${output && ` (${output})`}`;
+}
+
+/** The currency of the workspace, asked for where something is shown in it. */
+export function useCurrency(isShown: boolean): string | undefined {
+  const may = useMay('get_settings') && isShown;
+  return useAnswer<{ readonly currency: string }>(may ? 'get_settings' : undefined).data?.currency;
 }
