@@ -1,4 +1,6 @@
+import { closeSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { devNull } from 'node:os';
 import { dirname } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
 import { refusalOf } from '../disk-full.ts';
@@ -23,6 +25,21 @@ function load(): typeof import('@duckdb/node-api') {
   }
 }
 
+/** More than the engine opens at its start. */
+const FILES = 8;
+
+/** The engine ends the process where it can open its first file and no more. @throws StoreBusy */
+function requireFiles(): void {
+  const taken: number[] = [];
+  try {
+    while (taken.length < FILES) taken.push(openSync(devNull, 'r'));
+  } catch (cause) {
+    throw refusalOf(cause, devNull, 'the engine of imported rows could not be opened');
+  } finally {
+    for (const descriptor of taken) closeSync(descriptor);
+  }
+}
+
 interface EngineOptions {
   readonly path: string | undefined;
   readonly temporary: string | undefined;
@@ -39,6 +56,7 @@ export class Engine {
 
   static async open({ path, temporary, memoryMb }: EngineOptions): Promise<Engine> {
     const { DuckDBInstance } = load();
+    requireFiles();
     const instance = await DuckDBInstance.create(path ?? ':memory:', {
       threads: path === undefined ? '1' : '2',
       memory_limit: `${memoryMb}MB`,

@@ -201,7 +201,7 @@ describe('the engine of imported rows', () => {
     const folder = await testFolder(test);
     const tried = () => {
       const program = nodeArgs(join(import.meta.dirname, 'rows-file-limit.ts'));
-      const args = ['-c', 'ulimit -n 128; exec "$0" "$@"', process.execPath, ...program, folder, '8'];
+      const args = ['-c', 'ulimit -n 128; exec "$0" "$@"', process.execPath, ...program, folder, '10'];
       const { status, signal, stdout, stderr } = spawnSync('sh', args, { encoding: 'utf8' });
       assert.equal(status, 0, `${signal ?? status}: ${stderr || stdout}`);
       return JSON.parse(stdout);

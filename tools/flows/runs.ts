@@ -89,7 +89,7 @@ const triggerFlow = defineTool({
       });
       throw fail('conflict', STUCK);
     }
-    const now = (await store.flowRuns.get(run.id)) ?? run;
+    const now = waited || ((await store.flowRuns.get(run.id)) ?? run);
     if (wait && principal.type === 'flow' && now.status === 'waiting') throw await waitsFor(now, { store, server });
     // The step that waits stores the answer, and its run cannot continue before this run ends.
     if (wait && principal.type === 'flow' && begun.begunBy !== undefined && !hasEnded(now))

@@ -25,23 +25,27 @@ export class RunCompletion {
     deps.closed.addEventListener('abort', () => this.#endAll(), { once: true });
   }
 
-  /** Resolves when the run has ended, waits for a person or was deleted, the signal aborts or the server stops. */
-  async of(runId: string, signal: AbortSignal | undefined): Promise<void> {
+  /** Resolves with the run once it has ended or waits for a person, or as it is when the signal aborts or the server stops. Undefined if it is gone. */
+  async of(runId: string, signal: AbortSignal | undefined): Promise<FlowRunRecord | undefined> {
     const { store, closed } = this.#deps;
     if (this.#ends.eventNames().length === 0) this.#follow();
-    let end = () => {};
-    // Not `once` of node:events, which listens to `error` too.
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    this.#ends.once(runId, end);
-    signal?.addEventListener('abort', end, { once: true });
+    let look = () => {};
+    const told = () => look();
+    this.#ends.on(runId, told);
+    signal?.addEventListener('abort', told, { once: true });
     try {
-      const run = signal?.aborted ? undefined : await store.flowRuns.get(runId);
-      if (run && !closed.aborted && GOING.includes(run.status)) await ended;
+      for (;;) {
+        // What waited may go on by the time that this is heard.
+        const next = new Promise<void>((resolve) => {
+          look = resolve;
+        });
+        const run = await store.flowRuns.get(runId);
+        if (!run || !GOING.includes(run.status) || closed.aborted || signal?.aborted) return run;
+        await next;
+      }
     } finally {
-      this.#ends.off(runId, end);
-      signal?.removeEventListener('abort', end);
+      this.#ends.off(runId, told);
+      signal?.removeEventListener('abort', told);
       if (this.#ends.eventNames().length === 0) this.#leave();
     }
   }

@@ -1,3 +1,4 @@
+import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import type { JobTable } from '../../../store/jobs-port.ts';
 import type { PeriodicTask } from '../../../store/periodic-task.ts';
 import type { Store } from '../../../store/port.ts';
@@ -11,8 +12,8 @@ import { followDecisions } from './waiting-runs.ts';
 
 interface Flows {
   wake(flowId: string): void;
-  /** Resolves when the run has ended or the signal aborts; at once with `stuck` where the waiting run would wait for itself. */
-  ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined>;
+  /** Resolves with the run when it has ended, waits for a person or the signal aborts; at once with `stuck` where it would wait for itself. */
+  ended(run: Awaited, signal: AbortSignal | undefined): Promise<FlowRunRecord | 'stuck' | undefined>;
   cancel(runId: string): void;
 }
 
@@ -63,7 +64,7 @@ export class FlowEngine implements Flows {
     this.#runner?.wake(flowId);
   }
 
-  async ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined> {
+  async ended(run: Awaited, signal: AbortSignal | undefined): Promise<FlowRunRecord | 'stuck' | undefined> {
     return this.#runner?.ended(run, signal);
   }
 

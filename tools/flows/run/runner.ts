@@ -93,16 +93,16 @@ export class FlowRunner {
     if (this.#wakers < MOST_WAKERS) void this.#wakeAll();
   }
 
-  async ended(run: Awaited, signal: AbortSignal | undefined): Promise<'stuck' | undefined> {
+  async ended(run: Awaited, signal: AbortSignal | undefined): Promise<FlowRunRecord | 'stuck' | undefined> {
     const { by } = run;
     const { store, onFailure } = this.#deps;
-    if (by === undefined) return void (await this.#ends.of(run.id, signal));
+    if (by === undefined) return this.#ends.of(run.id, signal);
     const slot = this.#running.get(by)?.slot;
     const waiting = { ...run, by };
     try {
       if (await enterWait(store, waiting)) return 'stuck';
       slot?.leave();
-      return void (await this.#ends.of(run.id, signal));
+      return await this.#ends.of(run.id, signal);
     } finally {
       await leaveWait(store, waiting).catch(onFailure); // the run goes on, and in a slot
       await slot?.take(signal ?? this.#close.signal);
