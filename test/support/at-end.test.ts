@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { killedAtEnd } from './at-end.ts';
+import { closeAll, closedAtEnd, killedAtEnd } from './at-end.ts';
 import type { Work } from './file-suite.ts';
 import { filesBelow } from './files-below.ts';
 import { BUNDLE } from './node-args.ts';
@@ -124,6 +124,17 @@ async function withOwnFolder(work: (folder: string) => Promise<void>): Promise<v
 }
 
 describe('files of one process', () => {
+  it('closes what was opened last first, and then what that may use', async () => {
+    const closed: string[] = [];
+    closedAtEnd(async () => closed.push('database'));
+    closedAtEnd(async () => {
+      await delay(20);
+      closed.push('store');
+    });
+    await closeAll();
+    assert.deepEqual(closed, ['store', 'database']);
+  });
+
   it('end with all that they started, whatever fails, and the next file begins', async () => {
     await withOwnFolder(async (folder) => {
       const files = [failing('test'), failing('before'), THROWING, PASSING];

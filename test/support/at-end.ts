@@ -73,10 +73,10 @@ export function closeShared(): Promise<void> {
   return closeThese(shared);
 }
 
+/** What was opened last is closed first, because it may use what was opened before. What takes too long is not waited for. */
 async function closeThese(all: ReadonlySet<() => Promise<unknown>>): Promise<void> {
-  const closing = [...all].reverse().map((close) => close().catch(() => {}));
   const late = new Promise((resolve) => setTimeout(resolve, MOST_MS).unref());
-  await Promise.race([Promise.all(closing), late]);
+  for (const close of [...all].reverse()) await Promise.race([close().catch(() => {}), late]);
 }
 
 // For a file that is run by itself. Programs that tests start read these files too, and have no tests that could end.

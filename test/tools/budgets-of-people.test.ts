@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
 import { findToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
 import { findKey, keyHolder } from '../../tools/core/access/key-principal.ts';
@@ -8,6 +8,7 @@ import { createModels } from '../../tools/core/models/models.ts';
 import { createRegistry } from '../../tools/core/registry/registry.ts';
 import { findRunAs, runAsOf } from '../../tools/flows/run-as.ts';
 import { startBudgets } from '../../tools/usage/budget-meter.ts';
+import { closedAtEnd } from '../support/at-end.ts';
 import { outcomeOf } from '../support/calls.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { openTestRegistry, testFacts, toolAnswer } from '../support/registry.ts';
@@ -19,12 +20,9 @@ const MODEL = 'custom/tiny';
 const provider = await startModelServer();
 const world = await openTestRegistry(now);
 const second = onPostgres ? await openStoreIn(world.folder, { now }) : world.store;
+if (second !== world.store) closedAtEnd(() => second.close());
 const one = await startProcess(world.store);
-after(async () => {
-  await one.close();
-  if (second !== world.store) await second.close();
-  await Promise.all([world.close(), provider.close()]);
-});
+closedAtEnd(() => one.close());
 
 async function startProcess(store: typeof world.store) {
   const budgets = await startBudgets({ store, now, onFailure: assert.fail });

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { CollectionName } from '../../store/collections.ts';
 import type { EmbeddedRecord, StoredEmbedding } from '../../store/embeddings-port.ts';
+import { Mutex } from '../../store/mutex.ts';
 import type { Store } from '../../store/port.ts';
 import type { ReadableFilter } from '../search/types.ts';
 import { EMBEDDED, type EmbeddedCollection } from './texts.ts';
@@ -30,7 +31,9 @@ interface NearPart {
 export class EmbeddingIndex {
   readonly #store: Store;
   readonly #onFailure: (cause: unknown) => void;
-  readonly #sets = new Map<string, VectorSet>();
+  /** Reads and puts take turns: what was read before a put was made would undo it here. */
+  readonly #turns = new Mutex();
+  #sets = new Map<string, VectorSet>();
   readonly #ends: (() => void)[] = [];
   #place = 0;
   #reading: Promise<void> | undefined;
@@ -54,7 +57,7 @@ export class EmbeddingIndex {
     this.#ends.push(hear);
     if (cluster) {
       this.#ends.push(cluster.onTold(TOPIC, (removed) => this.#sets.delete(String(removed))));
-      this.#ends.push(cluster.onGap(() => this.#forget()));
+      this.#ends.push(cluster.onGap(() => void this.#readAgain().catch(this.#onFailure)));
     }
     await this.read();
   }
@@ -65,7 +68,7 @@ export class EmbeddingIndex {
 
   /** Takes in what was kept since it was last called. */
   read(): Promise<void> {
-    this.#reading ??= this.#read().finally(() => {
+    this.#reading ??= this.#inTurn(() => this.#read()).finally(() => {
       this.#reading = undefined;
       this.#readAt = performance.now();
     });
@@ -80,8 +83,10 @@ export class EmbeddingIndex {
 
   /** Keeps them, and finds them from now on. @throws StoreUnavailable */
   async put(rows: readonly StoredEmbedding[]): Promise<void> {
-    await this.#store.embeddings.put(rows);
-    for (const row of rows) this.setOf(row.model).put(row);
+    await this.#inTurn(async () => {
+      await this.#store.embeddings.put(rows);
+      for (const row of rows) this.setOf(row.model).put(row);
+    });
   }
 
   async remove(records: readonly EmbeddedRecord[]): Promise<void> {
@@ -132,10 +137,17 @@ export class EmbeddingIndex {
   }
 
   /** It is unknown what others removed. */
-  #forget(): void {
-    this.#sets.clear();
-    this.#place = 0;
-    this.read().catch(this.#onFailure);
+  #readAgain(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#sets = new Map();
+      this.#place = 0;
+      await this.#read();
+    });
+  }
+
+  async #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const end = await this.#turns.take();
+    return work().finally(end);
   }
 
   async #read(): Promise<void> {
