@@ -23,7 +23,12 @@ export function newRecord({ name, definition }: Named, record: Partial<Row>, now
 
 export function updatedRecord(collection: Named, current: Row, change: Change<Row>, now: string): Row {
   const revision = typeof current.revision === 'number' ? current.revision + 1 : 1;
-  return changed(collection, current, change, { updatedAt: now, revision });
+  return changed(collection, current, change, { updatedAt: latest(String(current.updatedAt), now), revision });
+}
+
+/** Clocks of processes differ, and the times of one record are in the order of its revisions. */
+function latest(before: string, now: string): string {
+  return Date.parse(before) > Date.parse(now) ? before : now;
 }
 
 export function touchedRecord(collection: Named, current: Row, change: Change<Row>): Row {

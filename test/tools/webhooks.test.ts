@@ -318,6 +318,31 @@ describe('a webhook', () => {
     );
   });
 
+  it('gets the events of a record in order, also where the clock went back by hours between them', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    receiver.answer = 503;
+    const { id: webhookId } = await world.webhook({ target: { url: receiver.url }, events });
+    const made: { id: string }[] = [];
+    for (let at = 0; at < 250; at += 1) made.push(await skill(`skill ${at}`));
+    const late = made.slice(-5);
+    world.clock.pass(-120 * MINUTE);
+    for (const { id } of late) await world.must('update_skill', { id, instructions: 'changed' });
+    for (const { id } of late) await world.must('delete_skill', { id });
+    await world.send();
+    const came = receiver.received.length;
+    receiver.answer = 204;
+    world.clock.pass(180 * MINUTE);
+    await world.sent(webhookId);
+    for (const { id } of late) {
+      const own = receiver.received.slice(came).filter(({ event: { data } }) => data.id === id);
+      assert.deepEqual(
+        own.map(({ event: { type } }) => type),
+        ['skill.created', 'skill.updated', 'skill.deleted'],
+      );
+    }
+  });
+
   it('leaves out what is too much, and says since when', async () => {
     world = await WebhookWorld.open();
     const receiver = await startReceiver();

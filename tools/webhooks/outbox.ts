@@ -67,15 +67,22 @@ export class Outbox {
     for (const change of changes) {
       const event = eventOf(change, kinds);
       for (const { id } of (event && this.#byEvent.get(event.type)) ?? []) {
-        if (event) await tx.webhookDeliveries.insert(eventDelivery(id, event, now()));
+        if (event) await tx.webhookDeliveries.insert({ ...eventDelivery(id, event, now()), ...placeOf(change, now()) });
       }
       const alert = alertOf(change);
       for (const webhook of (alert && this.#byAlert.get(alert.type)) ?? []) {
         if (alert && webhook.events.includes(alert.type)) continue; // it has the event of the same name
-        if (alert) await tx.webhookDeliveries.insert(alertDelivery(webhook, alert, now()));
+        if (alert)
+          await tx.webhookDeliveries.insert({ ...alertDelivery(webhook, alert, now()), ...placeOf(change, now()) });
       }
     }
   }
+}
+
+/** Deliveries are looked through by time, and clocks of processes differ; the times of a record do not go back. */
+function placeOf({ record }: RecordChange, now: Date): Pick<WebhookDeliveryRecord, 'createdAt'> {
+  const changed = 'updatedAt' in record ? Date.parse(String(record.updatedAt)) : 0;
+  return { createdAt: new Date(Math.max(changed, now.getTime())).toISOString() };
 }
 
 type Waiting = ReadonlyMap<string, readonly WebhookRecord[]>;
