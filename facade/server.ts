@@ -9,8 +9,8 @@ import { WaitingTurns } from '../tools/chat/waiting-turns.ts';
 import { createModels, type Models } from '../tools/core/models/models.ts';
 import type { CatalogEntry } from '../tools/core/registry/catalog-index.ts';
 import { createRegistry } from '../tools/core/registry/registry.ts';
-import { Meaning } from '../tools/embeddings/meaning.ts';
 import { measureEmbeddings } from '../tools/embeddings/measure-embeddings.ts';
+import { SemanticSearch } from '../tools/embeddings/semantic-search.ts';
 import { FlowEngine } from '../tools/flows/run/engine.ts';
 import type { Upstreams } from '../tools/integrations/exports.ts';
 import { followProviderRecords } from '../tools/model-providers/provider-records.ts';
@@ -33,10 +33,10 @@ import { RefusedRequests } from './http/refused-requests.ts';
 import { type HttpServer, listen } from './http/server.ts';
 import { AuditAnchor } from './launch/audit-anchor.ts';
 import { type Base, createDoors, createSignIn } from './launch/doors.ts';
-import { factsOf, type Groups, liveCatalog } from './launch/facts.ts';
 import { failuresIn } from './launch/logger.ts';
 import { oneAtATime } from './launch/open-store.ts';
 import { readSecrets } from './launch/secrets.ts';
+import { createServerContext, type Groups, liveCatalog } from './launch/server-context.ts';
 import { createUpstreams, startUpstreams } from './launch/upstreams.ts';
 import { createOutgoing, startWebhooks } from './launch/webhooks.ts';
 import { createMcpEndpoint, type McpOptions } from './mcp/mcp.ts';
@@ -149,11 +149,11 @@ async function assembleServer(
   const providers = await startProviders(base, models, upstreams);
   opening.signal.throwIfAborted();
   const budgets = await startBudgets(base);
-  const meaning = new Meaning({ store, models, budgets, now: base.now, onFailure });
+  const meaning = new SemanticSearch({ store, models, budgets, now: base.now, onFailure });
   measureEmbeddings(base.telemetry.measures.meter, meaning);
   const { signIn } = people;
   const groups = { upstreams, models, meaning, signIn, flows, backups, webhooks, outgoing, budgets, storage };
-  const facts = factsOf(base, live, groups, [...people.dependencies, ...monitoring.dependencies]);
+  const facts = createServerContext(base, live, groups, [...people.dependencies, ...monitoring.dependencies]);
   const registry = createRegistry({ ...base, server: facts, repeatsSecret: secrets.repeats, onFailure: onCallFailure });
   const dashboard = createDashboard(version, baseUrl);
   const mcp = createMcpEndpoint({ registry, store, pages: dashboard, onError, answerFirst });
@@ -223,7 +223,7 @@ function doorResources({ capsules, webhooks, authorization }: AppOptions): (Clos
 function startUpkeep(
   { config, store, onFailure, now }: Base,
   { models, meaning, backups, budgets }: Groups,
-  { agentRuns }: ReturnType<typeof factsOf>,
+  { agentRuns }: ReturnType<typeof createServerContext>,
 ) {
   store.rows.wake().catch(onFailure);
   meaning.start().catch(onFailure);

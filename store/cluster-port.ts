@@ -5,11 +5,11 @@ export interface Cluster {
   secret(name: string, make: () => string): Promise<string>;
   replaceSecret(name: string, before: string, after: string): Promise<string>;
   /** Adds points to a count. The first points begin a period of this length, and after it the count begins anew. */
-  count(key: string, points: number, periodMs: number): Promise<Counted>;
+  count(key: string, points: number, periodMs: number): Promise<CountResult>;
   /** Holds the key until the returned function is called, or 10 s beyond a crash. Undefined if it is held, here or elsewhere. */
   hold(key: string): Promise<(() => Promise<void>) | undefined>;
   /** Runs the work while no other process runs work under this key. @throws StoreBusy if the others take more than 30 s */
-  inTurn<Result>(key: string, work: () => Promise<Result>, waiting?: Waiting): Promise<Result>;
+  inTurn<Result>(key: string, work: () => Promise<Result>, waiting?: WaitOptions): Promise<Result>;
   put(key: string, value: object, periodMs: number): Promise<void>;
   get(key: string): Promise<object | undefined>;
   /** Gets the value and removes it: of several who take it at once, one gets it. */
@@ -22,7 +22,7 @@ export interface Cluster {
   onTold(topic: string, listener: (message: unknown) => void): () => void;
 }
 
-export interface Waiting {
+export interface WaitOptions {
   readonly signal?: AbortSignal;
   onWait?(): void;
 }
@@ -38,7 +38,7 @@ export interface ProcessClock {
   readonly aheadMs: number;
 }
 
-export interface Counted {
+export interface CountResult {
   readonly points: number;
   /** When the period ends. */
   readonly endsInMs: number;

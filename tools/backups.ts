@@ -27,7 +27,7 @@ export interface BackupState {
 }
 
 declare module './core/registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     /** Absent if this server makes none. */
     readonly backups?: Backups | undefined;
   }

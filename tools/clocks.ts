@@ -11,7 +11,7 @@ interface WrongClock {
 }
 
 declare module './core/registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     /** Absent if this process has its store for itself. */
     readonly clocks?: Clocks | undefined;
   }

@@ -11,7 +11,7 @@ import { subjectsIn } from './core/access/subjects.ts';
 import { requireNoIssues, ToolError } from './core/errors.ts';
 import { secretsIn } from './core/history/redact.ts';
 import { errorOf } from './core/registry/call.ts';
-import type { CallingContext, ServerFacts } from './core/registry/context.ts';
+import type { CallingContext, ServerContext } from './core/registry/context.ts';
 import { defineKind } from './core/registry/define-kind.ts';
 import {
   type Authorizing,
@@ -166,7 +166,7 @@ async function requireQuery(query: Query, { principal, store, server }: Authoriz
 }
 
 /** Refuses secrets in a query: everybody who reads the report would see them. */
-function requireNoSecrets(tool: Tool, query: Query, { catalog }: Pick<ServerFacts, 'catalog'>): void {
+function requireNoSecrets(tool: Tool, query: Query, { catalog }: Pick<ServerContext, 'catalog'>): void {
   const issues = secretsIn(tool, query.arguments, catalog).map(({ path }) => ({
     path: formatPath(['query', 'arguments', ...path]),
     message: 'A secret cannot be kept in a report; leave it out.',
@@ -191,7 +191,7 @@ function inQuery({ path, message }: { readonly path: string; readonly message: s
   return { path: path ? `query.arguments.${path}` : 'query.arguments', message };
 }
 
-function requireReadOnly(name: string, { catalog }: Pick<ServerFacts, 'catalog'>): Tool {
+function requireReadOnly(name: string, { catalog }: Pick<ServerContext, 'catalog'>): Tool {
   const tool = catalog.get(name)?.tool;
   if (tool && isListed(tool) && tool.annotations.readOnlyHint && name !== RENDERS) return tool;
   const readers = catalog.entries

@@ -4,7 +4,7 @@ import { health, type IntegrationHealth, setupFinding, systemHealth } from '../r
 import { capsuleHealth } from './capsules/capsule-health.ts';
 import { ANYONE } from './core/access/guarded-tool.ts';
 import type { StorageState } from './core/access/storage.ts';
-import type { ServerFacts } from './core/registry/context.ts';
+import type { ServerContext } from './core/registry/context.ts';
 import { defineTool, READS } from './core/registry/define-tool.ts';
 import { prometheusText } from './core/telemetry/prometheus.ts';
 import { flowHealth } from './flows/run-as.ts';
@@ -44,7 +44,7 @@ export const checkHealth = defineTool({
   },
 });
 
-function secondsSince(time: Date | string, { now }: Pick<ServerFacts, 'now'>): number {
+function secondsSince(time: Date | string, { now }: Pick<ServerContext, 'now'>): number {
   return Math.max(0, Math.floor((now().getTime() - new Date(time).getTime()) / 1000));
 }
 
@@ -110,7 +110,7 @@ export const checkSetup = defineTool({
 });
 
 /** Undefined if the store does not say; its own health tells why. */
-async function storageState({ storage }: Pick<ServerFacts, 'storage'>): Promise<StorageState | undefined> {
+async function storageState({ storage }: Pick<ServerContext, 'storage'>): Promise<StorageState | undefined> {
   return storage?.state().catch(() => undefined);
 }
 

@@ -16,7 +16,7 @@ import { type BackupSettings, isOverdue, NEVER, nextTime } from '../config/data-
 const LOOK_MS = 20_000;
 const RETRY_MS = 15 * 60_000;
 
-interface BackupsParts extends BackupSettings {
+interface BackupsOptions extends BackupSettings {
   readonly dataDir: string;
   now(): Date;
   onFailure(cause: unknown): void;
@@ -30,7 +30,7 @@ interface Failure {
 
 /** Makes backups of the data folder by schedule and on request, one at a time, and keeps the newest. */
 export class ServerBackups implements Backups, Dependency {
-  readonly #parts: BackupsParts;
+  readonly #parts: BackupsOptions;
   readonly #startedAt: Date;
   readonly #ending = new AbortController();
   #last: Backup | undefined;
@@ -40,7 +40,7 @@ export class ServerBackups implements Backups, Dependency {
   #making: Promise<unknown> = Promise.resolve();
   #looking: PeriodicTask | undefined;
 
-  constructor(parts: BackupsParts) {
+  constructor(parts: BackupsOptions) {
     this.#parts = { ...parts, folder: resolve(parts.folder), dataDir: resolve(parts.dataDir) };
     this.#startedAt = parts.now();
   }
@@ -162,7 +162,7 @@ function failureText(folder: string, reason: string): string {
 /** Undefined if BACKUP_FOLDER is not set, or the data is not in a folder: PostgreSQL has tools of its own for that. */
 export function createBackups(
   { backups, dataDir }: { readonly backups: BackupSettings | undefined; readonly dataDir: string },
-  { store, now, onFailure }: Pick<BackupsParts, 'now' | 'onFailure'> & { readonly store: { readonly kind: string } },
+  { store, now, onFailure }: Pick<BackupsOptions, 'now' | 'onFailure'> & { readonly store: { readonly kind: string } },
 ): ServerBackups | undefined {
   return backups && store.kind === 'lowdb' ? new ServerBackups({ ...backups, dataDir, now, onFailure }) : undefined;
 }

@@ -8,7 +8,7 @@ import { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import { kinds } from '../../tools/kinds.ts';
 import { startBudgets } from '../../tools/usage/budget-meter.ts';
 import { WebhookEngine } from '../../tools/webhooks/engine.ts';
-import { liveCatalog } from '../launch/facts.ts';
+import { liveCatalog } from '../launch/server-context.ts';
 import { createUpstreams } from '../launch/upstreams.ts';
 
 /** Where secrets are sealed, as the server that runs on the store does it. */

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import type { ConnectedAppRecord } from '../../resources/connected-app.ts';
 import type { OAuthStateRecord } from '../../resources/oauth-state.ts';
 import type { Readers, Store } from '../../store/port.ts';
-import { findToken, type ShownToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
+import { findToken, type PresentedToken, tokenPrincipal } from '../../tools/core/access/capsule-principal.ts';
 import { endedCredential } from '../../tools/core/access/credential-status.ts';
-import { createUseRecorder, findKey, keyHolder, type ShownKey } from '../../tools/core/access/key-principal.ts';
+import { createUseRecorder, findKey, keyPrincipal, type PresentedKey } from '../../tools/core/access/key-principal.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { type ErrorDetail, ToolError } from '../../tools/core/errors.ts';
 import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
@@ -23,17 +23,17 @@ export interface Authenticator {
   problem(principal: Principal): Promise<ToolError>;
 }
 
-interface ShownAccess {
+interface PresentedAccess {
   readonly token: OAuthStateRecord;
   readonly app: ConnectedAppRecord;
 }
 
 export interface AccessTokens {
   /** The access token that the secret is, whether or not it is good here and now. Undefined where it is none. */
-  find(secret: string): Promise<ShownAccess | undefined>;
-  isSame(found: ShownAccess): Promise<boolean>;
+  find(secret: string): Promise<PresentedAccess | undefined>;
+  isSame(found: PresentedAccess): Promise<boolean>;
   /** Whom the token stands for at the address that the request came to. */
-  holder(found: ShownAccess, request: IncomingMessage): Promise<Principal | undefined>;
+  holder(found: PresentedAccess, request: IncomingMessage): Promise<Principal | undefined>;
   challenge(request: IncomingMessage): Pick<ErrorDetail, 'signIn'>;
 }
 
@@ -50,7 +50,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const { catalog, cookies, accessTokens, onFailure, now: time } = options;
   const noteUse = createUseRecorder(options.store, onFailure);
   const store = options.store.credentials ?? options.store;
-  const shown = new ShownSecrets(store, accessTokens);
+  const shown = new CredentialCache(store, accessTokens);
 
   /** If there is a bearer token, it alone counts: a cookie does not make up for a bad one. */
   async function find(request: IncomingMessage): Promise<Principal | undefined> {
@@ -70,8 +70,8 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
 
   async function holderOf(found: Secret, request: IncomingMessage): Promise<Principal | undefined> {
     const now = time();
-    if ('key' in found) return keyHolder(store, found, now);
-    if ('capsule' in found) return tokenHolder(store, found, { catalog, now });
+    if ('key' in found) return keyPrincipal(store, found, now);
+    if ('capsule' in found) return tokenPrincipal(store, found, { catalog, now });
     return accessTokens?.holder(found, request);
   }
 
@@ -88,10 +88,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   };
 }
 
-type Secret = ShownKey | ShownToken | ShownAccess;
+type Secret = PresentedKey | PresentedToken | PresentedAccess;
 
 /** The last secret of each connection: shown again with the same record, it needs no hash. Its validity is checked each time. */
-class ShownSecrets {
+class CredentialCache {
   readonly #store: Readers;
   readonly #accessTokens: AccessTokens | undefined;
   readonly #known = new WeakMap<Socket, { readonly authorization: string; readonly found: Secret }>();

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { withoutCredentials } from '../../tools/core/access/key-secret.ts';
-import { keptIn, type SpreadPoint } from '../../tools/core/telemetry/meter.ts';
+import { type HistogramSeries, keptIn } from '../../tools/core/telemetry/meter.ts';
 import { runInSpan, type TraceContext } from '../../tools/core/telemetry/span.ts';
 import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 import type { Middleware } from './middleware.ts';
@@ -9,11 +9,11 @@ import { isBelowApi } from './target.ts';
 
 /** Measures requests for endpoints, and all below `/api`, until their answers have ended. */
 export function measureRequests({ measures }: Telemetry): Middleware {
-  const points = new Map<Endpoint | undefined, Map<string, SpreadPoint>>();
+  const points = new Map<Endpoint | undefined, Map<string, HistogramSeries>>();
 
   /** Found by two short steps, as each request needs it. */
-  function pointOf(endpoint: Endpoint | undefined, method: string, status: number): SpreadPoint {
-    const ofEndpoint = keptIn(points, endpoint, () => new Map<string, SpreadPoint>());
+  function pointOf(endpoint: Endpoint | undefined, method: string, status: number): HistogramSeries {
+    const ofEndpoint = keptIn(points, endpoint, () => new Map<string, HistogramSeries>());
     const key = endpoint?.method === method && status === 200 ? '' : `${method} ${status}`;
     return keptIn(ofEndpoint, key, () => measures.httpSeconds.point(method, endpoint?.path ?? '', String(status)));
   }

@@ -20,9 +20,9 @@ import { createOAuth } from '../oauth/oauth.ts';
 import { createMailer } from '../sign-in/mail.ts';
 import { Pages } from '../sign-in/pages.ts';
 import { createIdentityProvider } from '../sign-in/provider.ts';
-import type { ServerBase } from './facts.ts';
-import type { Failed } from './logger.ts';
+import type { FailedCall } from './logger.ts';
 import { NEW_SIGNING_KEY, type ServerSecrets } from './secrets.ts';
+import type { ServerBase } from './server-context.ts';
 
 export interface Base extends ServerBase {
   readonly secrets: ServerSecrets;
@@ -34,7 +34,7 @@ export interface Base extends ServerBase {
 /** What people sign in by. */
 export function createSignIn(
   { config, store, logger, baseUrl, secrets, refused, now, onFailure: onBackgroundFailure }: Base,
-  onFailure: (cause: unknown, call: Failed) => void,
+  onFailure: (cause: unknown, call: FailedCall) => void,
 ) {
   const issuer = new Issuer(baseUrl, secrets.signingKeys, now, secrets.renewedKeys);
   store.cluster?.onTold(NEW_SIGNING_KEY, () => void issuer.renewKeys().catch(onBackgroundFailure));

@@ -19,7 +19,7 @@ export function createLogger(config: Pick<Config, 'logLevel'> & Partial<Config>,
   );
 }
 
-export interface Failed {
+export interface FailedCall {
   readonly requestId: string;
   readonly tool?: string;
   readonly principal?: Principal;
@@ -31,11 +31,11 @@ export function failuresIn(logger: Logger) {
   const onFailure = (cause: unknown) => logger.error({ err: cause }, 'background work failed');
   const onError: McpOptions['onError'] = (cause, exchange) =>
     exchange ? logger.error({ requestId: exchange.requestId, err: cause }, 'request failed') : onFailure(cause);
-  return { onFailure, onError, onCallFailure: (cause: unknown, call: Failed) => logFailure(logger, cause, call) };
+  return { onFailure, onError, onCallFailure: (cause: unknown, call: FailedCall) => logFailure(logger, cause, call) };
 }
 
 /** A refused sign-in is not a failure of the server. */
-function logFailure(logger: Logger, cause: unknown, { requestId, tool, address, principal }: Failed): void {
+function logFailure(logger: Logger, cause: unknown, { requestId, tool, address, principal }: FailedCall): void {
   if (cause instanceof SignInRefused) {
     const from = address ?? (principal?.type === 'anonymous' ? principal.id : undefined);
     logger.warn({ requestId, address: from, reason: cause.message }, 'sign-in refused');

@@ -5,8 +5,8 @@ import { createSecretBox } from '../../tools/core/sealing/secrets.ts';
 import { IntegrationAccounts } from '../../tools/integrations/accounts/accounts.ts';
 import { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import type { IntegrationSettings } from '../config/integration-config.ts';
-import type { ServerBase } from './facts.ts';
 import { reencryptSecrets } from './reencrypt-secrets.ts';
+import type { ServerBase } from './server-context.ts';
 
 /** Starts the integrations. After a key change it first encrypts stored secrets anew, and logs when the old key can be removed. */
 export async function startUpstreams(

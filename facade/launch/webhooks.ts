@@ -11,7 +11,7 @@ import {
 } from '../../tools/webhooks/alert-sources.ts';
 import { WebhookEngine } from '../../tools/webhooks/engine.ts';
 import type { Mailer } from '../sign-in/mail.ts';
-import type { Groups, ServerBase } from './facts.ts';
+import type { Groups, ServerBase } from './server-context.ts';
 
 interface Sources extends Pick<Groups, 'storage' | 'upstreams' | 'backups'> {
   readonly mailer: Mailer;

@@ -13,7 +13,7 @@ import { closing, type ResponseWriter, sendJsonText } from './response-writer.ts
 import { areViewsAlone, declaresViews } from './views.ts';
 import { acceptsEvents } from './web.ts';
 
-interface DirectPathParts extends McpDeps {
+interface FastPathDeps extends McpDeps {
   readonly writer: ResponseWriter;
 }
 
@@ -27,10 +27,10 @@ interface PlainRequest {
 }
 
 /** Answers ordinary `tools/call` and `tools/list` exactly as the SDK would, and leaves messages with anything unusual to it. */
-export class DirectPath {
-  readonly #parts: DirectPathParts;
+export class FastPath {
+  readonly #parts: FastPathDeps;
 
-  constructor(parts: DirectPathParts) {
+  constructor(parts: FastPathDeps) {
     this.#parts = parts;
   }
 

@@ -1,12 +1,12 @@
 import { INVALID_REQUEST } from '@modelcontextprotocol/server';
 import type { Store } from '../../store/port.ts';
-import { scopesToAskFor } from '../../tools/core/access/app-principal.ts';
+import { missingScopes } from '../../tools/core/access/app-principal.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import { heavyTurn, isUnread, TooDeep } from '../http/body.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { type AnswerFirst, type CallParams, callTool, requireOneKey } from './calls.ts';
 import { CancellableRequests } from './cancellation.ts';
-import { DirectPath } from './fast-path.ts';
+import { FastPath } from './fast-path.ts';
 import { LogLevels } from './logging.ts';
 import {
   answerableId,
@@ -60,7 +60,7 @@ export function createMcpEndpoint({ direct = true, ...options }: McpOptions): Mc
     levels: new LogLevels(cluster),
     lists,
   };
-  const directPath = direct ? new DirectPath(parts) : undefined;
+  const directPath = direct ? new FastPath(parts) : undefined;
   const sdkPath = new SdkPath(parts);
   const messages = new ObservedMessages(registry);
 
@@ -139,11 +139,11 @@ function asksForMore(
   { name, arguments: given }: CallParams,
 ): boolean {
   const tool = registry.find(name);
-  if (!tool?.delegatesTo) return tool !== undefined && scopesToAskFor(principal, tool, given) !== undefined;
+  if (!tool?.delegatesTo) return tool !== undefined && missingScopes(principal, tool, given) !== undefined;
   const { data } = tool.input.safeParse(given);
   const meant = data && tool.delegatesTo(data);
   const other = meant && registry.find(meant.tool);
-  return other !== undefined && isObject(meant?.input) && scopesToAskFor(principal, other, meant.input) !== undefined;
+  return other !== undefined && isObject(meant?.input) && missingScopes(principal, other, meant.input) !== undefined;
 }
 
 /** The call is made, so that it is refused and audited as any other. */

@@ -1,5 +1,5 @@
 import type { Registry } from '../../tools/core/registry/registry.ts';
-import { keptIn, type SpreadPoint } from '../../tools/core/telemetry/meter.ts';
+import { type HistogramSeries, keptIn } from '../../tools/core/telemetry/meter.ts';
 import {
   type Span,
   type SpanOptions,
@@ -16,7 +16,7 @@ const METHODS: ReadonlySet<string> = new Set(SERVED_METHODS);
 
 export class ObservedMessages {
   readonly #registry: Registry;
-  readonly #points = new Map<string, SpreadPoint>();
+  readonly #points = new Map<string, HistogramSeries>();
 
   constructor(registry: Registry) {
     this.#registry = registry;
@@ -37,7 +37,7 @@ export class ObservedMessages {
     if (method !== LISTEN) this.#pointOf(method, failure).record((performance.now() - begun) / 1000);
   }
 
-  #pointOf(method: string, failure: string): SpreadPoint {
+  #pointOf(method: string, failure: string): HistogramSeries {
     const { messageSeconds } = this.#registry.server.telemetry.measures;
     const key = failure === '' ? method : `${method} ${failure}`;
     return keptIn(this.#points, key, () => messageSeconds.point(method, failure));

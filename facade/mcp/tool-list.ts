@@ -5,7 +5,7 @@ import type { Principal } from '../../tools/core/access/principal.ts';
 import { rightsFingerprint } from '../../tools/core/access/reach.ts';
 import { nearest } from '../../tools/core/access/similar-names.ts';
 import type { CatalogEntry } from '../../tools/core/registry/catalog-index.ts';
-import type { ServerFacts } from '../../tools/core/registry/context.ts';
+import type { ServerContext } from '../../tools/core/registry/context.ts';
 import { type ListedTool, listedForForms, listedTool, withoutView } from '../../tools/core/registry/listed-tool.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import { CompressedPrefix } from '../http/compressed-prefix.ts';
@@ -35,7 +35,7 @@ interface CachedList {
 type ListRequest = Pick<RequestContext, 'principal' | 'url'>;
 
 interface ListSource extends Pick<Registry, 'list'> {
-  readonly server: Pick<ServerFacts, 'catalog' | 'kinds'>;
+  readonly server: Pick<ServerContext, 'catalog' | 'kinds'>;
 }
 
 /**

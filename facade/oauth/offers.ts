@@ -1,7 +1,7 @@
 import type { CapsuleRecord } from '../../resources/capsule.ts';
 import { APP_SCOPES, type AppScope } from '../../resources/connected-app.ts';
 import type { Readers } from '../../store/port.ts';
-import { appPrincipal, type Connection, mayUseCapsule } from '../../tools/core/access/app-principal.ts';
+import { type AppConnection, appPrincipal, mayUseCapsule } from '../../tools/core/access/app-principal.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import type { Registry } from '../../tools/core/registry/registry.ts';
 import type { Tool } from '../../tools/core/registry/tool.ts';
@@ -31,7 +31,7 @@ export interface CapsuleOffer extends Offer {
   readonly name: string;
 }
 
-type Asking = Pick<Connection, 'client' | 'resource'> & { readonly scopes?: readonly string[] };
+type Asking = Pick<AppConnection, 'client' | 'resource'> & { readonly scopes?: readonly string[] };
 
 export class Offers {
   readonly #store: Readers;
@@ -81,7 +81,7 @@ export class Offers {
     return typeof offer === 'string' ? offer : { id, name, ...offer };
   }
 
-  async #offer(connection: Connection): Promise<Offer | string> {
+  async #offer(connection: AppConnection): Promise<Offer | string> {
     const { catalog, now } = this.#registry.server;
     const principal = await appPrincipal(this.#store, connection, { catalog, now: now() });
     if (typeof principal === 'string') return principal;

@@ -1,5 +1,5 @@
 import type { Store } from '../../store/port.ts';
-import { findToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
+import { findToken, tokenPrincipal } from '../../tools/core/access/capsule-principal.ts';
 import { hashSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
 import { createRateLimit, type RateLimit } from '../../tools/core/access/rate-limit.ts';
 import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
@@ -43,7 +43,7 @@ export class TokenProofs {
     await this.#limit(networkOf(by.address));
     const { store, catalog, now } = this.#around;
     const found = await findToken(store, token.trim());
-    const holder = found && (await tokenHolder(store, found, { catalog, now: now() }));
+    const holder = found && (await tokenPrincipal(store, found, { catalog, now: now() }));
     const isGood = found?.capsule.id === capsuleId && holder !== undefined;
     const tokenPrefix = prefixOf('capsule', token.trim());
     if (!isGood || tokenPrefix === undefined) return false;

@@ -1,5 +1,5 @@
 import { SESSION_COOKIE } from '../../resources/session.ts';
-import type { ServerFacts } from '../../tools/core/registry/context.ts';
+import type { ServerContext } from '../../tools/core/registry/context.ts';
 import { CAPSULE_MCP_PATH } from '../mcp/endpoints.ts';
 import { takesMany } from '../rest/file-body.ts';
 import { documentFileRoute, fileRoutes, type Route, routes, threadFileRoute } from '../routes.ts';
@@ -20,7 +20,7 @@ interface Texts extends Readonly<Record<'parameters' | 'headers' | 'get_openapi'
 
 const texts = readTexts<Texts>('document');
 
-type Described = Pick<ServerFacts, 'version' | 'catalog'>;
+type Described = Pick<ServerContext, 'version' | 'catalog'>;
 
 /** The OpenAPI 3.1 document of the REST door, made from the routes and the schemas of their tools. */
 export function createOpenApi(server: Described, baseUrl: string, table: readonly Route[] = routes): object {

@@ -9,7 +9,7 @@ import type { TelemetrySettings } from '../config/telemetry-config.ts';
 import type { Delivery } from './delivery.ts';
 import { createTracer } from './tracer.ts';
 
-interface CollectorParts {
+interface CollectorOptions {
   readonly settings: TelemetrySettings;
   readonly name: string;
   readonly version: string;
@@ -24,7 +24,7 @@ export interface Collector {
 }
 
 /** Loads the packages of OpenTelemetry, which are needed by nothing else. @throws where one of them is not installed */
-export async function openCollector(parts: CollectorParts): Promise<Collector> {
+export async function openCollector(parts: CollectorOptions): Promise<Collector> {
   const { settings } = parts;
   const resource = await resourceOf(parts);
   const traces = settings.tracesUrl === undefined ? undefined : await openTraces(parts, settings.tracesUrl, resource);
@@ -41,7 +41,7 @@ export async function openCollector(parts: CollectorParts): Promise<Collector> {
   };
 }
 
-async function resourceOf({ settings, version }: CollectorParts): Promise<Resource> {
+async function resourceOf({ settings, version }: CollectorOptions): Promise<Resource> {
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = await import(
     '@opentelemetry/resources'
   );
@@ -51,7 +51,7 @@ async function resourceOf({ settings, version }: CollectorParts): Promise<Resour
   return defaultResource().merge(resourceFromAttributes(own)).merge(given).merge(resourceFromAttributes(named));
 }
 
-async function openTraces({ settings, name, version, delivery }: CollectorParts, url: string, resource: Resource) {
+async function openTraces({ settings, name, version, delivery }: CollectorOptions, url: string, resource: Resource) {
   const [api, sdk] = await Promise.all([import('@opentelemetry/api'), import('@opentelemetry/sdk-trace-base')]);
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
   const exporter = delivery.watch(new OTLPTraceExporter({ url }));
@@ -64,7 +64,7 @@ async function openTraces({ settings, name, version, delivery }: CollectorParts,
   return { tracer, close: () => provider.shutdown() };
 }
 
-async function openMetrics({ settings, name, version, delivery }: CollectorParts, url: string, resource: Resource) {
+async function openMetrics({ settings, name, version, delivery }: CollectorOptions, url: string, resource: Resource) {
   const [api, sdk] = await Promise.all([import('@opentelemetry/api'), import('@opentelemetry/sdk-metrics')]);
   const { OTLPMetricExporter } = await import('@opentelemetry/exporter-metrics-otlp-proto');
   const exporter = delivery.watch(new OTLPMetricExporter({ url }));
@@ -93,7 +93,7 @@ function samplerOf(
   return own === sampler ? root : new sdk.ParentBasedSampler({ root });
 }
 
-interface ProducerParts {
+interface ProducerOptions {
   readonly meter: Meter;
   readonly resource: Resource;
   readonly scope: { readonly name: string; readonly version: string };
@@ -102,7 +102,7 @@ interface ProducerParts {
 }
 
 /** Hands what the meter knows to the SDK in its own form: sums and histograms since the start of the process. */
-function metricProducer({ meter, resource, scope, sdk, api }: ProducerParts): Sdk.MetricProducer {
+function metricProducer({ meter, resource, scope, sdk, api }: ProducerOptions): Sdk.MetricProducer {
   const startTime = hrTime(performance.timeOrigin);
   return {
     async collect() {
@@ -113,7 +113,7 @@ function metricProducer({ meter, resource, scope, sdk, api }: ProducerParts): Sd
   };
 }
 
-interface MetricContext extends Pick<ProducerParts, 'sdk' | 'api'> {
+interface MetricContext extends Pick<ProducerOptions, 'sdk' | 'api'> {
   readonly startTime: Api.HrTime;
   readonly endTime: Api.HrTime;
 }

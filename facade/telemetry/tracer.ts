@@ -1,7 +1,7 @@
 import type * as Api from '@opentelemetry/api';
 import type { Attributes, Span, SpanOptions, TraceContext, Tracer } from '../../tools/core/telemetry/span.ts';
 
-interface TracerParts {
+interface TracerOptions {
   readonly api: typeof Api;
   readonly tracer: Api.Tracer;
   /** Whether traces of callers are continued, and passed on. */
@@ -9,7 +9,7 @@ interface TracerParts {
 }
 
 /** Makes spans with a tracer of OpenTelemetry. Contexts are given to it explicitly, so several servers in one process do not mix. */
-export function createTracer(parts: TracerParts): Tracer {
+export function createTracer(parts: TracerOptions): Tracer {
   return {
     root(options, from) {
       const { api, passesOn } = parts;
@@ -19,7 +19,7 @@ export function createTracer(parts: TracerParts): Tracer {
   };
 }
 
-function begin(parts: TracerParts, options: SpanOptions, context: Api.Context): Span {
+function begin(parts: TracerOptions, options: SpanOptions, context: Api.Context): Span {
   const { api, tracer } = parts;
   const { name, kind = 'internal', attributes = {}, link } = options;
   const linked = link && remoteSpan(api, link);
@@ -35,9 +35,9 @@ class OwnSpan implements Span {
   readonly traceId: string;
   readonly spanId: string;
   readonly #span: Api.Span;
-  readonly #parts: TracerParts;
+  readonly #parts: TracerOptions;
 
-  constructor(span: Api.Span, parts: TracerParts) {
+  constructor(span: Api.Span, parts: TracerOptions) {
     const { traceId, spanId } = span.spanContext();
     this.traceId = traceId;
     this.spanId = spanId;

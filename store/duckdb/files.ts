@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { realFiles } from '../lowdb/files/files.ts';
+import { nodeFileSystem } from '../lowdb/files/file-system.ts';
 import type { Connection } from './connection.ts';
 import { text } from './engine.ts';
 
@@ -61,7 +61,7 @@ export async function placeFile(draft: string, target: string): Promise<void> {
   const file = await open(draft, 'r+');
   await file.sync().finally(() => file.close());
   await rename(draft, target);
-  await realFiles.syncFolder(dirname(target));
+  await nodeFileSystem.syncFolder(dirname(target));
 }
 
 export async function removeFile(path: string): Promise<void> {

@@ -8,7 +8,7 @@ import { type CollectionName, collections } from '../collections.ts';
 import { currentRowsFile } from '../duckdb/files.ts';
 import { OperatorError, StoreDamaged } from '../errors.ts';
 import { copyFolder, plainFiles } from './copy-folder.ts';
-import { realFiles } from './files/files.ts';
+import { nodeFileSystem } from './files/file-system.ts';
 import { AUDIT, BACKUP_FACTS, SNAPSHOT, STORED_FILES } from './files/folder.ts';
 import { holderOf } from './files/lock.ts';
 import { type LowdbOptions, openLowdbStore } from './open.ts';
@@ -74,7 +74,7 @@ async function writeFacts(folder: string, facts: BackupFacts): Promise<void> {
   } finally {
     await file.close();
   }
-  await realFiles.syncFolder(folder);
+  await nodeFileSystem.syncFolder(folder);
 }
 
 async function bytesOf(folder: string): Promise<number> {
@@ -135,7 +135,7 @@ export async function makeBackup(
   try {
     await copy(draft);
     await rename(draft, join(folder, name));
-    await realFiles.syncFolder(folder);
+    await nodeFileSystem.syncFolder(folder);
   } catch (error) {
     await remove(draft);
     throw error;

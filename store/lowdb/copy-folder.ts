@@ -3,7 +3,7 @@ import { chmod, copyFile, open, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { currentRowsFile, isRowsFile, removeFile, rowsFile } from '../duckdb/files.ts';
 import { OperatorError } from '../errors.ts';
-import { realFiles } from './files/files.ts';
+import { nodeFileSystem } from './files/file-system.ts';
 import {
   AUDIT,
   AUDIT_SECRET,
@@ -34,7 +34,7 @@ export async function keepOlderFormat(folder: string, format: number): Promise<s
   // An earlier attempt was interrupted, and the older version may have continued since.
   rmSync(kept, { recursive: true, force: true });
   await rename(draft, kept);
-  await realFiles.syncFolder(folder);
+  await nodeFileSystem.syncFolder(folder);
   return kept;
 }
 
@@ -58,8 +58,8 @@ export async function copyFolder(source: string, target: string): Promise<void> 
   }
   await copyRows(source, target);
   await copyFiles(join(source, STORED_FILES), join(target, STORED_FILES));
-  await realFiles.syncFolder(join(target, AUDIT));
-  await realFiles.syncFolder(target);
+  await nodeFileSystem.syncFolder(join(target, AUDIT));
+  await nodeFileSystem.syncFolder(target);
 }
 
 /** Copies the file of imported rows after the journals, since it holds audit entries of its own, and again if it changed meanwhile. */
@@ -87,7 +87,7 @@ async function copyFiles(source: string, target: string): Promise<void> {
       if (error.code !== 'ENOENT') throw error; // the document was purged during the copy
     });
   }
-  await realFiles.syncFolder(target);
+  await nodeFileSystem.syncFolder(target);
 }
 
 async function copyDurably(from: string, to: string): Promise<void> {

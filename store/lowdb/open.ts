@@ -11,7 +11,7 @@ import { HeadFile } from './audit/head-file.ts';
 import { SegmentedAudit } from './audit/log.ts';
 import { keepOlderFormat } from './copy-folder.ts';
 import { EmbeddingFile } from './embeddings/embedding-file.ts';
-import { type Files, realFiles } from './files/files.ts';
+import { type FileSystem, nodeFileSystem } from './files/file-system.ts';
 import { journalPath, journalsIn, SNAPSHOT, SNAPSHOT_DRAFT, STORED_FILES } from './files/folder.ts';
 import { FolderLock } from './files/lock.ts';
 import { Manifest } from './files/manifest.ts';
@@ -40,7 +40,7 @@ export interface LowdbOptions {
   /** The secret behind the proof of the audit log. Without it, entries have none. */
   readonly auditSecret?: string | undefined;
   readonly format?: Format;
-  readonly files?: Files;
+  readonly files?: FileSystem;
   readonly opening?: OpenProgress | undefined;
 }
 
@@ -59,7 +59,7 @@ export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
 }
 
 async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store> {
-  const { folder, files = realFiles, format = currentFormat, now = () => new Date(), opening = noProgress } = options;
+  const { folder, files = nodeFileSystem, format = currentFormat, opening = noProgress } = options;
   const collections = emptyCollections();
   const unwritten = new UndoLog();
   const snapshots = new SnapshotAdapter(join(folder, SNAPSHOT), {
@@ -93,7 +93,7 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   const settled = { folder, format, opening, recovered, journal, compaction };
   await settle(settled).catch((error: unknown) => failed(error, [journal, manifest]));
   if (!recovered.found) await files.syncFolder(dirname(resolve(folder)));
-  const { metricsMemoryMb: memoryMb = 128 } = options;
+  const { now = () => new Date(), metricsMemoryMb: memoryMb = 128 } = options;
   const imports = new RowCommits({ folder, memoryMb, collections, audit });
   const beside = { imports, ...(await openBeside(folder, files, collections)), dropped: recovered.dropped };
   const parts = { collections, journal, unwritten, compaction, audit, lock, manifest, now, ...beside };
@@ -104,14 +104,14 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
 }
 
 /** What has files of its own, which the journal does not name. */
-async function openBeside(folder: string, files: Files, collections: ReadonlyMap<string, Collection>) {
+async function openBeside(folder: string, files: FileSystem, collections: ReadonlyMap<string, Collection>) {
   const stored = new FolderFiles(join(folder, STORED_FILES), files);
   await stored.sweep((id) => collections.get(FILE_RECORDS)?.get(id) !== undefined);
   return { files: stored, embeddings: new EmbeddingFile(folder, files) };
 }
 
 async function openAudit(
-  { folder, files = realFiles, now = () => new Date(), opening = noProgress, ...options }: LowdbOptions,
+  { folder, files = nodeFileSystem, now = () => new Date(), opening = noProgress, ...options }: LowdbOptions,
   { manifest, recovered }: { readonly manifest: Manifest; readonly recovered: Recovered },
 ): Promise<SegmentedAudit> {
   const audit = new SegmentedAudit({ folder, files, manifest, bufferLimit: options.auditBufferLimit ?? 100_000 });

@@ -37,7 +37,7 @@ import type { FolderFiles } from './stored-files.ts';
 import { search } from './text/text-search.ts';
 import { StagedTransaction } from './transaction.ts';
 
-interface StoreParts {
+interface StoreDeps {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly journal: Journal;
   readonly unwritten: UndoLog;
@@ -61,13 +61,13 @@ export class LowdbStore implements StoreCore {
   readonly embeddings: Embeddings;
   readonly files: StoredFiles;
   readonly jobs = new OwnJobs();
-  readonly #parts: StoreParts;
+  readonly #parts: StoreDeps;
   readonly #turns = new Mutex();
   readonly #listeners = new CommitListeners();
   readonly #additions = new CommitAdditions();
   #closing: Promise<void> | undefined;
 
-  constructor(parts: StoreParts) {
+  constructor(parts: StoreDeps) {
     this.#parts = parts;
     this.rows = parts.imports.rows;
     this.embeddings = parts.embeddings;

@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { refusalOf } from '../disk-full.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { PIECE_BYTES, type StoredFiles } from '../files-port.ts';
-import { type Files, writeAll } from './files/files.ts';
+import { type FileSystem, writeAll } from './files/file-system.ts';
 
 const DRAFT = '.draft';
 
 /** Each file is one of its own in a folder beside the journal. It gets its name once it is durable, and never changes. */
 export class FolderFiles implements StoredFiles {
   readonly #folder: string;
-  readonly #files: Files;
+  readonly #files: FileSystem;
   readonly #writing = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor(folder: string, files: Files) {
+  constructor(folder: string, files: FileSystem) {
     this.#folder = folder;
     this.#files = files;
   }

@@ -11,7 +11,7 @@ import { ROW_ERASURES, ROW_VERSION_ID, ROW_VERSIONS } from './records/own-collec
 import type { FindIn } from './records/query.ts';
 import { Staging } from './records/writer.ts';
 
-interface TransactionParts {
+interface TransactionDeps {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly now: () => string;
 }
@@ -23,11 +23,11 @@ export class StagedTransaction implements CollectedWork {
   batch: StagedWrite | undefined;
   hasCommittedRows = false;
   readonly erasedUsers: string[] = [];
-  readonly #parts: TransactionParts;
+  readonly #parts: TransactionDeps;
   readonly #changes = new Map<string, Staging['changes']>();
   #ended = false;
 
-  constructor(parts: TransactionParts) {
+  constructor(parts: TransactionDeps) {
     this.#parts = parts;
   }
 

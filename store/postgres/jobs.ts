@@ -10,7 +10,7 @@ const LEAD_EVERY_MS = 1000;
 /** A process that could not ask for so long does not lead, because another one may by now. */
 const LEADS_FOR_MS = 5000;
 
-interface JobsParts {
+interface JobsDeps {
   readonly process: string;
   readonly database: Database;
   onFailure(cause: unknown): void;
@@ -18,12 +18,12 @@ interface JobsParts {
 
 export class PostgresJobs implements Jobs {
   readonly worker: string;
-  readonly #parts: JobsParts;
+  readonly #parts: JobsDeps;
   readonly #served = new Set<JobWorkers>();
   #ledAt = Number.NEGATIVE_INFINITY;
   #leading: NodeJS.Timeout | undefined;
 
-  constructor(parts: JobsParts) {
+  constructor(parts: JobsDeps) {
     this.worker = parts.process;
     this.#parts = parts;
   }
@@ -115,7 +115,7 @@ const ENTERED_MS = 5000;
 const PUT_AWAY_MS = 2000;
 const LEAVE_MS = 8000;
 
-interface JobWorkersParts extends JobsParts {
+interface JobWorkersDeps extends JobsDeps {
   readonly work: JobTable;
 }
 
@@ -131,7 +131,7 @@ interface Pool {
  * jobs come free when it is gone, and a pool is replaced after an error of the connection.
  */
 class JobWorkers {
-  readonly #parts: JobWorkersParts;
+  readonly #parts: JobWorkersDeps;
   #pool: Pool;
   /** The pool may hold a job that none of its workers knows of. */
   #mayHold = false;
@@ -139,7 +139,7 @@ class JobWorkers {
   readonly #ending = new Set<Promise<void>>();
   readonly #disconnecting = new Set<Promise<void>>();
 
-  constructor(parts: JobWorkersParts) {
+  constructor(parts: JobWorkersDeps) {
     this.#parts = parts;
     this.#pool = this.#start();
   }

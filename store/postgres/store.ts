@@ -42,7 +42,7 @@ import { Searches } from './text/searches.ts';
 import { Vocabulary } from './text/vocabulary.ts';
 import { Transactions } from './transaction.ts';
 
-interface StoreParts {
+interface StoreDeps {
   readonly database: Database;
   readonly rows: PostgresRowStore;
   readonly shared: Shared;
@@ -59,7 +59,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   readonly jobs: Jobs;
   readonly cluster: Cluster;
   readonly credentials: Readers;
-  readonly #parts: StoreParts;
+  readonly #parts: StoreDeps;
   readonly #audit: PostgresAudit;
   readonly #erasures: Erasures;
   readonly #vocabulary = new Vocabulary();
@@ -69,7 +69,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   readonly #searches: Searches;
   #closing: Promise<void> | undefined;
 
-  constructor(parts: StoreParts) {
+  constructor(parts: StoreDeps) {
     super();
     const { database, now, rows, shared } = parts;
     this.#parts = parts;

@@ -116,7 +116,7 @@ function ofTransactions({ name, isQuick: _, ...statement }: Statement): Statemen
   return name === undefined ? statement : { ...statement, name: `tx ${name}` };
 }
 
-interface TransactionsParts {
+interface TransactionsDeps {
   readonly database: Database;
   readonly audit: PostgresAudit;
   readonly erasures: Erasures;
@@ -143,10 +143,10 @@ const BEGIN = 'begin isolation level serializable; set local enable_seqscan = of
 
 /** Runs transactions serializable, and again where another one changed what was read: a record, a count, or an absence. */
 export class Transactions {
-  readonly #parts: TransactionsParts;
+  readonly #parts: TransactionsDeps;
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor(parts: TransactionsParts) {
+  constructor(parts: TransactionsDeps) {
     this.#parts = parts;
   }
 

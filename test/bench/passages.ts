@@ -5,7 +5,7 @@ import type { Store } from '../../store/port.ts';
 import type { EmbeddingModel } from '../../tools/core/models/embedding-model.ts';
 import { passagesOf } from '../../tools/documents/passages.ts';
 import { CALIBRATION, UNRELATED } from '../../tools/embeddings/calibration.ts';
-import { Meaning } from '../../tools/embeddings/meaning.ts';
+import { SemanticSearch } from '../../tools/embeddings/semantic-search.ts';
 import { partsOf, sourceOf } from '../../tools/embeddings/texts.ts';
 import { hashOf, packParts, vectorOf } from '../../tools/embeddings/vectors.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
@@ -82,7 +82,12 @@ if (!document) throw new Error('The store is empty.');
 console.log(`${storeOfRun}: ${DOCUMENTS} documents, ${DOCUMENTS * passagesOf(document.content).length} passages`);
 const admin = principalOf({ type: 'api-key', id: 'key_1', scopes: ['admin'] });
 const models = { embedding: MODEL, findEmbedding: () => model };
-const meaning = new Meaning({ store, models, now: () => new Date(), onFailure: (cause) => console.error(cause) });
+const meaning = new SemanticSearch({
+  store,
+  models,
+  now: () => new Date(),
+  onFailure: (cause) => console.error(cause),
+});
 const heap = process.memoryUsage();
 const started = performance.now();
 await meaning.start();

@@ -10,7 +10,7 @@ import { startServer } from '../../facade/server.ts';
 import { openLowdbStore } from '../../store/lowdb/open.ts';
 import type { Store } from '../../store/port.ts';
 import { openPostgresStore } from '../../store/postgres/open.ts';
-import { CountedPoint, SpreadPoint } from '../../tools/core/telemetry/meter.ts';
+import { CountedPoint, HistogramSeries } from '../../tools/core/telemetry/meter.ts';
 import { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
 
 /**
@@ -63,7 +63,7 @@ function health() {
 function measureNothing(): void {
   Telemetry.prototype.call = (_, __, work) => work();
   Telemetry.prototype.called = () => {};
-  SpreadPoint.prototype.record = () => {};
+  HistogramSeries.prototype.record = () => {};
   CountedPoint.prototype.add = () => {};
 }
 

@@ -36,7 +36,7 @@ import * as fileInput from '../../tools/documents/file-input.ts';
 import * as files from '../../tools/documents/files/limits.ts';
 import * as readFile from '../../tools/documents/files/read-file.ts';
 import * as requests from '../../tools/embeddings/embedding-requests.ts';
-import * as meaning from '../../tools/embeddings/meaning.ts';
+import * as meaning from '../../tools/embeddings/semantic-search.ts';
 import * as definition from '../../tools/flows/definition-texts.ts';
 import * as templates from '../../tools/flows/expressions.ts';
 import * as bounded from '../../tools/flows/expressions.ts';

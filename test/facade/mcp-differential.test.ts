@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { DirectPath } from '../../facade/mcp/fast-path.ts';
+import { FastPath } from '../../facade/mcp/fast-path.ts';
 import { rounds } from '../support/full.ts';
 import { randomFrom } from '../support/random.ts';
 import { type RandomRequest, RandomRequests } from './mcp-random-requests.ts';
@@ -21,7 +21,7 @@ describe('the direct path', () => {
   let server: McpTestServer;
   const agentIds = ['agt_none'];
   const agent = new Agent({ keepAlive: true, maxSockets: 2 * LANES });
-  const { serve } = DirectPath.prototype;
+  const { serve } = FastPath.prototype;
   let direct = 0;
 
   before(async () => {
@@ -33,7 +33,7 @@ describe('the direct path', () => {
       );
       agentIds.push(body.result.structuredContent.id);
     }
-    DirectPath.prototype.serve = function (...asked) {
+    FastPath.prototype.serve = function (...asked) {
       const served = serve.apply(this, asked);
       if (served) direct += 1;
       return served;
@@ -41,7 +41,7 @@ describe('the direct path', () => {
   });
 
   after(async () => {
-    DirectPath.prototype.serve = serve;
+    FastPath.prototype.serve = serve;
     agent.destroy();
     await server.close();
   });

@@ -4,7 +4,7 @@ import { appendFile, cp, readdir, readFile, rm, truncate, writeFile } from 'node
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { AuditSegment } from '../../store/lowdb/audit/segment.ts';
-import { realFiles } from '../../store/lowdb/files/files.ts';
+import { nodeFileSystem } from '../../store/lowdb/files/file-system.ts';
 import { sealLine } from '../../store/lowdb/journal/line.ts';
 import type { Store } from '../../store/port.ts';
 import { rounds } from '../support/full.ts';
@@ -74,7 +74,7 @@ async function withoutOutlines(folder: string): Promise<void> {
 function taken(folder: string, days = DAYS): { outlined: number; read: number } {
   const counts = { outlined: 0, read: 0 };
   for (const day of days) {
-    const segment = new AuditSegment(join(folder, 'audit'), day, realFiles);
+    const segment = new AuditSegment(join(folder, 'audit'), day, nodeFileSystem);
     segment.load({
       mark: undefined,
       firstSequence: 1,

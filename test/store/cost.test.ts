@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { collections } from '../../store/collections.ts';
+import { OrderedSet } from '../../store/lowdb/ordered-set.ts';
 import { Collection } from '../../store/lowdb/records/collection.ts';
 import { find } from '../../store/lowdb/records/find.ts';
 import { count } from '../../store/lowdb/records/query.ts';
-import { OrderedSet } from '../../store/ordered-set.ts';
 import type { Row } from '../../store/row.ts';
 import { rounds } from '../support/full.ts';
 import { writing } from '../support/writing.ts';

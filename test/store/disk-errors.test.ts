@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailable, UniqueTaken } from '../../store/errors.ts';
-import { type Files, realFiles } from '../../store/lowdb/files/files.ts';
+import { type FileSystem, nodeFileSystem } from '../../store/lowdb/files/file-system.ts';
 import { until } from '../support/until.ts';
 import { writing } from '../support/writing.ts';
 import { FailingFiles } from './failing-files.ts';
@@ -189,11 +189,11 @@ describe('a failing disk', () => {
 
   it('that is slow has all that was begun before the end', async (test) => {
     const folder = await testFolder(test);
-    const open: Files['open'] = async (path) => {
-      const file = await realFiles.open(path);
+    const open: FileSystem['open'] = async (path) => {
+      const file = await nodeFileSystem.open(path);
       return { ...file, sync: () => delay(20).then(file.sync) };
     };
-    const store = await openIn(folder, { files: { ...realFiles, open } });
+    const store = await openIn(folder, { files: { ...nodeFileSystem, open } });
     const written = Promise.all(['a', 'b', 'c'].map((name) => writing(store).agents.insert(agentRecord(name))));
     await Promise.all([written, store.close()]);
     const again = await openIn(folder);

@@ -1,9 +1,9 @@
-import { type Files, realFiles, type WritableFile } from '../../store/lowdb/files/files.ts';
+import { type FileSystem, nodeFileSystem, type WritableFile } from '../../store/lowdb/files/file-system.ts';
 
 export type Failure = 'write' | 'short write' | 'sync' | 'sync and truncate' | 'rename' | undefined;
 
 /** The real files, which fail as a test asks where the path matches. */
-export class FailingFiles implements Files {
+export class FailingFiles implements FileSystem {
   failure: Failure;
   path = /./;
   bytesWritten = 0;
@@ -12,12 +12,12 @@ export class FailingFiles implements Files {
   readonly held = new Set<WritableFile>();
   syncs = 0;
   readonly operations: ('write' | 'sync' | 'truncate')[] = [];
-  remove = realFiles.remove;
+  remove = nodeFileSystem.remove;
   beforeSyncFolder: (() => Promise<void>) | undefined;
   beforeSync: (() => void) | undefined;
 
   async open(path: string): Promise<WritableFile> {
-    const file = await realFiles.open(path);
+    const file = await nodeFileSystem.open(path);
     this.held.add(file);
     return {
       write: async (bytes, position) => {
@@ -56,12 +56,12 @@ export class FailingFiles implements Files {
 
   async syncFolder(path: string): Promise<void> {
     await this.beforeSyncFolder?.();
-    await realFiles.syncFolder(path);
+    await nodeFileSystem.syncFolder(path);
   }
 
   async rename(from: string, to: string): Promise<void> {
     this.#fail(to, 'rename');
-    await realFiles.rename(from, to);
+    await nodeFileSystem.rename(from, to);
   }
 
   #is(path: string, failure: Failure): boolean {

@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'nod
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { StoreDamaged } from '../../store/errors.ts';
-import { realFiles } from '../../store/lowdb/files/files.ts';
+import { nodeFileSystem } from '../../store/lowdb/files/file-system.ts';
 import { Manifest } from '../../store/lowdb/files/manifest.ts';
 import { sealLine } from '../../store/lowdb/journal/line.ts';
 import { rounds } from '../support/full.ts';
@@ -45,7 +45,7 @@ async function leave(root: string): Promise<Left> {
   }
   await until(async () => (await readdir(open)).filter((name) => /^journal|tmp$/.test(name)).length === 1);
   const marked = () => {
-    const manifest = new Manifest(open, realFiles);
+    const manifest = new Manifest(open, nodeFileSystem);
     manifest.read();
     return manifest.journal?.sequence === agents.length;
   };
@@ -244,7 +244,7 @@ describe('the manifest', () => {
   it('is written at its end, also what would be written a moment later', async (test) => {
     const folder = await testFolder(test);
     await mkdir(folder, { recursive: true });
-    const [ending, next] = [new Manifest(folder, realFiles), new Manifest(folder, realFiles)];
+    const [ending, next] = [new Manifest(folder, nodeFileSystem), new Manifest(folder, nodeFileSystem)];
     const mark = { generation: 1, sequence: 2, crc: 3, size: 4 };
     ending.markJournal(mark);
     await ending.close();
@@ -275,18 +275,18 @@ describe('the manifest', () => {
     const whole = await readFile(path);
     for (const rest of [Buffer.alloc(128), Buffer.alloc(127), Buffer.from('4'.repeat(128))]) {
       await writeFile(path, Buffer.concat([whole, rest]));
-      const manifest = new Manifest(folder, realFiles);
+      const manifest = new Manifest(folder, nodeFileSystem);
       manifest.read();
       assert.deepEqual([manifest.journal?.sequence, manifest.segments.size], [5, 1]);
     }
     await writeFile(path, Buffer.concat([whole, Buffer.alloc(256)]));
-    assert.throws(() => new Manifest(folder, realFiles).read(), /offset 256: the checksum does not fit/);
+    assert.throws(() => new Manifest(folder, nodeFileSystem).read(), /offset 256: the checksum does not fit/);
     await writeFile(path, Buffer.concat([whole, Buffer.alloc(128)]));
     const store = await openIn(folder);
     store.audit.append(auditRecord({ at: `${DAYS[1]}T00:00:00.000Z` }));
     await store.close();
     assert.equal((await stat(path)).size, 384, 'the slot is written again');
-    const again = new Manifest(folder, realFiles);
+    const again = new Manifest(folder, nodeFileSystem);
     again.read();
     assert.deepEqual([...again.segments.keys()], DAYS);
   });
@@ -294,7 +294,7 @@ describe('the manifest', () => {
   it('gives the slot of a day that is gone to another, wherever it lies, and never that of the journal', async (test) => {
     const folder = await testFolder(test);
     await mkdir(folder, { recursive: true });
-    const manifest = new Manifest(folder, realFiles);
+    const manifest = new Manifest(folder, nodeFileSystem);
     await manifest.markSegment('2026-03-01', { size: 1, entry: 1 });
     await manifest.markSegment('2026-03-02', { size: 2, entry: 2 });
     await manifest.forgetSegments(['2026-02-28', '2026-03-01']);
@@ -302,7 +302,7 @@ describe('the manifest', () => {
     await manifest.close();
     const path = join(folder, 'manifest');
     assert.equal((await stat(path)).size, 256);
-    const next = new Manifest(folder, realFiles);
+    const next = new Manifest(folder, nodeFileSystem);
     next.read();
     await next.markSegment('2026-03-03', { size: 3, entry: 3 });
     await next.markSegment('2026-03-02', { size: 20, entry: 20 });
@@ -310,7 +310,7 @@ describe('the manifest', () => {
     await next.markSegment('2026-03-04', { size: 4, entry: 4 });
     await next.close();
     assert.equal((await stat(path)).size, 384);
-    const last = new Manifest(folder, realFiles);
+    const last = new Manifest(folder, nodeFileSystem);
     last.read();
     assert.equal(last.journal?.sequence, 2);
     assert.deepEqual(Object.fromEntries(last.segments), {
@@ -322,10 +322,10 @@ describe('the manifest', () => {
   it('can be closed where nothing was written, and where the disk never let it be opened', async (test) => {
     const folder = await testFolder(test);
     await mkdir(folder, { recursive: true });
-    await new Manifest(folder, realFiles).close();
+    await new Manifest(folder, nodeFileSystem).close();
     assert.deepEqual(await readdir(folder), []);
     await mkdir(join(folder, 'manifest'));
-    const manifest = new Manifest(folder, realFiles);
+    const manifest = new Manifest(folder, nodeFileSystem);
     await manifest.markSegment('2026-03-01', { size: 1, entry: 1 });
     assert.match(manifest.error?.message ?? '', /manifest could not be written: EISDIR/);
     await rm(join(folder, 'manifest'), { recursive: true });
@@ -335,7 +335,7 @@ describe('the manifest', () => {
     await manifest.close();
     await rm(join(folder, 'manifest'));
     await mkdir(join(folder, 'manifest'));
-    const never = new Manifest(folder, realFiles);
+    const never = new Manifest(folder, nodeFileSystem);
     await assert.rejects(
       never.markSegment('2026-03-01', { size: 1, entry: 1 }).then(() => never.forgetSegments(['2026-03-01'])),
       /EISDIR/,

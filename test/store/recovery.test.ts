@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import { StoreDamaged } from '../../store/errors.ts';
-import { type Files, realFiles } from '../../store/lowdb/files/files.ts';
+import { type FileSystem, nodeFileSystem } from '../../store/lowdb/files/file-system.ts';
 import { sealLine, unsealLine } from '../../store/lowdb/journal/line.ts';
 import { journalHeaderLine } from '../../store/lowdb/journal/recovery.ts';
 import type { LowdbOptions } from '../../store/lowdb/open.ts';
@@ -267,7 +267,7 @@ describe('opening after a crash', () => {
     const folder = await written(test, 2);
     const copy = join(folder, 'before-format-2');
     const format = { number: 2, migrations: { 1: (_: string, record: Record<string, unknown>) => record } };
-    const files: Files = { ...realFiles, syncFolder: () => Promise.reject(new Error('the disk broke')) };
+    const files: FileSystem = { ...nodeFileSystem, syncFolder: () => Promise.reject(new Error('the disk broke')) };
     await assert.rejects(openIn(folder, { format, files }));
     await (await openIn(folder, { format })).close();
     assert.equal((await stat(copy)).mode & 0o777, 0o700);
@@ -400,7 +400,7 @@ describe('opening after a crash during compaction', () => {
 async function breakCompaction(folder: string, agents: number): Promise<void> {
   let failed = 0;
   const files = {
-    ...realFiles,
+    ...nodeFileSystem,
     rename: async () => {
       failed += 1;
       throw new Error('stopped here');

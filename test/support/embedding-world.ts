@@ -1,5 +1,5 @@
 import { createModels } from '../../tools/core/models/models.ts';
-import { Meaning } from '../../tools/embeddings/meaning.ts';
+import { SemanticSearch } from '../../tools/embeddings/semantic-search.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { closedAtEnd } from './at-end.ts';
 import { principalOf, registryOn } from './registry.ts';
@@ -21,7 +21,12 @@ export async function openEmbeddingWorld({ folder, baseUrl, model = 'tiny', fill
   await prepareSettings(store);
   const models = createModels({ providers: [{ kind: 'custom', baseUrl }], embedding: `custom/${model}` });
   const failures: unknown[] = [];
-  const meaning = new Meaning({ store, models, now: () => new Date(), onFailure: (cause) => failures.push(cause) });
+  const meaning = new SemanticSearch({
+    store,
+    models,
+    now: () => new Date(),
+    onFailure: (cause) => failures.push(cause),
+  });
   const { must: mustAs } = registryOn(store, { meaning, models });
   const must = (tool: string, input: object = {}) => mustAs(admin, tool, input);
   await fill?.(must);

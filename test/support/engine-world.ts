@@ -3,7 +3,7 @@ import { openPostgresStore } from '../../store/postgres/open.ts';
 import { principalOf as keyPrincipal } from '../../tools/core/access/key-principal.ts';
 import { hashSecret, newSecret, prefixOf } from '../../tools/core/access/key-secret.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
-import type { ServerFacts } from '../../tools/core/registry/context.ts';
+import type { ServerContext } from '../../tools/core/registry/context.ts';
 import { createRegistry, type Registry } from '../../tools/core/registry/registry.ts';
 import { prepareSettings } from '../../tools/settings/defaults.ts';
 import { closedAtEnd } from './at-end.ts';
@@ -70,7 +70,7 @@ export abstract class EngineWorld {
     await prepareSettings(this.store);
   }
 
-  protected makeRegistry(facts: Pick<ServerFacts, 'now' | 'catalog'> & Partial<ServerFacts>): void {
+  protected makeRegistry(facts: Pick<ServerContext, 'now' | 'catalog'> & Partial<ServerContext>): void {
     const { store, onFailure } = this;
     const server = testFacts(store, facts);
     this.registry = createRegistry({ store, server, repeatsSecret: 'the same after a restart', onFailure });

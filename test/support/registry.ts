@@ -8,7 +8,7 @@ import type { Principal } from '../../tools/core/access/principal.ts';
 import { grantRights, scopeRights } from '../../tools/core/access/rights.ts';
 import { createModels, type Models } from '../../tools/core/models/models.ts';
 import type { Catalog } from '../../tools/core/registry/catalog-index.ts';
-import type { ServerFacts } from '../../tools/core/registry/context.ts';
+import type { ServerContext } from '../../tools/core/registry/context.ts';
 import { createRegistry, type Registry } from '../../tools/core/registry/registry.ts';
 import { createSecretBox } from '../../tools/core/sealing/secrets.ts';
 import { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
@@ -54,7 +54,7 @@ export async function openTestRegistry(
 /** A registry on the store, as each process has its own. */
 export function registryOn(
   store: Store,
-  facts: Partial<ServerFacts> = {},
+  facts: Partial<ServerContext> = {},
   onFailure: (cause: unknown) => void = (cause) => console.error(cause),
 ): Omit<TestRegistry, 'store' | 'folder' | 'close'> {
   const server = testFacts(store, { now: () => new Date(), catalog: ownCatalog, ...facts });
@@ -77,8 +77,8 @@ export const SECRETS_KEY = Buffer.alloc(32, 'key').toString('base64');
 /** What the tools know of their server. */
 export function testFacts(
   store: Store,
-  parts: Pick<ServerFacts, 'now' | 'catalog'> & Partial<ServerFacts>,
-): ServerFacts {
+  parts: Pick<ServerContext, 'now' | 'catalog'> & Partial<ServerContext>,
+): ServerContext {
   return {
     name: 'test',
     version: '0.0.0',

@@ -5,7 +5,7 @@ import { prepareStore } from '../../facade/launch/first-start.ts';
 import { createLogger } from '../../facade/launch/logger.ts';
 import { auditSecretOf } from '../../facade/launch/open-store.ts';
 import { type Fixtures, startServer } from '../../facade/server.ts';
-import type { Files } from '../../store/lowdb/files/files.ts';
+import type { FileSystem } from '../../store/lowdb/files/file-system.ts';
 import type { Store } from '../../store/port.ts';
 import { closedAtEnd } from './at-end.ts';
 import { copyData, dataFolder, envOfStore, openStoreIn, removeFolder } from './store.ts';
@@ -47,7 +47,7 @@ export interface TestServerOptions {
   /** Writes into the store before the server starts on it. */
   readonly fill?: (store: Store) => Promise<void>;
   readonly fixtures?: Fixtures;
-  readonly files?: Files;
+  readonly files?: FileSystem;
   /** A folder that a closed store has left, with a copy of which the server begins. */
   readonly copyOf?: string;
 }

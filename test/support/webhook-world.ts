@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { WebhookDelivery } from '../../resources/webhook.ts';
-import type { Files } from '../../store/lowdb/files/files.ts';
+import type { FileSystem } from '../../store/lowdb/files/file-system.ts';
 import { catalog } from '../../tools/catalog.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { createSecretBox } from '../../tools/core/sealing/secrets.ts';
@@ -22,7 +22,7 @@ interface Options extends Place {
   readonly privateAddresses?: boolean;
   readonly alerts?: readonly AlertSource[];
   readonly answerMs?: number;
-  readonly files?: Files;
+  readonly files?: FileSystem;
 }
 
 interface Mail {

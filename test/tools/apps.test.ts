@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { APP_SCOPES } from '../../resources/connected-app.ts';
 import { agreeing } from '../../tools/apps/authorize-app.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { appPrincipal, canBeInApp, scopesToAskFor } from '../../tools/core/access/app-principal.ts';
+import { appPrincipal, canBeInApp, missingScopes } from '../../tools/core/access/app-principal.ts';
 import { capsulePrincipal } from '../../tools/core/access/capsule-principal.ts';
 import { isListed } from '../../tools/core/access/guarded-tool.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
@@ -296,7 +296,7 @@ describe('a connected app', () => {
       const app = await appWith(await authorize(ada, { scopes }));
       const found = catalog.get(tool)?.tool;
       assert.ok(found);
-      return scopesToAskFor({ ...app, actsFor: person }, found, inputFor(tool));
+      return missingScopes({ ...app, actsFor: person }, found, inputFor(tool));
     };
     assert.deepEqual(await asked('create_agent', ['read']), ['read', 'write']);
     assert.deepEqual(await asked('update_settings', ['read']), ['read', 'write', 'admin']);
@@ -318,7 +318,7 @@ describe('a connected app', () => {
     const { id } = await must(owner, 'create_capsule', input);
     const tool = catalog.get('create_agent')?.tool ?? assert.fail();
     const asked = async (resource: string) =>
-      scopesToAskFor(await appWith(await authorize(ada, { capsuleId: id, resource })), tool, inputFor(tool.name));
+      missingScopes(await appWith(await authorize(ada, { capsuleId: id, resource })), tool, inputFor(tool.name));
     assert.equal(await asked(`https://example.com/api/capsules/${id}/mcp`), undefined);
     assert.deepEqual(await asked(UNIFIED), ['read', 'write'], 'elsewhere its person can hand out scopes instead');
   });

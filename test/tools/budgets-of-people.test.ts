@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { catalog } from '../../tools/catalog.ts';
-import { findToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
-import { findKey, keyHolder } from '../../tools/core/access/key-principal.ts';
+import { findToken, tokenPrincipal } from '../../tools/core/access/capsule-principal.ts';
+import { findKey, keyPrincipal } from '../../tools/core/access/key-principal.ts';
 import { anonymous, type Principal, personPrincipal } from '../../tools/core/access/principal.ts';
 import { createModels } from '../../tools/core/models/models.ts';
 import { createRegistry } from '../../tools/core/registry/registry.ts';
@@ -63,13 +63,13 @@ const used = async (subject: object) => (await ask(boss, 'list_budgets', { subje
 async function keyOf(as: Principal): Promise<Principal> {
   const { secret } = await ask(as, 'create_api_key', { name: 'k', scopes: ['admin'] });
   const found = await findKey(world.store, secret);
-  return (found && (await keyHolder(world.store, found, now()))) ?? assert.fail('the key is not accepted');
+  return (found && (await keyPrincipal(world.store, found, now()))) ?? assert.fail('the key is not accepted');
 }
 
 async function capsuleOf(as: Principal): Promise<Principal> {
   const { token } = await ask(as, 'create_capsule', { name: `c${made}`, allowedTools: ['*'] });
   const found = await findToken(world.store, token);
-  const holder = found && (await tokenHolder(world.store, found, { catalog, now: now() }));
+  const holder = found && (await tokenPrincipal(world.store, found, { catalog, now: now() }));
   return holder ?? assert.fail('the token is not accepted');
 }
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RecordChange } from '../../store/port.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { findToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
-import { findKey, keyHolder, keyReference } from '../../tools/core/access/key-principal.ts';
+import { findToken, tokenPrincipal } from '../../tools/core/access/capsule-principal.ts';
+import { findKey, keyPrincipal, keyReference } from '../../tools/core/access/key-principal.ts';
 import type { Principal } from '../../tools/core/access/principal.ts';
 import { createModels } from '../../tools/core/models/models.ts';
 import { createRegistry } from '../../tools/core/registry/registry.ts';
@@ -73,12 +73,12 @@ async function key(): Promise<Principal> {
 /** The principal of a secret, as the door makes it. */
 async function holder(secret: string): Promise<Principal> {
   const shown = await findKey(world.store, secret);
-  return (shown && (await keyHolder(world.store, shown, now()))) ?? assert.fail('the key is not accepted');
+  return (shown && (await keyPrincipal(world.store, shown, now()))) ?? assert.fail('the key is not accepted');
 }
 
 async function capsuleOf(token: string): Promise<Principal> {
   const shown = await findToken(world.store, token);
-  const found = shown && (await tokenHolder(world.store, shown, { catalog, now: now() }));
+  const found = shown && (await tokenPrincipal(world.store, shown, { catalog, now: now() }));
   return found ?? assert.fail('the token is not accepted');
 }
 

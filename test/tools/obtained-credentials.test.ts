@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { OWNER } from '../../resources/admin-user.ts';
 import { catalog } from '../../tools/catalog.ts';
-import { findToken, tokenHolder } from '../../tools/core/access/capsule-principal.ts';
+import { findToken, tokenPrincipal } from '../../tools/core/access/capsule-principal.ts';
 import { credentialStatus } from '../../tools/core/access/credential-status.ts';
-import { findKey, keyHolder } from '../../tools/core/access/key-principal.ts';
+import { findKey, keyPrincipal } from '../../tools/core/access/key-principal.ts';
 import { endOf, type Principal, personPrincipal } from '../../tools/core/access/principal.ts';
 import { reachesFully, rightsFingerprint, seesTool } from '../../tools/core/access/reach.ts';
 import { roleIn } from '../../tools/core/access/visibility.ts';
@@ -225,11 +225,11 @@ async function principalOf(held: Held): Promise<Principal | undefined> {
   const parts = { catalog, now: server.clock.now() };
   if ('secret' in held) {
     const key = await findKey(store, held.secret);
-    return key && keyHolder(store, key, parts.now);
+    return key && keyPrincipal(store, key, parts.now);
   }
   if ('token' in held) {
     const token = await findToken(store, held.token);
-    return token && tokenHolder(store, token, parts);
+    return token && tokenPrincipal(store, token, parts);
   }
   if ('personId' in held) {
     const user = await store.adminUsers.read(held.personId);

@@ -6,7 +6,7 @@ import { actingFor } from '../core/access/agent-principal.ts';
 import { entryFor } from '../core/access/allowlist.ts';
 import { credentialStatus } from '../core/access/credential-status.ts';
 import { chainOf, type Principal, personPrincipal } from '../core/access/principal.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import { allOf } from '../core/registry/paging.ts';
 import type { Tool } from '../core/registry/tool.ts';
 import { actingFlow, findRunAs } from '../flows/run-as.ts';
@@ -29,7 +29,7 @@ export interface Holder {
 
 interface Looking {
   readonly store: Readers;
-  readonly server: Pick<ServerFacts, 'catalog' | 'now'>;
+  readonly server: Pick<ServerContext, 'catalog' | 'now'>;
 }
 
 type Stored = {

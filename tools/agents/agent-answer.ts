@@ -12,7 +12,7 @@ import { allowlistWarnings } from '../core/access/allowlist.ts';
 import { askFirstWarnings } from '../core/access/ask-first.ts';
 import { nearest } from '../core/access/similar-names.ts';
 import type { Models } from '../core/models/models.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 
 export const agentAnswer = agent.extend({
   warnings: z
@@ -28,7 +28,7 @@ export function showAgent(record: Agent, { catalog, models }: AgentFacts): z.inp
   return warnings.length > 0 ? { ...maskAgent(record), warnings } : maskAgent(record);
 }
 
-type AgentFacts = Pick<ServerFacts, 'catalog' | 'models'>;
+type AgentFacts = Pick<ServerContext, 'catalog' | 'models'>;
 
 /** Models come and go with their providers, so an unknown model is a warning and no error. */
 function modelWarnings({ modelPreference, fallbackModels = [] }: Agent, models: Models): string[] {

@@ -3,11 +3,11 @@ import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { mayCall, seesTool } from '../core/access/reach.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 
 interface Judging {
   readonly store: Readers;
-  readonly server: Pick<ServerFacts, 'catalog' | 'kinds'>;
+  readonly server: Pick<ServerContext, 'catalog' | 'kinds'>;
 }
 
 /** Whether a call of invoke_agent with this agent would be allowed and taken. */

@@ -4,7 +4,7 @@ import { timezone } from '../../resources/locale.ts';
 import type { Readers } from '../../store/port.ts';
 import type { RowSnapshot, RowStore } from '../../store/rows-port.ts';
 import { listOf } from '../../store/sql/lists.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import { defineTool, READS, type Tool } from '../core/registry/define-tool.ts';
 import { frozen } from '../core/registry/frozen-output.ts';
 import { readSettings } from '../settings/settings.ts';
@@ -86,7 +86,7 @@ type Body<Shape extends z.ZodRawShape> = z.input<z.ZodObject<Shape>>;
 
 interface Wording {
   readonly store: Pick<Readers, 'settings' | 'botConfigs'>;
-  readonly server: ServerFacts;
+  readonly server: ServerContext;
 }
 
 /** Makes an analytics tool. All have the same parameters, rights, answer members and cache. */

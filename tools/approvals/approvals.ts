@@ -8,7 +8,7 @@ import { ANYONE } from '../core/access/guarded-tool.ts';
 import { capsuleIn, type Principal } from '../core/access/principal.ts';
 import { seesTool } from '../core/access/reach.ts';
 import { ToolError } from '../core/errors.ts';
-import type { Seeing } from '../core/kind.ts';
+import type { VisibilityContext } from '../core/kind.ts';
 import { approvalPage, callerKeyOf, ENDS } from '../core/registry/approvals.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, defineTool, READS } from '../core/registry/define-tool.ts';
@@ -21,8 +21,8 @@ import {
   isVisible,
   linkProblem,
   requireDecider,
-} from './deciding.ts';
-import { isEnded, type Showing, showApproval, showToCaller, statusOf } from './showing.ts';
+} from './approval-deciders.ts';
+import { isEnded, type Showing, showApproval, showToCaller, statusOf } from './approval-view.ts';
 
 const approvalId = refTo('approval', recordId).describe(
   'Approval id (`apv_…`), from `approval_required` or list_approvals.',
@@ -102,7 +102,7 @@ function ownOf(principal: Principal): Where<ApprovalRecord>[] | undefined {
 }
 
 /** Finds out what a caller who decides sees of all approvals. Undefined where it needs no finding out. */
-function sightOf(principal: Principal, seeing: Seeing) {
+function sightOf(principal: Principal, seeing: VisibilityContext) {
   const decider = deciderIn(principal);
   if (!decider || decider.rights.isAdmin) return undefined;
   return (record: ApprovalRecord) => isVisible(record, principal, seeing);

@@ -1,8 +1,8 @@
 import type { ApprovalRecord } from '../../resources/approval.ts';
 import type { ErrorCode } from '../../resources/error.ts';
-import { alone } from '../../store/alone.ts';
 import { type PeriodicTask, startLeaderTask, startPeriodicTask } from '../../store/periodic-task.ts';
 import type { Store } from '../../store/port.ts';
+import { whileHolding } from '../../store/while-holding.ts';
 import { standingOf } from '../core/access/credential-status.ts';
 import { ToolError } from '../core/errors.ts';
 import { ENDS, isExpired, openSealed } from '../core/registry/approvals.ts';
@@ -89,7 +89,7 @@ export class ApprovedCalls {
 
   async #run(id: string): Promise<void> {
     const { store, registry } = this.#options;
-    await alone(store, `approval ${id}`, async () => {
+    await whileHolding(store, `approval ${id}`, async () => {
       const record = await store.approvals.get(id);
       const isDue = record && !record.repeats && (record.status === 'approved' || record.status === 'running');
       if (isDue && !isExpired(record, registry.server.now())) await this.#make(record);

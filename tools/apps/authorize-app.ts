@@ -9,7 +9,7 @@ import { requireWithinRights } from '../core/access/delegation.ts';
 import { ANYONE, type GuardedTool } from '../core/access/guarded-tool.ts';
 import { endsWithKey, isSession, type Principal } from '../core/access/principal.ts';
 import { forbidden } from '../core/errors.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import { CREATES, defineTool, type Fail } from '../core/registry/define-tool.ts';
 
 const NAME = 'authorize_app';
@@ -103,7 +103,7 @@ async function requireCapsule(store: Readers, principal: Principal, id: string, 
 async function requireGood(
   store: Readers,
   app: ConnectedAppRecord,
-  server: Pick<ServerFacts, 'catalog' | 'now'>,
+  server: Pick<ServerContext, 'catalog' | 'now'>,
   fail: Fail<'conflict'>,
 ): Promise<void> {
   const found = await appPrincipal(store, app, { catalog: server.catalog, now: server.now() });

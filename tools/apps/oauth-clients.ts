@@ -11,7 +11,7 @@ import {
 } from '../../resources/oauth-client.ts';
 import { newId } from '../../store/ids.ts';
 import { requireWithinRights } from '../core/access/delegation.ts';
-import { endConnections } from '../core/access/end-credentials.ts';
+import { disconnectApps } from '../core/access/end-credentials.ts';
 import { hashSecret, newSecret } from '../core/access/key-secret.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { requireNoIssues } from '../core/errors.ts';
@@ -98,7 +98,7 @@ const deleteOAuthClient = defineTool({
   async handler({ id }, { store, fail }) {
     const client = await store.oauthClients.get(id);
     if (!client) throw fail('not_found', `There is no OAuth client ${id}; list_oauth_clients shows them.`);
-    await endConnections(store, { clientId: client.clientId });
+    await disconnectApps(store, { clientId: client.clientId });
     return showClient(await store.oauthClients.delete(id));
   },
 });

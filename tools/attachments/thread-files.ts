@@ -2,7 +2,7 @@ import type { Attachment } from '../../resources/attachment.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers } from '../../store/port.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import type { AttachedText } from '../documents/attached-text.ts';
 
 /** A file of a message whose bytes are in the store, and that has no record yet. */
@@ -40,10 +40,10 @@ export async function removeFiles({ documentFiles }: Files, threadId: string): P
   }
 }
 
-type Reading = { readonly store: Pick<Readers, 'documentFiles'>; readonly server: Pick<ServerFacts, 'files'> };
+type Reading = { readonly store: Pick<Readers, 'documentFiles'>; readonly server: Pick<ServerContext, 'files'> };
 
 /** The bytes of the file. Undefined where it is not there any more. */
-export async function bytesOf(id: string, { files }: Pick<ServerFacts, 'files'>): Promise<Buffer | undefined> {
+export async function bytesOf(id: string, { files }: Pick<ServerContext, 'files'>): Promise<Buffer | undefined> {
   const pieces: Uint8Array[] = [];
   for await (const piece of files.read(id)) pieces.push(piece);
   return pieces.length === 0 ? undefined : Buffer.concat(pieces);

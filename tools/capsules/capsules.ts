@@ -5,7 +5,7 @@ import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import { budgetSubjectsIn, madeBy } from '../core/access/budgets.ts';
 import { capsuleCredential, capsuleRights, requireCredential } from '../core/access/credential.ts';
-import { endConnections, endConnectionsByToken } from '../core/access/end-credentials.ts';
+import { disconnectApps, disconnectAppsByToken } from '../core/access/end-credentials.ts';
 import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
 import { endsWithKey } from '../core/access/principal.ts';
 import { FORBIDDEN, ToolError } from '../core/errors.ts';
@@ -196,7 +196,7 @@ const updateCapsule = defineTool({
     const expiresAt = change.expiresAt && futureInstant(change.expiresAt, server.now());
     const ended = endEarlierTokens ? withoutEarlier(current) : {};
     const updated = await store.capsules.update(id, { ...change, ...ended, expiresAt }, { expectedRevision });
-    if (endEarlierTokens) await endConnectionsByToken(store, updated);
+    if (endEarlierTokens) await disconnectAppsByToken(store, updated);
     return showWithWarnings(updated, server.catalog);
   },
 });
@@ -219,7 +219,7 @@ const deleteCapsule = defineTool({
     const { store } = context;
     await findCapsule(context, id, 'delete');
     await store.capsules.delete(id, { expectedRevision });
-    await endConnections(store, { capsuleId: id });
+    await disconnectApps(store, { capsuleId: id });
     return {};
   },
 });
@@ -259,7 +259,7 @@ const rotateCapsuleToken = defineTool({
       { ...members, tokenUsedAt: null, endsWith, budgetSubjects },
       { expectedRevision },
     );
-    await endConnectionsByToken(store, rotated);
+    await disconnectAppsByToken(store, rotated);
     return { ...showWithWarnings(rotated, server.catalog), token: secret };
   },
 });

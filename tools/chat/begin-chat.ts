@@ -36,7 +36,7 @@ export type ChatContext = SteppingContext<
   'not_found' | 'conflict' | 'interrupted' | 'too_large' | 'unsupported_media_type'
 >;
 
-export interface Begun {
+export interface StartedChat {
   readonly run: AgentRun;
   readonly threadId: string;
   /** Without the message that is to be answered. */
@@ -56,7 +56,7 @@ export function begin(
   asked: ChatInput,
   { agent, model: { id: model }, staged }: BeginChatOptions,
   context: ChatContext,
-): Promise<Begun> {
+): Promise<StartedChat> {
   const { principal, server, fail, door, write } = context;
   return write(async (store) => {
     const now = server.now();

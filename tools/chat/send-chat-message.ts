@@ -25,7 +25,7 @@ import { ACTS_OUTSIDE, defineTool } from '../core/registry/define-tool.ts';
 import { endRun, failed, noteAnswered, pauseRun, saveTrace, succeeded, waiting } from '../runs/run-records.ts';
 import { appendMessages } from '../threads/messages.ts';
 import { answerOf, fallbackModelsInput, LONGEST_INPUT, maxTokensInput, modelInput, runAnswer } from './answer.ts';
-import { type Begun, begin, type ChatContext } from './begin-chat.ts';
+import { begin, type ChatContext, type StartedChat } from './begin-chat.ts';
 import {
   type ChosenModel,
   chooseModel,
@@ -133,10 +133,10 @@ async function partsOf({ agentId, threadId, continue: asked }: Input, context: C
 class Chat {
   readonly #context: ChatContext;
   readonly #agent: Agent | undefined;
-  readonly #begun: Begun;
+  readonly #begun: StartedChat;
   readonly #trace = new RunTrace();
 
-  constructor(context: ChatContext, agent: Agent | undefined, begun: Begun) {
+  constructor(context: ChatContext, agent: Agent | undefined, begun: StartedChat) {
     this.#context = context;
     this.#agent = agent;
     this.#begun = begun;

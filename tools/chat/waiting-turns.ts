@@ -1,10 +1,10 @@
 import type { AgentRunRecord } from '../../resources/agent-run.ts';
 import { DAY_MS } from '../../resources/durations.ts';
-import { alone } from '../../store/alone.ts';
 import { newId } from '../../store/ids.ts';
 import { pagesOf } from '../../store/pages.ts';
 import { type PeriodicTask, startPeriodicTask } from '../../store/periodic-task.ts';
 import type { Store } from '../../store/port.ts';
+import { whileHolding } from '../../store/while-holding.ts';
 import { standingOf } from '../core/access/credential-status.ts';
 import { ToolError } from '../core/errors.ts';
 import { firstOpen } from '../core/registry/approvals.ts';
@@ -95,7 +95,7 @@ export class WaitingTurns {
 
   async #goOn({ id }: AgentRunRecord): Promise<void> {
     const { store, registry } = this.#options;
-    await alone(store, `agent run ${id}`, async () => {
+    await whileHolding(store, `agent run ${id}`, async () => {
       const run = await store.agentRuns.get(id);
       if (run?.status !== 'waiting' || (await firstOpen(store, run.waitsFor, registry.server.now()))) return;
       const problem = await this.#call(run);

@@ -2,7 +2,7 @@ import { ToolError } from '../core/errors.ts';
 import type { Scrubber } from '../core/outbound/untrusted-text.ts';
 
 /** What came back, with nothing of the secrets in it. The body is as it came. */
-export interface Exchanged {
+export interface HttpExchange {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -47,7 +47,7 @@ export function refused(
 const LONGEST_QUOTE = 300;
 
 /** Words of the other server, marked as a quotation. */
-export function quote({ body, scrubber }: Pick<Exchanged, 'body' | 'scrubber'>): string {
+export function quote({ body, scrubber }: Pick<HttpExchange, 'body' | 'scrubber'>): string {
   const text = scrubber.shown(body.toString('utf8'), LONGEST_QUOTE);
   return text && JSON.stringify(text);
 }

@@ -17,7 +17,7 @@ import { requireWithinRights } from '../core/access/delegation.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { requireNoIssues, ToolError } from '../core/errors.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { originOf, sealedTarget, showConnection, type Target } from './connection-secrets.ts';
@@ -164,7 +164,7 @@ const deleteConnection = defineTool({
 
 export const connectionTools = [listConnections, createConnection, updateConnection, deleteConnection];
 
-export function outgoingOf({ outgoing }: Pick<ServerFacts, 'outgoing'>): Outgoing {
+export function outgoingOf({ outgoing }: Pick<ServerContext, 'outgoing'>): Outgoing {
   if (!outgoing) throw new ToolError('unavailable', 'This process sends nothing outside; ask the server.');
   return outgoing;
 }

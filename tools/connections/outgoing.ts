@@ -8,13 +8,13 @@ import { AddressRefused, addressRefusal } from '../core/outbound/ip-addresses.ts
 import { Scrubber } from '../core/outbound/untrusted-text.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
 import { postSigned, retryAfterMs } from '../webhooks/attempt.ts';
-import { type Exchanged, inDoubt, NOT_SENT, quote, refused, shownHeaders } from './answers.ts';
+import { type HttpExchange, inDoubt, NOT_SENT, quote, refused, shownHeaders } from './answers.ts';
 import { type OpenConnection, openConnection } from './connection-secrets.ts';
 import { ClientCredentialTokens } from './oauth-tokens.ts';
 import type { PlannedRequest } from './request-plan.ts';
 
 declare module '../core/registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     readonly outgoing?: Outgoing | undefined;
   }
 }
@@ -87,7 +87,7 @@ export class Outgoing {
   }
 
   /** @throws ToolError (rate_limited, unavailable) */
-  async request(record: ConnectionRecord, planned: PlannedRequest, signal?: AbortSignal): Promise<Exchanged> {
+  async request(record: ConnectionRecord, planned: PlannedRequest, signal?: AbortSignal): Promise<HttpExchange> {
     return this.#noted(
       record,
       async (connection, ending) => {
@@ -208,7 +208,7 @@ export class Outgoing {
     { url, method, headers, body }: PlannedRequest,
     identity: Identity,
     signal: AbortSignal,
-  ): Promise<Exchanged> {
+  ): Promise<HttpExchange> {
     const sent = { 'user-agent': `agent-admin/${this.#options.version}`, ...headers, ...identity.headers };
     const response = await this.#guarded.fetch(url, {
       method,

@@ -10,7 +10,7 @@ import { isExcessive } from '../core/outbound/limits.ts';
 import type { Scrubber } from '../core/outbound/untrusted-text.ts';
 import { ACTS_OUTSIDE, defineTool } from '../core/registry/define-tool.ts';
 import { takenAlong } from '../core/registry/taken-along.ts';
-import type { Exchanged } from './answers.ts';
+import type { HttpExchange } from './answers.ts';
 import { type Caller, reportText } from './attachments.ts';
 import { outgoingOf } from './connections.ts';
 import { planRequest, type RequestInput } from './request-plan.ts';
@@ -164,7 +164,7 @@ const MOST_BINARY = 256_000;
 const LONGEST_FORM = 32_768;
 
 /** The body in the form that says most. */
-function bodyOf({ headers, body, truncated, scrubber }: Exchanged) {
+function bodyOf({ headers, body, truncated, scrubber }: HttpExchange) {
   const cut = truncated && { truncated: true as const };
   if (body.length === 0) return { format: 'none' as const };
   const type = headers['content-type'] ?? '';

@@ -25,13 +25,13 @@ export interface RecordKind {
   readonly event?: EventNames | undefined;
   readonly history?: HistoryOptions | undefined;
   /** Whether somebody with the right to read such records sees this one. Default: everybody does. Its parameter is a record of the kind's own collection. */
-  sees?(record: never, principal: Principal, seeing: Seeing): boolean | Promise<boolean>;
+  sees?(record: never, principal: Principal, seeing: VisibilityContext): boolean | Promise<boolean>;
   /** Removes from such records what they hold of a record that is purged. */
   forget?(store: Transaction, id: string): Promise<void>;
 }
 
 /** What it takes to find out who sees a record. */
-export interface Seeing {
+export interface VisibilityContext {
   readonly store: Readers;
   readonly catalog: GuardedCatalog;
   readonly kinds: readonly RecordKind[];

@@ -2,9 +2,9 @@ import type { Document } from '../../resources/document.ts';
 import { newId } from '../../store/ids.ts';
 import type { Readers } from '../../store/port.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 
-type Files = Pick<ServerFacts, 'files'>['files'];
+type Files = Pick<ServerContext, 'files'>['files'];
 type FileRecords = Pick<Readers['documentFiles'], 'first' | 'get'>;
 
 /** A file that was put, and has no record yet. Undefined where the document has it already. */

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { alone } from '../../store/alone.ts';
 import { backoffMs } from '../../store/backoff.ts';
 import type { StoredEmbedding } from '../../store/embeddings-port.ts';
 import type { Store } from '../../store/port.ts';
+import { whileHolding } from '../../store/while-holding.ts';
 import { HANG_MS } from '../core/models/circuit.ts';
 import { EmbeddingFailure, type EmbeddingModel } from '../core/models/embedding-model.ts';
 import type { TextSource } from '../documents/find-passages.ts';
@@ -10,8 +10,8 @@ import { CALIBRATION, UNRELATED } from './calibration.ts';
 import type { EmbeddingIndex } from './embedding-index.ts';
 import { EmbeddingRequests } from './embedding-requests.ts';
 import type { SharedEmbeddingState } from './embedding-state.ts';
+import { type RecordToEmbed, recordsToEmbed } from './records-to-embed.ts';
 import { EMBEDDED, isEmbedded, partsOf, sourceOf, type TextRecord } from './texts.ts';
-import { type Due, unfinished } from './unfinished.ts';
 import { keyOf } from './vector-set.ts';
 import { between, hashOf, packParts, vectorOf } from './vectors.ts';
 
@@ -30,7 +30,7 @@ const SCAN_EVERY_MS = 30 * 60_000;
 const END_MS = 3000;
 const HELD = 'embeddings';
 
-interface EmbedderParts {
+interface EmbedderDeps {
   readonly store: Store;
   readonly index: EmbeddingIndex;
   /** Undefined: what was embedded is removed with its record, and nothing is added. */
@@ -40,7 +40,7 @@ interface EmbedderParts {
 }
 
 interface Job {
-  readonly due: Due;
+  readonly due: RecordToEmbed;
   readonly source: TextSource;
   readonly hashes: readonly string[];
   readonly isWhole: boolean;
@@ -50,10 +50,10 @@ interface Job {
 
 /** Embeds the texts of records in the background, in one process for all. What it kept survives any end of the process. */
 export class Embedder {
-  readonly #parts: EmbedderParts;
-  readonly #due = new Map<string, Due>();
+  readonly #parts: EmbedderDeps;
+  readonly #due = new Map<string, RecordToEmbed>();
   readonly #ending = new AbortController();
-  #scan: AsyncGenerator<Due, void> | undefined;
+  #scan: AsyncGenerator<RecordToEmbed, void> | undefined;
   #scanAt = Number.NEGATIVE_INFINITY;
   #leads = false;
   #isClosed = false;
@@ -67,7 +67,7 @@ export class Embedder {
   /** Whether all records have their vectors, as far as it knows. */
   isDone = false;
 
-  constructor(parts: EmbedderParts) {
+  constructor(parts: EmbedderDeps) {
     this.#parts = parts;
     this.#requests = new EmbeddingRequests(() => parts.model && parts.index.setOf(parts.model.id).width);
   }
@@ -93,7 +93,7 @@ export class Embedder {
     clearTimeout(timer);
   }
 
-  #add(due: Due): void {
+  #add(due: RecordToEmbed): void {
     this.#due.set(keyOf(due), due);
     this.isDone = false;
   }
@@ -111,7 +111,7 @@ export class Embedder {
     if (!store.jobs.isLeader) this.#follow();
     if (!store.jobs.isLeader || this.#isIdle) return LOOK_MS;
     // After a leader dies, two may lead for a moment.
-    const worked = await alone(store, HELD, () => this.#lead());
+    const worked = await whileHolding(store, HELD, () => this.#lead());
     return worked?.result ?? LOOK_MS;
   }
 
@@ -149,7 +149,7 @@ export class Embedder {
   async #begin(): Promise<void> {
     if (!this.#leads) await this.#parts.index.read();
     if (!this.#leads || this.#isScanDue) {
-      this.#scan = unfinished(this.#parts);
+      this.#scan = recordsToEmbed(this.#parts);
       this.#scanAt = performance.now();
       this.#leads = true;
     }
@@ -200,7 +200,7 @@ export class Embedder {
     });
   }
 
-  async #next(): Promise<Due | undefined> {
+  async #next(): Promise<RecordToEmbed | undefined> {
     const [first] = this.#due;
     if (first) {
       this.#due.delete(first[0]);
@@ -220,8 +220,8 @@ export class Embedder {
     const { model } = this.#parts;
     const jobs: Job[] = [];
     const texts = new Map<string, string>();
-    const taken: Due[] = [];
-    const gone: Due[] = [];
+    const taken: RecordToEmbed[] = [];
+    const gone: RecordToEmbed[] = [];
     try {
       for (
         let due = await this.#next();
@@ -246,7 +246,7 @@ export class Embedder {
   }
 
   /** Adds the texts of the record that have no vector, as many as fit. Undefined if there is nothing to keep. */
-  async #jobOf(due: Due, texts: Map<string, string>): Promise<Job | undefined> {
+  async #jobOf(due: RecordToEmbed, texts: Map<string, string>): Promise<Job | undefined> {
     const { store, index, model } = this.#parts;
     const record: TextRecord | undefined = await store[due.collection].get(due.id);
     const set = model && index.setOf(model.id);

@@ -13,7 +13,7 @@ interface EmbeddingState {
   readonly failure?: { readonly text: string; readonly at: string; readonly nextAt: string };
 }
 
-interface StateParts {
+interface StateDeps {
   readonly store: Pick<Store, 'cluster'>;
   readonly model: string | undefined;
   now(): Date;
@@ -22,11 +22,11 @@ interface StateParts {
 
 /** The state of embedding, which one process knows and all tell. */
 export class SharedEmbeddingState {
-  readonly #parts: StateParts;
+  readonly #parts: StateDeps;
   #own: EmbeddingState | undefined;
   #saidAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: StateParts) {
+  constructor(parts: StateDeps) {
     this.#parts = parts;
   }
 

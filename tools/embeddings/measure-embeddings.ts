@@ -1,5 +1,5 @@
 import { gauge, type Measure, type Measured, type Meter } from '../core/telemetry/meter.ts';
-import type { Meaning } from './meaning.ts';
+import type { SemanticSearch } from './semantic-search.ts';
 
 const RECORDS = {
   name: 'agent_admin.embeddings.records',
@@ -17,7 +17,7 @@ const FAILING = {
 export const EMBEDDING_GAUGES = [RECORDS, FAILING].map((measure: Measure) => ({ measure, kind: 'gauge' }) as const);
 
 /** All processes on one store answer the same. Nothing without an embedding model. */
-export function measureEmbeddings(meter: Meter, meaning: Pick<Meaning, 'health'>): void {
+export function measureEmbeddings(meter: Meter, meaning: Pick<SemanticSearch, 'health'>): void {
   meter.observe(async () => {
     const [found] = await meaning.health();
     if (!found?.texts) return [];

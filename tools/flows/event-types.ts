@@ -4,7 +4,7 @@ import { collections } from '../../store/collections.ts';
 import type { RecordChange } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { guardedAmong, isGuarded, isSeen, isThreadSeen } from '../core/access/visibility.ts';
-import type { EventNames, RecordKind, Seeing } from '../core/kind.ts';
+import type { EventNames, RecordKind, VisibilityContext } from '../core/kind.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 
 const HAPPENS = { created: 'was created', updated: 'was changed', deleted: 'was deleted' } as const;
@@ -76,7 +76,7 @@ export async function maySee(
     record,
   }: { readonly need: ReadNeed; readonly record: Readonly<Record<string, unknown>> & { readonly id: string } },
   principal: Principal,
-  seeing: Seeing,
+  seeing: VisibilityContext,
 ): Promise<boolean> {
   const { store, kinds } = seeing;
   const { scope, resource, ids } = need;

@@ -13,7 +13,7 @@ import { nearest } from '../core/access/similar-names.ts';
 import { ToolError } from '../core/errors.ts';
 import { secretsIn } from '../core/history/redact.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import type { Tool } from '../core/registry/define-tool.ts';
 import { formatPath, isAtOrIn, parseInput, withoutAliases } from '../core/registry/validate.ts';
 import { type AnalyzedTexts, type FlowDefinition, textsIn } from './definition-texts.ts';
@@ -28,7 +28,7 @@ const AT_ONCE = 5;
 
 interface DefinitionDeps {
   readonly store: Pick<Readers, 'agents'>;
-  readonly server: Pick<ServerFacts, 'catalog' | 'kinds'>;
+  readonly server: Pick<ServerContext, 'catalog' | 'kinds'>;
 }
 
 export async function definitionIssues(

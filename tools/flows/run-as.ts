@@ -6,7 +6,7 @@ import { credentialStatus } from '../core/access/credential-status.ts';
 import { intersectToolLimits, type ToolLimit } from '../core/access/guarded-tool.ts';
 import type { Principal } from '../core/access/principal.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import { msSince } from '../core/registry/dependency-health.ts';
 import { allOf } from '../core/registry/paging.ts';
 
@@ -65,7 +65,7 @@ const MOST_NAMED = 10;
 export async function flowHealth(
   store: Readers,
   { rights }: Principal,
-  { catalog, now }: Pick<ServerFacts, 'catalog' | 'now'>,
+  { catalog, now }: Pick<ServerContext, 'catalog' | 'now'>,
 ): Promise<IntegrationHealth[]> {
   const started = performance.now();
   const parts = { catalog, now: now() };

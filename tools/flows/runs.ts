@@ -19,7 +19,7 @@ import { whereAllowed } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
 import { type Caller, seesAllIn } from '../core/history/withheld.ts';
 import { approvalPage } from '../core/registry/approvals.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
 import { LARGEST_PAGE, listPage } from '../core/registry/paging.ts';
 import { planOf } from './run/claim-run.ts';
@@ -101,7 +101,7 @@ const triggerFlow = defineTool({
 /** The flow that waits for the run waits for the same person. */
 async function waitsFor(
   { id, underWay }: FlowRunRecord,
-  { store, server }: { readonly store: Pick<Readers, 'approvals'>; readonly server: ServerFacts },
+  { store, server }: { readonly store: Pick<Readers, 'approvals'>; readonly server: ServerContext },
 ): Promise<ToolError> {
   const approvalId = underWay?.approval?.id ?? '';
   const { expiresAt } = (await store.approvals.get(approvalId)) ?? {};

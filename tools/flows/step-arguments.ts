@@ -3,7 +3,7 @@ import type { Issue } from '../../resources/error.ts';
 import type { FlowStep } from '../../resources/flow.ts';
 import { formHints, recordNames } from '../../resources/markers.ts';
 import { nearest } from '../core/access/similar-names.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import type { Tool } from '../core/registry/define-tool.ts';
 import { looksLikeId, unknownNames } from '../core/registry/record-names.ts';
 import { missingRecord, type ReferenceCaller } from '../core/registry/references.ts';
@@ -31,7 +31,7 @@ export async function missingRecords(steps: readonly FlowStep[], caller: RecordD
 }
 
 interface RecordDeps extends ReferenceCaller {
-  readonly server: Pick<ServerFacts, 'catalog' | 'kinds'>;
+  readonly server: Pick<ServerContext, 'catalog' | 'kinds'>;
 }
 
 async function missingIn(tool: Tool, step: FlowStep, caller: RecordDeps): Promise<Issue[]> {

@@ -8,7 +8,7 @@ import type { Principal } from '../core/access/principal.ts';
 
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { FORBIDDEN, ToolError } from '../core/errors.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, OUTSIDE, READS } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { mayConnect } from './accounts/account-holder.ts';
@@ -119,7 +119,7 @@ function shown(record: IntegrationAccountRecord) {
   };
 }
 
-function accountsOf({ integrationAccounts }: ServerFacts): IntegrationAccounts {
+function accountsOf({ integrationAccounts }: ServerContext): IntegrationAccounts {
   if (!integrationAccounts) throw new ToolError('unavailable', 'This process runs no integrations; ask the server.');
   return integrationAccounts;
 }

@@ -13,7 +13,7 @@ import { newId } from '../../store/ids.ts';
 import type { Readers } from '../../store/port.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
-import type { ServerFacts, SteppingContext } from '../core/registry/context.ts';
+import type { ServerContext, SteppingContext } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, OUTSIDE, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { endAccountsOf } from './accounts/links.ts';
@@ -266,7 +266,7 @@ export const integrationTools = [
   refreshIntegration,
 ];
 
-function upstreamsOf({ upstreams }: ServerFacts): Upstreams {
+function upstreamsOf({ upstreams }: ServerContext): Upstreams {
   if (!upstreams) throw new ToolError('unavailable', 'This process runs no integrations; ask the server.');
   return upstreams;
 }

@@ -14,7 +14,7 @@ import type { Principal } from '../core/access/principal.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
 import type { Models } from '../core/models/models.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, OUTSIDE, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
@@ -236,7 +236,7 @@ function noteTest(
   models.noteTest(of, { up: isUp, latencyMs, ...(problem !== undefined && { problem: problem.replace(/\.$/, '') }) });
 }
 
-function readable(record: ModelProviderRecord, server: ServerFacts) {
+function readable(record: ModelProviderRecord, server: ServerContext) {
   try {
     const privateAddresses = server.privateAddresses ?? false;
     return { settings: settingsFor(record, { secrets: boxOf(server), privateAddresses }), privateAddresses };
@@ -255,7 +255,7 @@ function requireOperator(principal: Principal, fail: Fail<never>): void {
   });
 }
 
-function boxOf({ secrets }: ServerFacts): SecretBox {
+function boxOf({ secrets }: ServerContext): SecretBox {
   if (!secrets) throw new ToolError('unavailable', 'This process keeps no secrets; ask the server.');
   return secrets;
 }

@@ -5,13 +5,13 @@ import type { Models } from '../core/models/models.ts';
 import { OFFLINE_MODEL } from '../core/models/offline-model.ts';
 import { NEEDS_ADDRESS } from '../core/models/providers.ts';
 import { addressRefusal } from '../core/outbound/ip-addresses.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import type { Fail } from '../core/registry/define-tool.ts';
 import { allOf } from '../core/registry/paging.ts';
 import { readBotConfig } from '../settings/bot-config.ts';
 
 declare module '../core/registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     /** Whether model providers may be at private addresses. Absent: they may not. */
     readonly privateAddresses?: boolean;
   }
@@ -35,7 +35,7 @@ export function requireAddress({ kind, baseUrl }: Addressed): void {
 
 export async function requireAllowed(
   baseUrl: string | null | undefined,
-  { privateAddresses }: ServerFacts,
+  { privateAddresses }: ServerContext,
 ): Promise<void> {
   if (privateAddresses || !baseUrl) return;
   const refusal = await addressRefusal(new URL(baseUrl));

@@ -1,7 +1,7 @@
 import type { ModelProviderRecord } from '../../resources/model-provider.ts';
 import type { Store } from '../../store/port.ts';
 import type { Models } from '../core/models/models.ts';
-import { guardedFetch, repeated } from '../core/models/provider-fetch.ts';
+import { ssrfSafeFetch, withRetries } from '../core/models/provider-fetch.ts';
 import type { ProviderSettings } from '../core/models/providers.ts';
 import { EnabledRecords } from '../core/registry/enabled-records.ts';
 import type { SecretBox } from '../core/sealing/secrets.ts';
@@ -40,6 +40,6 @@ export function settingsFor(
   { secrets, privateAddresses }: Pick<ProviderRecordsDeps, 'secrets' | 'privateAddresses'>,
 ): ProviderSettings {
   const { kind, name, baseUrl, models } = record;
-  const fetch = repeated(guardedFetch(privateAddresses));
+  const fetch = withRetries(ssrfSafeFetch(privateAddresses));
   return { kind, name, baseUrl, models, ...openedSecrets(record, secrets), fetch };
 }

@@ -3,7 +3,7 @@ import type { ModelProviderTest } from '../../resources/model-provider.ts';
 import { ToolError } from '../core/errors.ts';
 import { loadPackage } from '../core/load-package.ts';
 import { askForList, namesIn } from '../core/models/model-listing.ts';
-import { type Fetch, guardedFetch } from '../core/models/provider-fetch.ts';
+import { type Fetch, ssrfSafeFetch } from '../core/models/provider-fetch.ts';
 import { createModelProvider, type ModelProvider, type ProviderSettings } from '../core/models/providers.ts';
 import { Scrubber } from '../core/outbound/untrusted-text.ts';
 
@@ -42,7 +42,7 @@ async function ask({ model: wanted, signal, ...tested }: TestInput): Promise<Mod
   const provider =
     'provider' in tested
       ? tested.provider
-      : createModelProvider({ ...tested.settings, fetch: guardedFetch(tested.privateAddresses) });
+      : createModelProvider({ ...tested.settings, fetch: ssrfSafeFetch(tested.privateAddresses) });
   const secrets =
     'provider' in tested
       ? Object.values(provider.listing?.headers ?? {})

@@ -8,7 +8,7 @@ import { showCapsule } from '../capsules/capsules.ts';
 import { newToken } from '../capsules/tokens.ts';
 import { budgetSubjectsIn, keySubject } from '../core/access/budgets.ts';
 import { capsuleCredential, keyCredential, requireCredential } from '../core/access/credential.ts';
-import { endConnectionsByToken, endMadeWith } from '../core/access/end-credentials.ts';
+import { disconnectAppsByToken, endMadeWith } from '../core/access/end-credentials.ts';
 import { endsWithKey } from '../core/access/principal.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
 import type { Context } from '../core/registry/context.ts';
@@ -132,7 +132,7 @@ async function takeCapsule(
     ...(drops && { integrationAccounts: 'none' as const }),
   };
   const taken = await store.capsules.update(id, change, { expectedRevision });
-  await endConnectionsByToken(store, taken);
+  await disconnectAppsByToken(store, taken);
   return {
     capsule: showCapsule(taken),
     ...(next && { secret: next.secret }),

@@ -243,7 +243,7 @@ export interface AgentRuns {
 }
 
 declare module '../core/registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     /** Absent if nobody can end runs, as in a registry of tests. */
     readonly agentRuns?: AgentRuns;
   }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Rank, Readers, TextSearch, Where } from '../../store/port.ts';
-import type { Context, ServerFacts } from '../core/registry/context.ts';
+import type { Context, ServerContext } from '../core/registry/context.ts';
 import {
   bestFirst,
   type FoundPassage,
@@ -58,7 +58,7 @@ interface Question {
 }
 
 type Asking = Pick<Context<Readers & TextSearch, never>, 'store' | 'principal'> & {
-  readonly server: Pick<ServerFacts, 'meaning'>;
+  readonly server: Pick<ServerContext, 'meaning'>;
 };
 type RankedKind = Omit<PassageKind, 'search'>;
 type Ranking = readonly RankedPassage[];

@@ -9,7 +9,7 @@ import type { Access } from '../core/access/guarded-tool.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { visibleTo } from '../core/access/visibility.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import type { Kind } from '../core/registry/define-kind.ts';
 import { findUsers } from '../users/user-rows.ts';
 import { shortened, snippetOf } from './snippet.ts';
@@ -28,7 +28,7 @@ export interface SearchType {
 interface SearchContext {
   readonly store: TextSearch;
   readonly principal: Principal;
-  readonly server: ServerFacts;
+  readonly server: ServerContext;
 }
 
 interface TypeQuery {

@@ -18,7 +18,7 @@ import { earlier, mayUserSignIn, useToken } from './open-sessions.ts';
 import { acceptUse, PasskeyCeremonies } from './passkey-ceremonies.ts';
 
 declare module '../core/registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     /** Absent if nobody signs in, as in a registry without doors. */
     readonly signIn?: SignIn;
   }

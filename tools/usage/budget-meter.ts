@@ -23,13 +23,13 @@ import { amountOf, highestOf, priceOn, readPricing, type TokenPrice } from './pr
 
 const LOOK_EVERY_MS = 5_000;
 
-interface MeterParts {
+interface MeterDeps {
   readonly store: Store;
   now(): Date;
   onFailure(cause: unknown): void;
 }
 
-export async function startBudgets(parts: MeterParts): Promise<BudgetMeter> {
+export async function startBudgets(parts: MeterDeps): Promise<BudgetMeter> {
   const meter = new BudgetMeter(parts);
   await meter.start();
   return meter;
@@ -49,7 +49,7 @@ export class BudgetMeter implements Budgets {
   /** Until when budgets of calls are used up, so that nothing is written for calls that are refused. */
   readonly #spent = new Map<string, { readonly until: string; readonly error: (now: Date) => ToolError }>();
 
-  constructor({ store, now, onFailure }: MeterParts) {
+  constructor({ store, now, onFailure }: MeterDeps) {
     this.#store = store;
     this.#now = now;
     this.#book = new BudgetBook(store, now);

@@ -3,7 +3,7 @@ import type { Store } from '../../store/port.ts';
 import { hourOf } from './sources.ts';
 import { EMBEDDINGS, type EmbeddingUse, UsageBuckets } from './usage-buckets.ts';
 
-interface UsageParts {
+interface UsageDeps {
   readonly store: Pick<Store, 'transaction'>;
   now(): Date;
   onFailure(cause: unknown): void;
@@ -14,11 +14,11 @@ const RETRY_MS = 5000;
 
 /** Counts what embedding models used, by the hour. Nothing else remembers it, so these counts are the truth. */
 export class EmbeddingUsage {
-  readonly #parts: UsageParts;
+  readonly #parts: UsageDeps;
   readonly #task = new DelayedTask(() => this.#write(), { delayMs: DELAY_MS, retryMs: RETRY_MS });
   #waiting: { readonly hour: number; readonly use: EmbeddingUse }[] = [];
 
-  constructor(parts: UsageParts) {
+  constructor(parts: UsageDeps) {
     this.#parts = parts;
   }
 

@@ -4,7 +4,7 @@ import { orNameOf, refTo } from '../../resources/markers.ts';
 import { entityType, version, versionDiff } from '../../resources/version.ts';
 import { StaleRevision } from '../../store/errors.ts';
 import type { Readers } from '../../store/port.ts';
-import type { Access, Lasting } from '../core/access/guarded-tool.ts';
+import type { Access, LastingEffect } from '../core/access/guarded-tool.ts';
 import { accessFor } from '../core/access/requirement.ts';
 import { mayKnowOf } from '../core/access/visibility.ts';
 import { shownPayload, showVersion } from '../core/history/history.ts';
@@ -46,7 +46,7 @@ class Histories {
   }
 
   /** A restored state counts as the update that would lead to it. */
-  #lasting(): Lasting {
+  #lasting(): LastingEffect {
     const of = async ({ entityType, entityId, versionId }: VersionReference, store: Readers) => {
       const kind = this.#byType.get(entityType);
       const { lasting } = kind?.update ?? {};

@@ -19,7 +19,7 @@ import { deleteOldDeliveries, Outbox, trimWaiting } from './outbox.ts';
 import { SEND, WebhookSender } from './sender.ts';
 
 declare module '../core/registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     readonly webhooks?: Webhooks | undefined;
   }
 }

@@ -1,6 +1,6 @@
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
-import { alone } from '../../store/alone.ts';
 import type { Change, Store, Transaction } from '../../store/port.ts';
+import { whileHolding } from '../../store/while-holding.ts';
 import type { RecordKind } from '../core/kind.ts';
 import type { Fetch } from '../core/outbound/fetch.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
@@ -82,7 +82,7 @@ export class WebhookSender {
   async #run(webhookId: string, bell: WakeSignal): Promise<void> {
     const { store } = this.#deps;
     do {
-      const sent = await alone(store, `webhook ${webhookId}`, () => this.#sendDue(webhookId, bell));
+      const sent = await whileHolding(store, `webhook ${webhookId}`, () => this.#sendDue(webhookId, bell));
       if (!sent) return store.jobs.add(SEND, { webhookId }, { key: `${webhookId} again`, afterMs: AGAIN_MS });
     } while (bell.rang && !this.#closed.signal.aborted);
   }

@@ -8,7 +8,7 @@ import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { ToolError } from '../core/errors.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import { CREATES, DELETES, defineTool, type Fail, OUTSIDE, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { eventTypesOf } from '../flows/event-types.ts';
@@ -205,7 +205,7 @@ function stateOf({ enabled, stopped, failingSince }: WebhookRecord): Webhook['st
   return failingSince === undefined ? 'ok' : 'failing';
 }
 
-export function sendingOf({ webhooks }: ServerFacts): Webhooks {
+export function sendingOf({ webhooks }: ServerContext): Webhooks {
   if (!webhooks) throw new ToolError('unavailable', 'This process sends nothing for webhooks; ask the server.');
   return webhooks;
 }
@@ -242,7 +242,7 @@ type Chosen = Pick<WebhookRecord, 'events' | 'alerts' | 'target'> & { readonly f
 
 function requireTypes(
   { events, alerts, fields = [], target }: Chosen,
-  { kinds }: Pick<ServerFacts, 'kinds'>,
+  { kinds }: Pick<ServerContext, 'kinds'>,
   fail: Fail<never>,
 ): void {
   const known = new Set(eventTypesOf(kinds).map(({ type }) => type));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseJson } from '../../../resources/json.ts';
 import { type AuditHead, auditHead, type HeadLog, type StoredHead } from '../../audit-proof/head.ts';
 import { Mutex } from '../../mutex.ts';
-import { type Files, writeAll } from '../files/files.ts';
+import { type FileSystem, writeAll } from '../files/file-system.ts';
 import { AUDIT, damaged, HEADS } from '../files/folder.ts';
 import { type FileLine, readLines, sealLine, unsealLine } from '../journal/line.ts';
 
@@ -11,12 +11,12 @@ import { type FileLine, readLines, sealLine, unsealLine } from '../journal/line.
 export class HeadFile implements HeadLog {
   readonly #path: string;
   readonly #folder: string;
-  readonly #files: Files;
+  readonly #files: FileSystem;
   readonly #turns = new Mutex();
   /** The last head and where it ends. Undefined until the file was read. */
   #end: { readonly last: AuditHead | undefined; readonly size: number } | undefined;
 
-  constructor(folder: string, files: Files) {
+  constructor(folder: string, files: FileSystem) {
     this.#folder = join(folder, AUDIT);
     this.#path = join(this.#folder, HEADS);
     this.#files = files;

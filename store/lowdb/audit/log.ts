@@ -7,18 +7,18 @@ import { type AuditProver, entriesOf, type ProvenLog } from '../../audit-proof/p
 import { withoutSeal } from '../../audit-proof/seal.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import { noProgress, type OpenProgress } from '../../open-progress.ts';
-import { comparePositions } from '../../ordered-set.ts';
 import type { AuditFilter, AuditQuery, Page, Position } from '../../port.ts';
-import type { Files } from '../files/files.ts';
+import type { FileSystem } from '../files/file-system.ts';
 import { AUDIT, damaged, MANIFEST } from '../files/folder.ts';
 import { acceptLoss, type Manifest } from '../files/manifest.ts';
 import type { Erasure, Recovered } from '../journal/recovery.ts';
+import { comparePositions } from '../ordered-set.ts';
 import { AuditIndex, type EntryPosition, isByMark, matchesMarked } from './index.ts';
 import { AuditSegment, READ, segmentDays } from './segment.ts';
 
 interface AuditOptions {
   readonly folder: string;
-  readonly files: Files;
+  readonly files: FileSystem;
   readonly manifest: Manifest;
   /** The largest number of entries of reads that wait in memory while the disk refuses them. */
   readonly bufferLimit: number;

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { type Files, writeAll } from '../files/files.ts';
+import { type FileSystem, writeAll } from '../files/file-system.ts';
 import { type LineBreak, readLines } from '../journal/line.ts';
 import {
   type Extent,
@@ -30,7 +30,7 @@ type StretchVisitor = (stretch: Stretch, start: number, bytes: Buffer) => void;
 export class AuditOutline {
   readonly path: string;
   readonly #segment: string;
-  readonly #files: Files;
+  readonly #files: FileSystem;
   #written: Written[] = [];
   #size = 0;
   #waiting: { readonly extent: Extent; readonly text: string }[] = [];
@@ -38,7 +38,7 @@ export class AuditOutline {
   /** The disk refused a line. Writing further lines would leave a gap, so nothing more is written. */
   #broken = false;
 
-  constructor(segment: string, files: Files) {
+  constructor(segment: string, files: FileSystem) {
     this.path = outlinePath(segment);
     this.#segment = segment;
     this.#files = files;

@@ -4,7 +4,7 @@ import type { StoredHead } from '../../audit-proof/head.ts';
 import { parseSeal, type Seal, type SealedEntry } from '../../audit-proof/seal.ts';
 import { type Problem, problemOf } from '../../audit-proof/verdict.ts';
 import type { FoundEntry } from '../../audit-proof/verify.ts';
-import { realFiles } from '../files/files.ts';
+import { nodeFileSystem } from '../files/file-system.ts';
 import { AUDIT } from '../files/folder.ts';
 import { type FileLine, readLines, unsealLine } from '../journal/line.ts';
 import { HeadFile } from './head-file.ts';
@@ -15,7 +15,7 @@ export function auditOfFolder(folder: string): {
   entries: AsyncIterable<FoundEntry>;
   heads: AsyncIterable<StoredHead>;
 } {
-  return { entries: entriesIn(join(folder, AUDIT)), heads: new HeadFile(folder, realFiles).read() };
+  return { entries: entriesIn(join(folder, AUDIT)), heads: new HeadFile(folder, nodeFileSystem).read() };
 }
 
 async function* entriesIn(folder: string): AsyncGenerator<FoundEntry> {

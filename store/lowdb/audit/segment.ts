@@ -3,7 +3,7 @@ import { copyFile, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
-import { type Files, type WritableFile, writeAll } from '../files/files.ts';
+import { type FileSystem, type WritableFile, writeAll } from '../files/file-system.ts';
 import { damaged, MANIFEST } from '../files/folder.ts';
 import { LineBuffer } from '../files/line-buffer.ts';
 import { acceptLoss, type SegmentMark } from '../files/manifest.ts';
@@ -41,7 +41,7 @@ interface SegmentVisitor {
 export class AuditSegment {
   readonly day: string;
   readonly path: string;
-  readonly #files: Files;
+  readonly #files: FileSystem;
   #file: WritableFile | undefined;
   #written = 0;
   #end = 0;
@@ -51,7 +51,7 @@ export class AuditSegment {
   readonly #bytes = new LineBuffer();
   readonly #outline: AuditOutline;
 
-  constructor(folder: string, day: string, files: Files) {
+  constructor(folder: string, day: string, files: FileSystem) {
     this.day = day;
     this.path = join(folder, `${day}.ndjson`);
     this.#files = files;

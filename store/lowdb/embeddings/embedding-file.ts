@@ -5,7 +5,7 @@ import { refusalOf } from '../../disk-full.ts';
 import type { EmbeddedRecord, EmbeddingBatch, Embeddings, StoredEmbedding } from '../../embeddings-port.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import { Mutex } from '../../mutex.ts';
-import { type Files, type WritableFile, writeAll } from '../files/files.ts';
+import { type FileSystem, type WritableFile, writeAll } from '../files/file-system.ts';
 import { HEADER, lengthIn, packEntry, unpackEntry } from './entry.ts';
 
 export const EMBEDDINGS = 'embeddings.bin';
@@ -37,12 +37,12 @@ interface Opened {
  */
 export class EmbeddingFile implements Embeddings {
   readonly #folder: string;
-  readonly #files: Files;
+  readonly #files: FileSystem;
   readonly #turns = new Mutex();
   #opening: Promise<Opened> | undefined;
   #isClosed = false;
 
-  constructor(folder: string, files: Files) {
+  constructor(folder: string, files: FileSystem) {
     this.#folder = folder;
     this.#files = files;
   }

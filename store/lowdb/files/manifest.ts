@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type SealedLine, sealLine, unsealLine } from '../journal/line.ts';
-import type { Files, WritableFile } from './files.ts';
+import type { FileSystem, WritableFile } from './file-system.ts';
 import { damaged, MANIFEST } from './folder.ts';
 
 const journalMark = z.object({ generation: z.int(), sequence: z.int(), crc: z.int(), size: z.int() });
@@ -25,7 +25,7 @@ const LATER_MS = 5;
  */
 export class Manifest {
   readonly #path: string;
-  readonly #files: Files;
+  readonly #files: FileSystem;
   #opening: Promise<WritableFile> | undefined;
   /** The slots by name, in the order of the file. A slot whose segment was removed is used again. */
   readonly #names: string[] = [];
@@ -34,7 +34,7 @@ export class Manifest {
   #due: NodeJS.Timeout | undefined;
   error: Error | undefined;
 
-  constructor(folder: string, files: Files) {
+  constructor(folder: string, files: FileSystem) {
     this.#path = join(folder, MANIFEST);
     this.#files = files;
   }

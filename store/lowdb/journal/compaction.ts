@@ -1,6 +1,6 @@
 import type { Low } from 'lowdb';
 import type { Row } from '../../row.ts';
-import type { Files } from '../files/files.ts';
+import type { FileSystem } from '../files/file-system.ts';
 import { journalPath, journalsIn } from '../files/folder.ts';
 import type { Collection } from '../records/collection.ts';
 import type { Journal } from './journal.ts';
@@ -11,7 +11,7 @@ import type { StoredChange } from './undo-log.ts';
 
 interface CompactionOptions {
   readonly folder: string;
-  readonly files: Files;
+  readonly files: FileSystem;
   readonly format: number;
   readonly snapshots: SnapshotAdapter;
   readonly low: Low<Snapshot>;

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { refusalOf } from '../../disk-full.ts';
-import { type Files, type WritableFile, writeAll } from '../files/files.ts';
+import { type FileSystem, type WritableFile, writeAll } from '../files/file-system.ts';
 import { journalPath } from '../files/folder.ts';
 import type { Manifest } from '../files/manifest.ts';
 import { sealLine } from './line.ts';
@@ -19,7 +19,7 @@ interface Waiting extends Queued {
 
 interface JournalOptions {
   readonly folder: string;
-  readonly files: Files;
+  readonly files: FileSystem;
   readonly format: number;
   readonly end: ChainEnd;
   readonly generation: number;

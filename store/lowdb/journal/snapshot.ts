@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { StoreDamaged } from '../../errors.ts';
 import { type OpenProgress, ReadProgress } from '../../open-progress.ts';
 import type { Row } from '../../row.ts';
-import { type Files, type WritableFile, writeAll } from '../files/files.ts';
+import { type FileSystem, type WritableFile, writeAll } from '../files/file-system.ts';
 import { damaged, SNAPSHOT_DRAFT } from '../files/folder.ts';
 import { assertKnown, type Format, parseRecord } from './format.ts';
 import { type FileLine, hex, readLines } from './line.ts';
@@ -30,7 +30,7 @@ export const emptySnapshot: Snapshot = { format: 0, generation: 0, sequence: 0, 
 const CHUNK = 256 * 1024;
 
 interface SnapshotOptions {
-  readonly files: Files;
+  readonly files: FileSystem;
   readonly format: Format;
   readonly opening: OpenProgress;
   /** Called before each chunk is written. Throwing ends the writing. */

@@ -1,8 +1,8 @@
 import type { CollectionDefinition } from '../../collection-definition.ts';
 import { NotFound } from '../../errors.ts';
-import { OrderedSet } from '../../ordered-set.ts';
 import type { Row } from '../../row.ts';
 import { SizeCache } from '../../sizes.ts';
+import { OrderedSet } from '../ordered-set.ts';
 import { IndexUpdater } from '../text/index-updater.ts';
 import { TextIndex } from '../text/text-index.ts';
 import { type Entry, FieldIndex, UniqueIndex } from './indexes.ts';

@@ -1,7 +1,7 @@
-import { comparePositions } from '../../ordered-set.ts';
 import type { Page, Sort } from '../../port.ts';
 import type { Row } from '../../row.ts';
 import { cursorOf } from '../../sort-key.ts';
+import { comparePositions } from '../ordered-set.ts';
 import type { Collection } from './collection.ts';
 import { entriesOf, findByTime, matcher, type Overlay, type RowQuery } from './query.ts';
 import { inBytes, type Sorted, sorted } from './sort-index.ts';

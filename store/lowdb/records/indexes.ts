@@ -1,8 +1,8 @@
 import type { UniqueRule } from '../../collection-definition.ts';
-import { OrderedSet } from '../../ordered-set.ts';
 import type { Position, Scalar } from '../../port.ts';
 import { uniqueKey } from '../../record-change.ts';
 import type { Row } from '../../row.ts';
+import { OrderedSet } from '../ordered-set.ts';
 
 function isScalar(value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';

@@ -1,7 +1,7 @@
-import { comparePositions, OrderedSet } from '../../ordered-set.ts';
 import type { CountQuery, Page, Part, Query, Scalar, Where } from '../../port.ts';
 import type { Row } from '../../row.ts';
 import { partForm } from '../../search-text.ts';
+import { comparePositions, OrderedSet } from '../ordered-set.ts';
 import type { Collection } from './collection.ts';
 import { type Entry, indexKey, indexKeys } from './indexes.ts';
 

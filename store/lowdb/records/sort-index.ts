@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { OrderedSet } from '../../ordered-set.ts';
 import type { Position } from '../../port.ts';
 import type { Row } from '../../row.ts';
 import { sortKey } from '../../sort-key.ts';
+import { OrderedSet } from '../ordered-set.ts';
 import type { Entry } from './indexes.ts';
 
 /** An entry in a sorted order: the key stands in place of the time. */

@@ -14,7 +14,7 @@ import type { Collection } from './collection.ts';
 import { find, inOrder } from './find.ts';
 import { count, type FindIn, type RowCount, type RowQuery, withOwners } from './query.ts';
 
-interface StagingParts {
+interface StagingDeps {
   readonly now: () => string;
   readonly assertLive: () => void;
   readonly find: FindIn;
@@ -30,7 +30,7 @@ export class Staging implements Writer<Row> {
   readonly changes = new Map<string, Row | undefined>();
   readonly #holders: Map<string, string>[];
 
-  constructor(collection: Collection, { now, assertLive, find }: StagingParts) {
+  constructor(collection: Collection, { now, assertLive, find }: StagingDeps) {
     this.#collection = collection;
     this.#now = now;
     this.#assertLive = assertLive;

@@ -3,9 +3,9 @@ import SearchableMap from 'minisearch/SearchableMap';
 import type { SearchDefinition } from '../../collection-definition.ts';
 import type { Row } from '../../row.ts';
 import { fold, isSpaceless, LONGEST_INDEXED, textOf, wordsIn } from '../../search-text.ts';
-import { Groups } from '../records/row-groups.ts';
-import { Tally } from '../records/tally.ts';
 import { Postings } from './postings.ts';
+import { Groups } from './row-groups.ts';
+import { ScoreAccumulator } from './score-accumulator.ts';
 
 const TITLE_WEIGHT = 3;
 /** Only this many distinct words of a query count. */
@@ -28,7 +28,7 @@ export class TextIndex {
   #totalLength = 0;
   /** Slots by title, in folded form. */
   readonly #titles = new Map<string, Set<number>>();
-  readonly #tally = new Tally();
+  readonly #tally = new ScoreAccumulator();
   readonly groups: Groups;
 
   constructor(definition: SearchDefinition<Row>) {

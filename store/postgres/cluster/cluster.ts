@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Cluster, Counted, ProcessClock, SharedSecrets, Waiting } from '../../cluster-port.ts';
+import type { Cluster, CountResult, ProcessClock, SharedSecrets, WaitOptions } from '../../cluster-port.ts';
 import { StoreBusy } from '../../errors.ts';
 import type { Changes } from '../changes/changes.ts';
-import { Membership, type MembershipParts } from './membership.ts';
+import { Membership, type MembershipDeps } from './membership.ts';
 
 const TURN_MS = 30_000;
 const ASK_AGAIN_MS = 50;
@@ -18,12 +18,12 @@ interface Message {
   readonly message: unknown;
 }
 
-interface ClusterParts extends Omit<MembershipParts, 'clockAheadMs'> {
+interface ClusterDeps extends Omit<MembershipDeps, 'clockAheadMs'> {
   readonly changes: Changes;
 }
 
 export class PostgresCluster implements Cluster {
-  readonly #parts: ClusterParts;
+  readonly #parts: ClusterDeps;
   readonly #membership: Membership;
   /** While the database takes no writes, each process counts for itself. */
   readonly #counts = new OwnCounts();
@@ -33,7 +33,7 @@ export class PostgresCluster implements Cluster {
   #forgetting: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(parts: ClusterParts) {
+  constructor(parts: ClusterDeps) {
     this.#parts = parts;
     this.#membership = new Membership({ ...parts, clockAheadMs: () => parts.changes.feed.clockAheadMs });
   }
@@ -57,7 +57,7 @@ export class PostgresCluster implements Cluster {
     return (await this.#secret(name)) ?? this.#made(name, after);
   }
 
-  async count(key: string, points: number, periodMs: number): Promise<Counted> {
+  async count(key: string, points: number, periodMs: number): Promise<CountResult> {
     if (this.#parts.database.isReadOnly) return this.#counts.add(key, points, periodMs);
     const values = [key, points, periodMs / 1000];
     const statement = { name: 'cluster_count', text: COUNT, values, isQuick: true };
@@ -81,7 +81,11 @@ export class PostgresCluster implements Cluster {
     return undefined;
   }
 
-  async inTurn<Result>(key: string, work: () => Promise<Result>, { signal, onWait }: Waiting = {}): Promise<Result> {
+  async inTurn<Result>(
+    key: string,
+    work: () => Promise<Result>,
+    { signal, onWait }: WaitOptions = {},
+  ): Promise<Result> {
     const until = performance.now() + TURN_MS;
     for (;;) {
       const release = await this.hold(key);
@@ -204,7 +208,7 @@ const MOST = 10_000;
 class OwnCounts {
   readonly #counts = new Map<string, { points: number; readonly endsAt: number }>();
 
-  add(key: string, points: number, periodMs: number): Counted {
+  add(key: string, points: number, periodMs: number): CountResult {
     const now = performance.now();
     const known = this.#counts.get(key);
     if (!known && this.#counts.size >= MOST) this.#counts.clear();

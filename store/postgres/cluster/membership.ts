@@ -16,7 +16,7 @@ interface Member {
   readonly seen: string;
 }
 
-export interface MembershipParts {
+export interface MembershipDeps {
   readonly process: string;
   readonly database: Database;
   clockAheadMs(): number | undefined;
@@ -25,10 +25,10 @@ export interface MembershipParts {
 
 /** The processes that run. Those who run together accept each other's secrets. */
 export class Membership {
-  readonly #parts: MembershipParts;
+  readonly #parts: MembershipDeps;
   #seeing: NodeJS.Timeout | undefined;
 
-  constructor(parts: MembershipParts) {
+  constructor(parts: MembershipDeps) {
     this.#parts = parts;
   }
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { catalog } from '../../../tools/catalog.ts';
 import { budgetSubjectsIn } from '../../../tools/core/access/budgets.ts';
-import { capsuleProblem, findToken, tokenHolder } from '../../../tools/core/access/capsule-principal.ts';
-import { findKey, keyHolder } from '../../../tools/core/access/key-principal.ts';
+import { capsuleProblem, findToken, tokenPrincipal } from '../../../tools/core/access/capsule-principal.ts';
+import { findKey, keyPrincipal } from '../../../tools/core/access/key-principal.ts';
 import { hashSecret, newSecret, prefixOf } from '../../../tools/core/access/key-secret.ts';
 import { endOf, type Principal, personPrincipal } from '../../../tools/core/access/principal.ts';
 import { findRunAs, runAsOf } from '../../../tools/flows/run-as.ts';
@@ -82,7 +82,7 @@ async function rootKey(expiresAt: string | undefined): Promise<Credential> {
 
 async function principalOf(secret: string): Promise<Principal | undefined> {
   const key = await findKey(store, secret);
-  return key && keyHolder(store, key, now());
+  return key && keyPrincipal(store, key, now());
 }
 
 async function makeKey(world: World, maker: Principal, expiresAt: string | undefined): Promise<Credential> {
@@ -268,7 +268,7 @@ describe('the budgets of a key', () => {
       assert.ok(countsFor(runs).includes(subject), `the flow of the ${made.what}`);
       const { token } = await world.must(maker, 'create_capsule', { name: 'chain' });
       const shown = await findToken(store, token);
-      const capsule = shown && (await tokenHolder(store, shown, { catalog, now: now() }));
+      const capsule = shown && (await tokenPrincipal(store, shown, { catalog, now: now() }));
       assert.ok(countsFor(capsule).includes(subject), `the capsule of the ${made.what}`);
     }
     const { records } = await store.adminUsers.find({ where: { email: PEOPLE[1] ?? '' }, limit: 1 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, it } from 'node:test';
-import { realFiles } from '../../../store/lowdb/files/files.ts';
+import { nodeFileSystem } from '../../../store/lowdb/files/file-system.ts';
 import { ToolError } from '../../../tools/core/errors.ts';
 import { prepareSettings } from '../../../tools/settings/defaults.ts';
 import { currentKeys, Issuer, openKeys } from '../../../tools/sign-in/issuer.ts';
@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 /** How often the store waited for the disk, which is what takes time. */
 let syncs = 0;
 async function openCounted(path: string) {
-  const file = await realFiles.open(path);
+  const file = await nodeFileSystem.open(path);
   const sync = () => {
     syncs += 1;
     return file.sync();
@@ -39,7 +39,10 @@ const log: string[] = [];
 const limited: string[] = [];
 
 const folder = await dataFolder();
-const store = await openStoreIn(folder, { now, ...(!onPostgres && { files: { ...realFiles, open: openCounted } }) });
+const store = await openStoreIn(folder, {
+  now,
+  ...(!onPostgres && { files: { ...nodeFileSystem, open: openCounted } }),
+});
 closedAtEnd(() => store.close().then(() => removeFolder(folder)));
 if (onPostgres) countTransactions();
 await prepareSettings(store);

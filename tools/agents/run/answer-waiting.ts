@@ -6,7 +6,7 @@ import { ASSISTANT, actingFor } from '../../core/access/agent-principal.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
 import { callerKeyOf, endOf, openArguments, openSealed } from '../../core/registry/approvals.ts';
-import type { ServerFacts } from '../../core/registry/context.ts';
+import type { ServerContext } from '../../core/registry/context.ts';
 import { type AgentTools, type EarlierCall, offeredName, type ToolCall, type ToolResult } from './agent-tools.ts';
 import { waitingText } from './loop.ts';
 import type { RunReporter } from './run-reporter.ts';
@@ -25,7 +25,7 @@ interface Decided {
 interface Asking {
   readonly store: Pick<Readers, 'approvals'>;
   readonly principal: Principal;
-  readonly server: Pick<ServerFacts, 'catalog' | 'secrets' | 'now'>;
+  readonly server: Pick<ServerContext, 'catalog' | 'secrets' | 'now'>;
 }
 
 /** What the run stops for: it can be continued, and the call is the agent's own, or began a run that waits itself. */
@@ -50,7 +50,7 @@ function placeOf({ key }: Pick<InnerRun, 'key'>): string {
 }
 
 /** The arguments of a call that began a run which waits. */
-export function openInner(inner: InnerRun, server: Pick<ServerFacts, 'secrets'>): unknown {
+export function openInner(inner: InnerRun, server: Pick<ServerContext, 'secrets'>): unknown {
   return openArguments(inner.sealed, placeOf(inner), server);
 }
 

@@ -4,7 +4,7 @@ import type { Readers, TextSearch, Where } from '../../../store/port.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { whereAllowed } from '../../core/access/record-limit.ts';
 import { visibleTo } from '../../core/access/visibility.ts';
-import type { ServerFacts } from '../../core/registry/context.ts';
+import type { ServerContext } from '../../core/registry/context.ts';
 import { widened } from '../../documents/find-passages.ts';
 import { rankPassages } from '../../search/rank-passages.ts';
 import type { ReadableFilter } from '../../search/types.ts';
@@ -16,7 +16,7 @@ interface RecallInput {
   readonly threadId: string | undefined;
   /** What the conversation is about. */
   readonly text: string;
-  readonly server: Pick<ServerFacts, 'meaning'>;
+  readonly server: Pick<ServerContext, 'meaning'>;
 }
 
 const LONGEST_QUERY = 2000;

@@ -22,7 +22,7 @@ import { intersectRights, narrowRights, scopeRightsWithout } from './rights.ts';
 import { scopesSatisfy } from './scopes.ts';
 
 /** What decides about a connection. Its record need not be stored: the consent page asks what one would reach. */
-export type Connection = Pick<
+export type AppConnection = Pick<
   ConnectedAppRecord,
   | 'id'
   | 'client'
@@ -53,12 +53,12 @@ interface Behind {
   readonly entries: unknown;
 }
 
-const principals = new WeakMap<Connection, Behind & { readonly principal: Principal }>();
+const principals = new WeakMap<AppConnection, Behind & { readonly principal: Principal }>();
 
 /** The principal of a connected app as it is now, never with more rights than its person; or why the connection is not accepted. */
 export async function appPrincipal(
   store: AppReaders,
-  app: Connection,
+  app: AppConnection,
   { catalog, now }: AppDeps,
 ): Promise<Principal | string> {
   const capsule = app.capsuleId === undefined ? undefined : await store.capsules.get(app.capsuleId);
@@ -99,7 +99,7 @@ function isSame(one: Behind, other: Behind): boolean {
 
 async function connectionProblem(
   store: AppReaders,
-  { userId, capsuleId, tokenPrefix, endsWith }: Connection,
+  { userId, capsuleId, tokenPrefix, endsWith }: AppConnection,
   { user, capsule, key }: Behind,
   now: Date,
 ): Promise<string | undefined> {
@@ -124,7 +124,7 @@ function isGoodToken({ token, graceTokens }: CapsuleRecord, prefix: string, now:
 }
 
 function principalOf(
-  app: Connection,
+  app: AppConnection,
   { user, key, capsule: record, owner }: Behind,
   catalog: GuardedCatalog,
 ): Principal {
@@ -156,19 +156,19 @@ function principalOf(
 }
 
 /** Anybody can take any name, so its host stands beside it. */
-function nameOf({ client: { name, host } }: Connection): string {
+function nameOf({ client: { name, host } }: AppConnection): string {
   return `${name.slice(0, 100)} (${host})`;
 }
 
 /** The error for a refused call. For a connected app it names what the app can ask its person for, if that would help. The input may be unchecked. */
 export function refusalFor(principal: Principal, tool: GuardedTool, input: object): ToolError {
   const refused = refusal(principal, tool, input);
-  const askFor = scopesToAskFor(principal, tool, input);
+  const askFor = missingScopes(principal, tool, input);
   return askFor ? refused.with({ askFor }) : refused;
 }
 
 /** All scopes that a connected app must ask its person for, so that the call is allowed. Undefined if no scope would help. */
-export function scopesToAskFor(principal: Principal, tool: GuardedTool, input: object): AppScope[] | undefined {
+export function missingScopes(principal: Principal, tool: GuardedTool, input: object): AppScope[] | undefined {
   const person = principal.type === 'app' && isOpenToMore(principal) ? chainOf(principal).at(-1) : undefined;
   if (person?.type !== 'session') return undefined;
   const { scope } = accessFor(tool.access, input);

@@ -98,13 +98,13 @@ function ownPrincipal(capsule: CapsuleRecord, catalog: GuardedCatalog): Principa
 }
 
 /** A token of a capsule; `until` is when a replaced one stops being accepted. */
-export interface ShownToken {
+export interface PresentedToken {
   readonly capsule: CapsuleRecord;
   readonly until: string | undefined;
 }
 
 /** The capsule token for this secret, accepted or not. Undefined if the secret is not one. */
-export async function findToken(store: Pick<Readers, 'capsules'>, secret: string): Promise<ShownToken | undefined> {
+export async function findToken(store: Pick<Readers, 'capsules'>, secret: string): Promise<PresentedToken | undefined> {
   const prefix = prefixOf('capsule', secret);
   if (prefix === undefined) return undefined;
   const { records } = await store.capsules.find({ where: { tokenPrefixes: prefix }, limit: 10 });
@@ -117,9 +117,9 @@ export async function findToken(store: Pick<Readers, 'capsules'>, secret: string
 }
 
 /** The capsule of the token, whether or not it is served. Undefined if the token opens nothing any more. */
-export async function tokenHolder(
+export async function tokenPrincipal(
   { adminUsers }: Pick<Readers, 'adminUsers'>,
-  { capsule, until }: ShownToken,
+  { capsule, until }: PresentedToken,
   { catalog, now }: { readonly catalog: GuardedCatalog; readonly now: Date },
 ): Promise<Principal | undefined> {
   if (hasPassed(capsule.expiresAt, now) || hasPassed(until, now)) return undefined;

@@ -14,7 +14,7 @@ export async function endSessionsOf({ sessions, signInLinks }: SignInWriters, us
 
 /** Ends all sessions of the user, all links and ID tokens that could begin one, and all apps that the user let in. */
 export async function endSignInsOf(store: SignInWriters & AppWriters, userId: string): Promise<void> {
-  await endConnections(store, { userId });
+  await disconnectApps(store, { userId });
   await deleteAll(store.sessions, { userId });
   await deleteAll(store.signInLinks, { userId });
 }
@@ -24,12 +24,12 @@ export function endPasskeysOf({ passkeys }: Pick<HistoryWriters, 'passkeys'>, us
   return deleteAll(passkeys, { userId });
 }
 
-export function endConnections({ connectedApps }: AppWriters, where: Where<ConnectedAppRecord>): Promise<void> {
+export function disconnectApps({ connectedApps }: AppWriters, where: Where<ConnectedAppRecord>): Promise<void> {
   return deleteAll(connectedApps, where);
 }
 
 /** After a capsule got other tokens: ends the apps that were connected by tokens it has no more. */
-export async function endConnectionsByToken(
+export async function disconnectAppsByToken(
   { connectedApps }: AppWriters,
   { id, tokenPrefixes }: Pick<CapsuleRecord, 'id' | 'tokenPrefixes'>,
 ): Promise<void> {

@@ -33,7 +33,7 @@ export interface AccessByInput {
 export const ANYONE: Access = { scope: '', grant: [] };
 
 /** What a call makes or changes that continues after the session of its caller has ended. */
-export interface Lasting {
+export interface LastingEffect {
   /** `credential`: lets somebody in. `program`: runs on the server. `actor`: acts by itself or when asked from outside. `person`: may sign in. */
   readonly what: 'credential' | 'program' | 'actor' | 'person';
   /** Whether this call does so. Default: every call does. */
@@ -69,7 +69,7 @@ export interface GuardedTool {
   /** The answer holds a secret that is shown once, so it is never stored for a repeat, and a session needs a fresh sign-in for it. */
   readonly answersSecret?: true;
   /** What outlives the session of the caller, who therefore needs a fresh sign-in (`fresh.ts`). */
-  readonly lasting?: Lasting;
+  readonly lasting?: LastingEffect;
   /** What the call does to the session, for the browser's cookie. `begins`: no principal, every fault is `unauthenticated`, nothing is stored. */
   readonly session?: 'begins' | 'ends';
   /** A person who is signed in may call it for what is their own, whatever their other rights. The handler leaves out what is not. */

@@ -12,13 +12,16 @@ const USE_NOTED_EVERY_MS = 60_000;
 const MOST_NOTED = 100_000;
 
 /** The key that belongs to the secret that was shown. If that secret has been replaced, `until` is when it stops working. */
-export interface ShownKey {
+export interface PresentedKey {
   readonly key: ApiKeyRecord;
   readonly until: string | undefined;
 }
 
 /** The key with this secret, whether or not it still works. */
-export async function findKey({ apiKeys }: Pick<Readers, 'apiKeys'>, secret: string): Promise<ShownKey | undefined> {
+export async function findKey(
+  { apiKeys }: Pick<Readers, 'apiKeys'>,
+  secret: string,
+): Promise<PresentedKey | undefined> {
   const prefix = prefixOf('key', secret);
   if (prefix === undefined) return undefined;
   const key = await apiKeys.first({ where: { prefix } });
@@ -32,9 +35,9 @@ export async function findKey({ apiKeys }: Pick<Readers, 'apiKeys'>, secret: str
 }
 
 /** The principal of an API key. Undefined if the secret opens nothing, or no longer does. */
-export async function keyHolder(
+export async function keyPrincipal(
   store: KeyReaders,
-  { key, until }: ShownKey,
+  { key, until }: PresentedKey,
   now: Date,
 ): Promise<Principal | undefined> {
   if (until !== undefined && Date.parse(until) <= now.getTime()) return undefined;

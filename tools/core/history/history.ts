@@ -12,7 +12,7 @@ import { authorOf, chainOf, type Principal } from '../access/principal.ts';
 import { type StorageRoom, storageOwnerOf } from '../access/storage.ts';
 import type { HistoryWriter, HistoryWriters, VersionNote } from '../history-writers.ts';
 import { type HistoryOptions, isVersioned, type Payload, type RecordKind, type VersionedKind } from '../kind.ts';
-import type { ServerFacts } from '../registry/context.ts';
+import type { ServerContext } from '../registry/context.ts';
 import type { History } from '../registry/define-kind.ts';
 import { deleteAnswersAbout } from '../registry/idempotency.ts';
 
@@ -235,7 +235,7 @@ export async function showVersion(history: Shown, record: VersionRecord, store: 
 /** Runs the work with the history of what it changes, held against the quotas of storage. */
 export async function transactWithHistory<Result>(
   store: Store,
-  { principal, server }: { readonly principal: Principal; readonly server: ServerFacts },
+  { principal, server }: { readonly principal: Principal; readonly server: ServerContext },
   work: (tx: Transaction, history: HistoryWriters) => Promise<Result>,
 ): Promise<Result> {
   const { kinds, now, storage } = server;

@@ -6,15 +6,15 @@ import type { Principal } from '../access/principal.ts';
 import { neededRights } from '../access/requirement.ts';
 import { guardedAmong, guardedIdsIn, isSeen, mayKnowOf } from '../access/visibility.ts';
 import { isVersioned } from '../kind.ts';
-import type { ServerFacts } from '../registry/context.ts';
+import type { ServerContext } from '../registry/context.ts';
 
 export interface Caller {
   readonly store: Readers;
   readonly principal: Principal;
-  readonly server: Pick<ServerFacts, 'kinds'>;
+  readonly server: Pick<ServerContext, 'kinds'>;
 }
 
-type Auditor = Caller & { readonly server: Pick<ServerFacts, 'catalog'> };
+type Auditor = Caller & { readonly server: Pick<ServerContext, 'catalog'> };
 
 /** The entries as the caller may read them: without arguments, but for ids, where they may be content of a record that the caller cannot see. */
 export async function withheldFrom(caller: Auditor, entries: readonly AuditEntry[]): Promise<readonly AuditEntry[]> {

@@ -1,5 +1,5 @@
 import type { ModelInput } from '../../../resources/model-provider.ts';
-import type { ProviderKind } from './provider-parts.ts';
+import type { ProviderKind } from './provider-adapter.ts';
 import type { ModelLimits } from './providers.ts';
 
 const TEXT: readonly ModelInput[] = ['text'];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { Listing } from './provider-adapter.ts';
 import type { Fetch } from './provider-fetch.ts';
-import type { Listing } from './provider-parts.ts';
 import type { ModelProvider } from './providers.ts';
 
 const ASK_MS = 3000;

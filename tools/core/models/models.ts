@@ -4,9 +4,9 @@ import type { ModelInput } from '../../../resources/model-provider.ts';
 import type { Dependency } from '../registry/context.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 import type { Circuit, CircuitOptions } from './circuit.ts';
+import { withCircuit, withEmbeddingCircuit } from './circuit-model.ts';
 import { Circuits } from './circuits.ts';
 import { type EmbeddingModel, embeddingModel } from './embedding-model.ts';
-import { guardedEmbeddingModel, guardedModel } from './guarded-model.ts';
 import type { LanguageModel } from './language-model.ts';
 import { inputsOf } from './model-inputs.ts';
 import { type Listed, MOST_MODELS, ModelListing } from './model-listing.ts';
@@ -64,7 +64,7 @@ export interface Models extends Dependency {
 }
 
 declare module '../registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     readonly models: Models;
   }
 }
@@ -100,14 +100,14 @@ export function createModels(
       const { source, name } = sources.of(id);
       if (id === OFFLINE_MODEL.id) return observedModel(offlineModel, telemetry);
       const model = name === '' ? undefined : source?.provider.model(name);
-      return model && source && observedModel(guardedModel(model, source.circuit), telemetry);
+      return model && source && observedModel(withCircuit(model, source.circuit), telemetry);
     },
     ...recordsOf(sources),
     embedding,
     findEmbedding(id) {
       const { source, name } = sources.of(id);
       const model = name === '' ? undefined : source?.provider.embeddingModel?.(name);
-      return model && source && embeddingModel(id, guardedEmbeddingModel(model, source.embeddingCircuit), telemetry);
+      return model && source && embeddingModel(id, withEmbeddingCircuit(model, source.embeddingCircuit), telemetry);
     },
     health: async () => {
       void circuits.refresh();

@@ -1,7 +1,7 @@
 import { ToolError } from '../errors.ts';
 import { loadPackage } from '../load-package.ts';
 import type { LanguageModel } from './language-model.ts';
-import { lazy, type MadeProvider, type ProviderParts } from './provider-parts.ts';
+import { lazy, type ProviderAdapter, type ProviderOptions } from './provider-adapter.ts';
 
 /** Providers whose packages are large and seldom wanted, so that whoever wants them installs them. */
 
@@ -10,7 +10,7 @@ interface Settings {
   readonly apiKey?: string;
   readonly region?: string;
   readonly headers: Record<string, string>;
-  readonly fetch: ProviderParts['fetch'];
+  readonly fetch: ProviderOptions['fetch'];
 }
 type Maker = (settings: Settings) => (name: string) => LanguageModel;
 
@@ -28,7 +28,7 @@ async function optional(name: keyof typeof PACKAGES, maker: string): Promise<Mak
   return found;
 }
 
-export function google({ name: provider, apiKey = '', headers, baseURL, fetch }: ProviderParts): MadeProvider {
+export function google({ name: provider, apiKey = '', headers, baseURL, fetch }: ProviderOptions): ProviderAdapter {
   const load = async (name: string) =>
     (await optional('@ai-sdk/google', 'createGoogleGenerativeAI'))({ baseURL, apiKey, headers: { ...headers }, fetch })(
       name,
@@ -41,7 +41,7 @@ export function google({ name: provider, apiKey = '', headers, baseURL, fetch }:
   };
 }
 
-export function azure({ name: provider, apiKey = '', headers, baseURL, fetch }: ProviderParts): MadeProvider {
+export function azure({ name: provider, apiKey = '', headers, baseURL, fetch }: ProviderOptions): ProviderAdapter {
   const load = async (name: string) => {
     const make = await optional('@ai-sdk/azure', 'createAzure');
     const made = make({ baseURL, apiKey, headers: { ...headers }, fetch }) as ReturnType<Maker> & {
@@ -52,7 +52,7 @@ export function azure({ name: provider, apiKey = '', headers, baseURL, fetch }: 
   return { title: 'Azure', model: (name) => lazy(provider, name, load), talks: () => true };
 }
 
-export function bedrock({ name: provider, apiKey = '', headers, baseURL, fetch }: ProviderParts): MadeProvider {
+export function bedrock({ name: provider, apiKey = '', headers, baseURL, fetch }: ProviderOptions): ProviderAdapter {
   const [, region = 'us-east-1'] = /bedrock-runtime\.([a-z0-9-]+)\./.exec(baseURL) ?? [];
   const load = async (name: string) =>
     (await optional('@ai-sdk/amazon-bedrock', 'createAmazonBedrock'))({

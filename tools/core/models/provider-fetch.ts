@@ -17,7 +17,7 @@ const plainFetch: Fetch = (resource, init = {}) =>
   fetch(resource, { ...init, headers: traced(init.headers), redirect: 'error' });
 
 /** Requests for providers that callers set up: only to addresses that integrations may have, too. */
-export function guardedFetch(privateAddresses: boolean): Fetch {
+export function ssrfSafeFetch(privateAddresses: boolean): Fetch {
   const guarded = createFetch({ privateAddresses, mostBytes: MOST_BYTES });
   return async (resource, init = {}) => {
     try {
@@ -30,7 +30,7 @@ export function guardedFetch(privateAddresses: boolean): Fetch {
 }
 
 /** A request to a model provider, repeated while it is busy or unreachable, but not once it answered. */
-export function repeated(send: Fetch = plainFetch): Fetch {
+export function withRetries(send: Fetch = plainFetch): Fetch {
   return async (resource, init = {}) => {
     for (let attempt = 1; ; attempt++) {
       const last = attempt === ATTEMPTS;

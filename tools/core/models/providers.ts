@@ -2,8 +2,8 @@ import type { ModelInput, ModelProviderKind } from '../../../resources/model-pro
 import { loadPackage } from '../load-package.ts';
 import { withCacheMarks } from './cache-marks.ts';
 import { azure, bedrock, google } from './optional-providers.ts';
-import { type Fetch, repeated } from './provider-fetch.ts';
-import { lazy, type MadeProvider, type ProviderKind, type ProviderParts } from './provider-parts.ts';
+import { lazy, type ProviderAdapter, type ProviderKind, type ProviderOptions } from './provider-adapter.ts';
+import { type Fetch, withRetries } from './provider-fetch.ts';
 
 /** A model provider of the environment or of a record. */
 export interface ProviderSettings {
@@ -28,7 +28,7 @@ export interface ModelLimits {
   readonly inputs?: readonly ModelInput[] | undefined;
 }
 
-export interface ModelProvider extends MadeProvider {
+export interface ModelProvider extends ProviderAdapter {
   readonly kind: ProviderKind;
   /** The first part of its models' ids. */
   readonly name: string;
@@ -55,7 +55,7 @@ export function defaultBaseUrl(kind: ModelProviderKind): string {
   return BASE_URLS[kind];
 }
 
-const MAKERS: Readonly<Record<ProviderKind, (parts: ProviderParts) => MadeProvider>> = {
+const MAKERS: Readonly<Record<ProviderKind, (parts: ProviderOptions) => ProviderAdapter>> = {
   custom: openAiLike,
   openai: openAiLike,
   'openai-compatible': openAiLike,
@@ -68,7 +68,7 @@ const MAKERS: Readonly<Record<ProviderKind, (parts: ProviderParts) => MadeProvid
 export function createModelProvider(settings: ProviderSettings): ModelProvider {
   const { kind, name = kind, apiKey, headers = {}, models = [], fetch: send } = settings;
   const baseURL = (settings.baseUrl ?? BASE_URLS[kind]).replace(/\/+$/, '');
-  const fetch = send ?? repeated();
+  const fetch = send ?? withRetries();
   const configured = models.map((model) => (typeof model === 'string' ? { name: model } : model));
   return {
     kind,
@@ -85,7 +85,7 @@ const TITLES: Readonly<Partial<Record<ProviderKind, string>>> = {
   openai: 'OpenAI',
 };
 
-function openAiLike({ name: provider, kind, apiKey, headers, baseURL, fetch }: ProviderParts): MadeProvider {
+function openAiLike({ name: provider, kind, apiKey, headers, baseURL, fetch }: ProviderOptions): ProviderAdapter {
   const vendor = kind === 'openai';
   const settings = {
     name: provider,
@@ -123,7 +123,7 @@ function forReasoningModels({ max_tokens, ...body }: Record<string, unknown>): R
 
 const NOT_FOR_TALK = /audio|realtime|transcribe|tts|image|instruct|search/;
 
-function anthropic({ name: provider, apiKey = '', headers, baseURL: given, fetch }: ProviderParts): MadeProvider {
+function anthropic({ name: provider, apiKey = '', headers, baseURL: given, fetch }: ProviderOptions): ProviderAdapter {
   const baseURL = /\/v\d+$/.test(given) ? given : `${given}/v1`; // the vendor's own libraries take it without
   const library = () => loadPackage('@ai-sdk/anthropic', () => import('@ai-sdk/anthropic'));
   const settings = { baseURL, apiKey, headers: { ...headers }, fetch };

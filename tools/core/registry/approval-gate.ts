@@ -27,17 +27,17 @@ import {
   type SealedCall,
 } from './approvals.ts';
 import type { Call } from './call.ts';
-import type { ServerFacts } from './context.ts';
+import type { ServerContext } from './context.ts';
 import { ANSWER_RETENTION_MS } from './idempotency.ts';
 import { jsonSchema } from './json-schema.ts';
 import type { Tool } from './tool.ts';
-import { type AskingCall, tryOut } from './try-out.ts';
+import { type CallToApprove, tryOut } from './try-out.ts';
 
 /** In bytes of JSON. */
 const LONGEST_SHOWN = 16 * 1024;
 
 /** Tells the tool as it is from what it could become. */
-export function definitionOf({ name, description, input, annotations }: Tool): string {
+export function definitionHash({ name, description, input, annotations }: Tool): string {
   return hash('sha256', canonicalize([name, description, jsonSchema(input, 'input'), annotations]));
 }
 
@@ -58,7 +58,7 @@ export function actsOutside(tool: Tool): boolean {
 }
 
 /** Whether the server can make the call later: the caller is a credential, the call came without a file, and its answer may be kept. */
-function runsAlone({ asked, tool }: AskingCall): boolean {
+function runsAlone({ asked, tool }: CallToApprove): boolean {
   return (
     isCredential(asked.principal) &&
     !tool.answersSecret &&
@@ -70,17 +70,17 @@ function runsAlone({ asked, tool }: AskingCall): boolean {
 /** Holds calls back until a person said yes to exactly them. Running them once is left to idempotency. */
 export class ApprovalGate {
   readonly #store: Store;
-  readonly #server: ServerFacts;
+  readonly #server: ServerContext;
   readonly #hashOf: (value: object) => string;
 
-  constructor(store: Store, server: ServerFacts, hashOf: (value: object) => string) {
+  constructor(store: Store, server: ServerContext, hashOf: (value: object) => string) {
     this.#store = store;
     this.#server = server;
     this.#hashOf = hashOf;
   }
 
   /** The approval under which the call may run. @throws ToolError (approval_required), or that says why an approval does not fit */
-  async admit(call: AskingCall): Promise<ApprovalRecord> {
+  async admit(call: CallToApprove): Promise<ApprovalRecord> {
     const callerKey = callerKeyOf(call.asked.principal);
     const callKey = this.#hashOf([callerKey, call.tool.name, call.input, ...attemptIn(call.asked.principal)]);
     const { approvalId } = call.asked;
@@ -132,7 +132,7 @@ export class ApprovalGate {
   }
 
   /** Why the call may not run under this approval. Undefined if it may, or may yet. */
-  async #problem(known: ApprovalRecord, call: AskingCall): Promise<ToolError | undefined> {
+  async #problem(known: ApprovalRecord, call: CallToApprove): Promise<ToolError | undefined> {
     const end = endOf(known, this.#server.now());
     if (end) return end;
     const { id, status, begun } = known;
@@ -142,8 +142,8 @@ export class ApprovalGate {
   }
 
   /** What is not as it was when the approval was asked for. */
-  async #changedSince(known: ApprovalRecord, { asked, tool, input }: AskingCall): Promise<string | undefined> {
-    if (known.definition !== definitionOf(tool)) return `The tool ${tool.name}`;
+  async #changedSince(known: ApprovalRecord, { asked, tool, input }: CallToApprove): Promise<string | undefined> {
+    if (known.definition !== definitionHash(tool)) return `The tool ${tool.name}`;
     const reaches = await tool.reaches?.(input, this.#store, asked.principal);
     return reaches === known.reaches ? undefined : `What ${tool.name} reaches`;
   }
@@ -154,7 +154,7 @@ export class ApprovalGate {
   }
 
   /** Whether the same call asks anew. What was rejected, or is unknown, stays so until the approval would have expired. */
-  async #isReplaced(known: ApprovalRecord, call: AskingCall): Promise<boolean> {
+  async #isReplaced(known: ApprovalRecord, call: CallToApprove): Promise<boolean> {
     const now = this.#server.now();
     if (isExpired(known, now) || this.#isOver(known)) return true;
     const { status, expiresAt } = known;
@@ -163,7 +163,7 @@ export class ApprovalGate {
     return status === 'waiting' && (await this.#changedSince(known, call)) !== undefined;
   }
 
-  async #fit(known: ApprovalRecord, call: AskingCall): Promise<ApprovalRecord> {
+  async #fit(known: ApprovalRecord, call: CallToApprove): Promise<ApprovalRecord> {
     const problem = await this.#problem(known, call);
     if (problem && known.status === 'approved') await this.#end(known.id, problem);
     if (problem) throw problem;
@@ -177,7 +177,7 @@ export class ApprovalGate {
 
   /** @throws ToolError (approval_required) */
   async #ask(
-    call: AskingCall,
+    call: CallToApprove,
     keys: Pick<ApprovalRecord, 'callerKey' | 'callKey'>,
     earlier: ApprovalRecord | undefined,
   ): Promise<never> {
@@ -200,7 +200,7 @@ export class ApprovalGate {
     throw this.#required(kept, asked);
   }
 
-  async #record(id: string, call: AskingCall, keys: Pick<ApprovalRecord, 'callerKey' | 'callKey'>) {
+  async #record(id: string, call: CallToApprove, keys: Pick<ApprovalRecord, 'callerKey' | 'callKey'>) {
     const { asked, tool, raw, input } = call;
     const { principal } = asked;
     const { secrets, catalog } = this.#server;
@@ -225,7 +225,7 @@ export class ApprovalGate {
       tool: tool.name,
       arguments: shownArguments(tool, input, { tools: catalog, longest: LONGEST_SHOWN }),
       sealed: secrets.seal(JSON.stringify(whole), approvalPlace(id)),
-      definition: definitionOf(tool),
+      definition: definitionHash(tool),
       ...(reaches !== undefined && { reaches }),
       ...(right && { right }),
       by: ref(principal),

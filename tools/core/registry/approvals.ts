@@ -5,7 +5,7 @@ import type { Readers, Writers } from '../../../store/port.ts';
 import { chainOf, type Principal } from '../access/principal.ts';
 import { ToolError } from '../errors.ts';
 import type { IdempotencyRequest } from './call.ts';
-import type { ServerFacts } from './context.ts';
+import type { ServerContext } from './context.ts';
 
 /** What is sealed of a call, so that it can run later, in another process. */
 export interface SealedCall {
@@ -17,7 +17,7 @@ export function approvalPlace(id: string): string {
   return `approval ${id}`;
 }
 
-export function approvalPage({ baseUrl = '' }: Pick<ServerFacts, 'baseUrl'>, id: string): string {
+export function approvalPage({ baseUrl = '' }: Pick<ServerContext, 'baseUrl'>, id: string): string {
   return `${baseUrl}/approvals/${id}`;
 }
 
@@ -110,14 +110,14 @@ export function canBeSealed(call: unknown): boolean {
   return (JSON.stringify(call) ?? '').length <= LONGEST_SEALED;
 }
 
-export function openSealed(record: ApprovalRecord, server: Pick<ServerFacts, 'secrets'>): SealedCall {
+export function openSealed(record: ApprovalRecord, server: Pick<ServerContext, 'secrets'>): SealedCall {
   const { id, sealed } = record;
   if (sealed === undefined) throw new ToolError('conflict', `The arguments of ${id} are no longer kept.`);
   return openArguments(sealed, approvalPlace(id), server) as SealedCall; // sealed by the gate
 }
 
 /** What was sealed of a call that waits. */
-export function openArguments(sealed: string, place: string, { secrets }: Pick<ServerFacts, 'secrets'>): unknown {
+export function openArguments(sealed: string, place: string, { secrets }: Pick<ServerContext, 'secrets'>): unknown {
   if (!secrets) throw new ToolError('unavailable', 'This server has no key to open the arguments of the call with.');
   return JSON.parse(secrets.open(sealed, place));
 }

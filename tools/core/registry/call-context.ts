@@ -6,13 +6,13 @@ import { inCallOf } from '../access/reach.ts';
 import { type Fail, forbidden, ToolError } from '../errors.ts';
 import type { Answer, Attached, Call, Progress, Questions } from './call.ts';
 import type { CatalogEntry } from './catalog-index.ts';
-import type { CallingContext, InnerCallOptions, ServerFacts, SteppingContext } from './context.ts';
+import type { CallingContext, InnerCallOptions, ServerContext, SteppingContext } from './context.ts';
 import type { CallFingerprint } from './idempotency.ts';
 import type { Tool } from './tool.ts';
 
 /** What runs the calls that handlers make. */
 interface Caller {
-  readonly server: ServerFacts;
+  readonly server: ServerContext;
   list(principal: Principal): readonly CatalogEntry[];
   call(call: Call): Promise<Answer>;
 }
@@ -36,7 +36,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   readonly client: string | undefined;
   readonly report: (progress: Progress) => void;
   readonly questions: Questions | undefined;
-  readonly server: ServerFacts;
+  readonly server: ServerContext;
   readonly standing: CheckCredential | undefined;
   readonly repeat: CallFingerprint | undefined;
   session: SessionPrincipal | undefined;

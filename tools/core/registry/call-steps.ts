@@ -11,7 +11,7 @@ import { parseInput } from './validate.ts';
 export type RequestedCall = Pick<Call, 'tool' | 'input' | 'readInput' | 'idempotency'>;
 
 /** A call that passed all checks. */
-export interface Admitted {
+export interface AdmittedCall {
   readonly asked: Call;
   readonly wanted: RequestedCall;
   readonly tool: Tool;
@@ -76,6 +76,6 @@ export function nameable({ input: schema }: Tool, input: unknown): object {
 }
 
 /** Somebody looks at a page, which asks by itself: that uses up no budget. */
-export function isLook({ asked: { door, principal }, tool }: Admitted): boolean {
+export function isLook({ asked: { door, principal }, tool }: AdmittedCall): boolean {
   return door === 'dashboard' && tool.annotations.readOnlyHint && principal.type === 'session' && !principal.actsFor;
 }

@@ -24,7 +24,7 @@ export interface Context<Store, Code extends ErrorCode> {
   readonly requestId: string;
   /** Makes the error to throw; takes only codes that the tool declares. */
   readonly fail: Fail<Code>;
-  readonly server: ServerFacts;
+  readonly server: ServerContext;
   /** The name that the software of the caller gives itself. */
   readonly client: string | undefined;
   /** The tools that `tools/list` shows the caller, in catalog order. */
@@ -67,7 +67,7 @@ export interface SteppingContext<Store, Code extends ErrorCode> extends CallingC
 }
 
 /** The server, as tools know it. A group that needs more declares it beside its code (`declare module`, see `Models`). */
-export interface ServerFacts {
+export interface ServerContext {
   readonly name: string;
   readonly version: string;
   /** MCP revisions, newest first. */

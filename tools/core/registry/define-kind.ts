@@ -6,7 +6,7 @@ import { ANYONE } from '../access/guarded-tool.ts';
 import type { Principal } from '../access/principal.ts';
 import { accessFor } from '../access/requirement.ts';
 import type { HistoryWriters } from '../history-writers.ts';
-import type { EventNames, HistoryOptions, Payload, RecordKind, Seeing } from '../kind.ts';
+import type { EventNames, HistoryOptions, Payload, RecordKind, VisibilityContext } from '../kind.ts';
 import type { Context } from './context.ts';
 import type { Authorizing } from './define-tool.ts';
 import type { Staged, Tool } from './tool.ts';
@@ -16,8 +16,8 @@ export interface Kind<Name extends CollectionName = CollectionName> extends Reco
   readonly collection: Name;
   readonly list?: Tool | undefined;
   readonly history?: History<Name> | undefined;
-  readonly search?: Searched<Name> | undefined;
-  readonly address?: Addressed | 'none' | undefined;
+  readonly search?: SearchOptions<Name> | undefined;
+  readonly address?: ResourceOptions | 'none' | undefined;
   /** `alone`: nothing else goes with the record, which stays while others refer to it. */
   readonly purge?: 'alone' | Purge | undefined;
   readonly authorizePurge?: AuthorizePurge | undefined;
@@ -56,7 +56,7 @@ export interface History<Name extends CollectionName = CollectionName> extends H
 }
 
 /** Limits what search finds of the kind to less than a caller may see, and names further tools that show these records. */
-interface Searched<Name extends CollectionName> {
+interface SearchOptions<Name extends CollectionName> {
   readonly where?: Filter<RecordOf<Name>>['where'];
   readonly shownBy?: readonly Tool[];
   /** The passage of a long text that fits the query best. */
@@ -64,7 +64,7 @@ interface Searched<Name extends CollectionName> {
 }
 
 /** The parts of the record's resource URI that do not follow from type, tools and collection. */
-interface Addressed {
+interface ResourceOptions {
   readonly uriTemplate?: string;
   readonly title?: string;
   readonly description?: string;
@@ -92,12 +92,12 @@ type Definition<Name extends CollectionName> = Tools & {
   readonly refersTo?: { readonly [Member in keyof RecordOf<Name> & string]?: string };
   /** Default: the events have the name of the type. `none`: flows cannot wait for changes of such a record. */
   readonly event?: EventNames | 'none';
-  readonly search?: Searched<Name>;
+  readonly search?: SearchOptions<Name>;
   /** Default: whatever has a get tool is a resource, read as JSON. `none`: it is not a resource. */
-  readonly address?: Addressed | 'none';
+  readonly address?: ResourceOptions | 'none';
   readonly purge?: 'alone' | Purge;
   readonly authorizePurge?: AuthorizePurge;
-  sees?(record: RecordOf<Name>, principal: Principal, seeing: Seeing): boolean | Promise<boolean>;
+  sees?(record: RecordOf<Name>, principal: Principal, seeing: VisibilityContext): boolean | Promise<boolean>;
   forget?(store: Transaction, id: string): Promise<void>;
 } & (
     | { readonly type: string; readonly history?: never }

@@ -6,12 +6,12 @@ import { isHiddenByLimit } from '../access/reach.ts';
 import { includingHidden, isGuarded, isSeen } from '../access/visibility.ts';
 import type { Fail } from '../errors.ts';
 import type { RecordKind } from '../kind.ts';
-import type { ServerFacts } from './context.ts';
+import type { ServerContext } from './context.ts';
 
 interface Caller<Code extends 'conflict'> {
   readonly store: Readers;
   readonly principal: Principal;
-  readonly server: Pick<ServerFacts, 'kinds'>;
+  readonly server: Pick<ServerContext, 'kinds'>;
   readonly fail: Fail<Code>;
 }
 

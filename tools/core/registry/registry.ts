@@ -21,7 +21,7 @@ import { idempotencyOf } from './approvals.ts';
 import type { Answer, Call } from './call.ts';
 import { CallContext, requireCallable } from './call-context.ts';
 import {
-  type Admitted,
+  type AdmittedCall,
   errorOfSteps,
   failed,
   isLook,
@@ -32,7 +32,7 @@ import {
   validated,
 } from './call-steps.ts';
 import { type CatalogEntry, unknownTool } from './catalog-index.ts';
-import type { ServerFacts } from './context.ts';
+import type { ServerContext } from './context.ts';
 import { checkedOutput } from './frozen-output.ts';
 import { IdempotentCalls, isStoredError, type StoredAnswer } from './idempotency.ts';
 import { withRecordIds } from './record-names.ts';
@@ -44,7 +44,7 @@ export type { Answer, Call } from './call.ts';
 
 interface RegistryOptions {
   readonly store: Store;
-  readonly server: ServerFacts;
+  readonly server: ServerContext;
   /** Keeps the inputs of calls that may be repeated from being guessed. Without one, repeats are known to this registry alone. */
   readonly repeatsSecret?: string;
   /** Receives the cause of every `internal` and `unavailable` answer. */
@@ -56,7 +56,7 @@ export function createRegistry(options: RegistryOptions): Registry {
 }
 
 export class Registry {
-  readonly server: ServerFacts;
+  readonly server: ServerContext;
   readonly #store: Store;
   readonly #onFailure: RegistryOptions['onFailure'];
   readonly #subjects: Subjects;
@@ -148,7 +148,7 @@ export class Registry {
   }
 
   /** Where traces show content, they get the arguments as the audit log does, and an answer that is not a secret. */
-  async #runShown(call: Admitted): Promise<Answer> {
+  async #runShown(call: AdmittedCall): Promise<Answer> {
     const { telemetry, catalog } = this.server;
     if (!telemetry.showsContent) return this.#run(call);
     const { tool, given } = call;
@@ -161,7 +161,7 @@ export class Registry {
     return answer;
   }
 
-  async #run(call: Admitted): Promise<Answer> {
+  async #run(call: AdmittedCall): Promise<Answer> {
     const { asked, wanted, tool, input, approved } = call;
     if (approved) return this.#runApproved(call, approved);
     if (wanted.idempotency && !tool.annotations.readOnlyHint) {
@@ -180,13 +180,13 @@ export class Registry {
     return succeeded(tool, output);
   }
 
-  #read(call: Admitted): Promise<unknown> {
+  #read(call: AdmittedCall): Promise<unknown> {
     const context = new CallContext(call, this.#store, this, { standing: this.#standing(call) });
     return context.run(() => call.tool.handler(call.input, context));
   }
 
   /** Runs a call that a person said yes to, once. It is a call with an idempotency key, whichever of its caller or the server makes it. */
-  #runApproved(call: Admitted, approved: ApprovalRecord): Promise<Answer> {
+  #runApproved(call: AdmittedCall, approved: ApprovalRecord): Promise<Answer> {
     const { asked, tool, input } = call;
     const repeat = this.#repeats.of(asked, idempotencyOf(approved.id), input);
     const first = async (): Promise<Answer> => {
@@ -219,7 +219,7 @@ export class Registry {
   }
 
   /** Runs the handler, in one transaction or in its own steps. */
-  async #change(call: Admitted): Promise<Answer> {
+  async #change(call: AdmittedCall): Promise<Answer> {
     const { tool, input } = call;
     const by = { principal: call.asked.principal, server: this.server };
     if (!tool.inSteps) {
@@ -249,7 +249,7 @@ export class Registry {
   }
 
   /** The audit entry, and the answer for repeats, are stored with the changes of the call, or after the last of its steps. */
-  async #finish(tx: Transaction, call: Admitted, result: unknown): Promise<Answer> {
+  async #finish(tx: Transaction, call: AdmittedCall, result: unknown): Promise<Answer> {
     const { asked, tool, repeat, session, approved } = call;
     const output = await this.#shownTo(asked.principal, tool, checkedOutput(tool.output, result), tx);
     tx.audit.append(callEntry(call, { output }, this.server.catalog));
@@ -259,7 +259,7 @@ export class Registry {
     return { ...succeeded(tool, output), ...(session && { began: session }) };
   }
 
-  async #replay(call: Admitted, kept: StoredAnswer): Promise<Answer> {
+  async #replay(call: AdmittedCall, kept: StoredAnswer): Promise<Answer> {
     const { asked, tool } = call;
     const answer: Answer =
       'output' in kept
@@ -285,7 +285,7 @@ export class Registry {
   }
 
   /** Asks whether the caller, as it stands now, could make the call again. */
-  #standing({ asked: { renewed }, tool, input }: Admitted): CheckCredential | undefined {
+  #standing({ asked: { renewed }, tool, input }: AdmittedCall): CheckCredential | undefined {
     return (
       renewed &&
       (async () => {

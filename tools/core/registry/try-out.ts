@@ -7,12 +7,12 @@ import type { HistoryWriters } from '../history-writers.ts';
 import { isVersioned, type Payload, type VersionedKind } from '../kind.ts';
 import type { Call } from './call.ts';
 import { CallContext } from './call-context.ts';
-import type { ServerFacts } from './context.ts';
+import type { ServerContext } from './context.ts';
 import { idsIn } from './idempotency.ts';
 import type { Tool } from './tool.ts';
 
 /** A call that is allowed and has to ask first. */
-export interface AskingCall {
+export interface CallToApprove {
   readonly asked: Call;
   readonly tool: Tool;
   /** The input as it was read, without fixed arguments. */
@@ -60,8 +60,8 @@ export async function inTrial<Result>(
  */
 export async function tryOut(
   store: Store,
-  { asked, tool, input }: AskingCall,
-  server: ServerFacts,
+  { asked, tool, input }: CallToApprove,
+  server: ServerContext,
 ): Promise<ChangedRecord[] | undefined> {
   if (!canBeTried(tool, input, server)) return undefined;
   const caller = { server, list: () => [], call: async () => Promise.reject(new Error('A trial calls no tool.')) };
@@ -75,7 +75,7 @@ export async function tryOut(
   return changesFrom(await statesOf([...left.keys()], store, server), left, server);
 }
 
-function canBeTried(tool: Tool, input: object, { kinds }: ServerFacts) {
+function canBeTried(tool: Tool, input: object, { kinds }: ServerContext) {
   const { annotations, inSteps, answersSecret, session } = tool;
   if (annotations.readOnlyHint || inSteps || answersSecret || session) return false;
   if ((annotations.openWorldHint || tool.stage) && !tool.isPlain?.(input)) return false;
@@ -90,12 +90,12 @@ function canBeTried(tool: Tool, input: object, { kinds }: ServerFacts) {
   );
 }
 
-function kindOf(id: string, { kinds }: ServerFacts): VersionedKind | undefined {
+function kindOf(id: string, { kinds }: ServerContext): VersionedKind | undefined {
   return kinds.filter(isVersioned).find(({ collection }) => collections[collection].idPrefix === id.slice(0, 3));
 }
 
 /** Reads from nothing but `from`, which may be a transaction. */
-async function statesOf(ids: readonly string[], from: Readers, server: ServerFacts): Promise<States> {
+async function statesOf(ids: readonly string[], from: Readers, server: ServerContext): Promise<States> {
   const states = new Map<string, Payload | undefined>();
   for (const id of ids) {
     const kind = kindOf(id, server);
@@ -106,7 +106,7 @@ async function statesOf(ids: readonly string[], from: Readers, server: ServerFac
   return states;
 }
 
-function changesFrom(before: States, after: States, server: ServerFacts): ChangedRecord[] {
+function changesFrom(before: States, after: States, server: ServerContext): ChangedRecord[] {
   const changes: ChangedRecord[] = [];
   let room = LONGEST_STATES;
   for (const [id, then] of after) {

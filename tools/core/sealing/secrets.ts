@@ -12,7 +12,7 @@ export interface SecretBox {
 }
 
 declare module '../registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     /** Seals what tools keep and never show. */
     readonly secrets?: SecretBox;
   }

@@ -66,7 +66,7 @@ export class CountedPoint implements NumberPoint {
 export class Histogram {
   readonly measure: Measure;
   readonly #bounds: readonly number[];
-  readonly #points = new Map<string, SpreadPoint>();
+  readonly #points = new Map<string, HistogramSeries>();
 
   constructor(measure: Measure, bounds: readonly number[]) {
     this.measure = measure;
@@ -74,8 +74,8 @@ export class Histogram {
   }
 
   /** The point of these labels. Who records often keeps it. */
-  point(...labels: LabelValues): SpreadPoint {
-    return keptIn(this.#points, labels.join('\n'), () => new SpreadPoint(labels, this.#bounds));
+  point(...labels: LabelValues): HistogramSeries {
+    return keptIn(this.#points, labels.join('\n'), () => new HistogramSeries(labels, this.#bounds));
   }
 
   record(value: number, ...labels: LabelValues): void {
@@ -88,7 +88,7 @@ export class Histogram {
   }
 }
 
-export class SpreadPoint implements HistogramPoint {
+export class HistogramSeries implements HistogramPoint {
   readonly labels: LabelValues;
   readonly counts: number[];
   sum = 0;

@@ -1,5 +1,5 @@
 import { Measures } from './measures.ts';
-import type { CountedPoint, Histogram, LabelValues, SpreadPoint } from './meter.ts';
+import type { CountedPoint, Histogram, HistogramSeries, LabelValues } from './meter.ts';
 import { activeSpan, failureOf, type SpanOptions, type Tracer, withChildSpan, withSpan } from './span.ts';
 
 interface TelemetryOptions {
@@ -26,7 +26,7 @@ const UNKNOWN = '(unknown)';
 
 interface ToolPoints {
   readonly calls: CountedPoint;
-  readonly seconds: SpreadPoint;
+  readonly seconds: HistogramSeries;
 }
 
 /** What calls of a tool, or of many under one label, are counted under, by door and error. */

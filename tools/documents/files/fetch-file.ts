@@ -7,7 +7,7 @@ import type { Context } from '../../core/registry/context.ts';
 import { MOST_FILE_BYTES } from './limits.ts';
 
 declare module '../../core/registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     /** Whether links, which anybody writes, may name servers at private addresses: only if it was set. */
     readonly privateLinks?: boolean;
   }

@@ -82,13 +82,13 @@ export class RunCompletion {
 }
 
 /** A run whose end a caller waits for. */
-export interface Awaited {
+export interface RunWait {
   readonly id: string;
   /** The run that waits. Undefined if the caller is not a run. */
   readonly by: string | undefined;
 }
 
-type Waiting = Awaited & { readonly by: string };
+type Waiting = RunWait & { readonly by: string };
 
 /** Stores that one run waits for another. Resolves with true where it would wait for itself, by way of others. */
 export function enterWait(store: Store, { by, id }: Waiting): Promise<boolean> {

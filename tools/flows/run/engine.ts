@@ -3,7 +3,7 @@ import type { JobTable } from '../../../store/jobs-port.ts';
 import type { PeriodicTask } from '../../../store/periodic-task.ts';
 import type { Store } from '../../../store/port.ts';
 import type { Registry } from '../../core/registry/registry.ts';
-import type { Awaited } from './await-run.ts';
+import type { RunWait } from './await-run.ts';
 import { startRecovery } from './claim-run.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { FlowRunner } from './runner.ts';
@@ -13,12 +13,12 @@ import { followDecisions } from './waiting-runs.ts';
 interface Flows {
   wake(flowId: string): void;
   /** Resolves with the run when it has ended, waits for a person or the signal aborts; at once with `stuck` where it would wait for itself. */
-  ended(run: Awaited, signal: AbortSignal | undefined): Promise<FlowRunRecord | 'stuck' | undefined>;
+  ended(run: RunWait, signal: AbortSignal | undefined): Promise<FlowRunRecord | 'stuck' | undefined>;
   cancel(runId: string): void;
 }
 
 declare module '../../core/registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     readonly flows?: Flows;
   }
 }
@@ -64,7 +64,7 @@ export class FlowEngine implements Flows {
     this.#runner?.wake(flowId);
   }
 
-  async ended(run: Awaited, signal: AbortSignal | undefined): Promise<FlowRunRecord | 'stuck' | undefined> {
+  async ended(run: RunWait, signal: AbortSignal | undefined): Promise<FlowRunRecord | 'stuck' | undefined> {
     return this.#runner?.ended(run, signal);
   }
 

@@ -4,7 +4,7 @@ import type { FlowRunRecord } from '../../../resources/flow-run.ts';
 import { backoffMs } from '../../../store/backoff.ts';
 import type { JobTable } from '../../../store/jobs-port.ts';
 import { nextQueued } from '../run-queue.ts';
-import { type Awaited, enterWait, leaveWait, RunCompletion } from './await-run.ts';
+import { enterWait, leaveWait, RunCompletion, type RunWait } from './await-run.ts';
 import { type ClaimedRun, claimNext, claimRun, forEachRun, orphanedRun, RunLost } from './claim-run.ts';
 import { Backoff, pause } from './clock.ts';
 import { type ExecutionDeps, FlowExecution } from './execution.ts';
@@ -93,7 +93,7 @@ export class FlowRunner {
     if (this.#wakers < MOST_WAKERS) void this.#wakeAll();
   }
 
-  async ended(run: Awaited, signal: AbortSignal | undefined): Promise<FlowRunRecord | 'stuck' | undefined> {
+  async ended(run: RunWait, signal: AbortSignal | undefined): Promise<FlowRunRecord | 'stuck' | undefined> {
     const { by } = run;
     const { store, onFailure } = this.#deps;
     if (by === undefined) return this.#ends.of(run.id, signal);

@@ -37,7 +37,7 @@ import {
 import { revokeTokens } from './revocation.ts';
 
 declare module '../../core/registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     readonly integrationAccounts?: IntegrationAccounts;
   }
 }

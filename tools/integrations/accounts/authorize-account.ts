@@ -29,7 +29,7 @@ export interface AuthorizeDeps {
 }
 
 /** A flow that has begun: where the person has to go, and what its end needs. */
-interface Begun {
+interface StartedAuthorization {
   readonly url: URL;
   readonly state: string;
   readonly secrets: FlowSecrets;
@@ -40,7 +40,7 @@ export function beginFlow(
   integration: IntegrationRecord,
   { scopes, client }: { readonly scopes: readonly string[] | undefined; readonly client: KnownClient | undefined },
   { identity, secrets, privateAddresses }: AuthorizeDeps,
-): Promise<Begun> {
+): Promise<StartedAuthorization> {
   const given = givenClient(integration, secrets, identity);
   const serverUrl = new URL(integration.url ?? '');
   return withOAuthFetch(privateAddresses, async (fetchFn) => {

@@ -23,7 +23,7 @@ import { Upstream, type View } from './upstream.ts';
 import { createWatchdog } from './watchdog.ts';
 
 declare module '../../core/registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     readonly upstreams?: Upstreams;
   }
 }

@@ -16,9 +16,9 @@ import { EMBEDDED, type EmbeddedCollection, TYPES } from './texts.ts';
 import { type Vector, vectorOf } from './vectors.ts';
 
 declare module '../core/registry/context.ts' {
-  interface ServerFacts {
+  interface ServerContext {
     /** Absent in a registry of tests that search by words alone. */
-    readonly meaning?: Meaning | undefined;
+    readonly meaning?: SemanticSearch | undefined;
   }
 }
 
@@ -34,7 +34,7 @@ function withoutProvider(id: string): string {
   return `There is no provider ${provider} with embedding models, which EMBEDDING_MODEL (${id}) needs; create_model_provider adds one.`;
 }
 
-interface MeaningParts {
+interface SemanticSearchDeps {
   readonly store: Store;
   readonly models: Pick<Models, 'embedding' | 'findEmbedding'>;
   readonly budgets?: Budgets | undefined;
@@ -43,8 +43,8 @@ interface MeaningParts {
 }
 
 /** Search by meaning: the embeddings of this server, and the questions to them. */
-export class Meaning implements Dependency {
-  readonly #parts: MeaningParts;
+export class SemanticSearch implements Dependency {
+  readonly #parts: SemanticSearchDeps;
   readonly #index: EmbeddingIndex;
   readonly #embedder: Embedder;
   readonly #state: SharedEmbeddingState;
@@ -54,7 +54,7 @@ export class Meaning implements Dependency {
   #awayUntil = 0;
   #problem: string | undefined;
 
-  constructor(parts: MeaningParts) {
+  constructor(parts: SemanticSearchDeps) {
     const { store, models, onFailure } = parts;
     this.#parts = parts;
     this.#usage = new EmbeddingUsage(parts);

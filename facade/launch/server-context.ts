@@ -6,9 +6,9 @@ import type { Outgoing } from '../../tools/connections/outgoing.ts';
 import type { Models } from '../../tools/core/models/models.ts';
 import type { CatalogEntry } from '../../tools/core/registry/catalog-index.ts';
 import { LiveCatalog } from '../../tools/core/registry/catalog-index.ts';
-import type { Dependency, ServerFacts } from '../../tools/core/registry/context.ts';
+import type { Dependency, ServerContext } from '../../tools/core/registry/context.ts';
 import type { Telemetry } from '../../tools/core/telemetry/telemetry.ts';
-import type { Meaning } from '../../tools/embeddings/meaning.ts';
+import type { SemanticSearch } from '../../tools/embeddings/semantic-search.ts';
 import type { FlowEngine } from '../../tools/flows/run/engine.ts';
 import type { Upstreams } from '../../tools/integrations/upstream/upstreams.ts';
 import { kinds } from '../../tools/kinds.ts';
@@ -30,7 +30,7 @@ export function liveCatalog(fixtures: readonly CatalogEntry[] = []): LiveCatalog
 export interface Groups {
   readonly upstreams: Upstreams;
   readonly models: Models;
-  readonly meaning: Meaning;
+  readonly meaning: SemanticSearch;
   readonly signIn: SignIn;
   readonly flows: FlowEngine;
   readonly backups: ServerBackups | undefined;
@@ -52,12 +52,12 @@ export interface ServerBase {
   now(): Date;
 }
 
-export function factsOf(
+export function createServerContext(
   { config, product, store, telemetry, baseUrl, now }: ServerBase,
   live: LiveCatalog,
   parts: Groups,
   others: readonly Dependency[],
-): ServerFacts {
+): ServerContext {
   const { models, meaning, upstreams, backups, webhooks } = parts;
   const clocks = store.cluster && new Clocks(store.cluster);
   const own = [...(backups ? [backups] : []), ...(clocks ? [clocks] : [])];

@@ -6,7 +6,7 @@ import type { Fetch } from './provider-fetch.ts';
 export type ProviderKind = 'custom' | ModelProviderKind;
 
 /** What the makers of providers need, with all defaults. */
-export interface ProviderParts {
+export interface ProviderOptions {
   readonly name: string;
   readonly kind: ProviderKind;
   readonly apiKey: string | undefined;
@@ -15,7 +15,7 @@ export interface ProviderParts {
   readonly fetch: Fetch;
 }
 
-export interface MadeProvider {
+export interface ProviderAdapter {
   readonly title: string;
   model(name: string): LanguageModel;
   /** Absent if the provider has none. */

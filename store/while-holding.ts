@@ -1,7 +1,7 @@
 import type { Cluster } from './cluster-port.ts';
 
 /** Does the work while no other process does the same. Undefined where another one does. */
-export async function alone<Result>(
+export async function whileHolding<Result>(
   { cluster }: { readonly cluster?: Pick<Cluster, 'hold'> | undefined },
   key: string,
   work: () => Promise<Result>,

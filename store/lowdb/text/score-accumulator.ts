@@ -2,7 +2,7 @@
 const ENOUGH = 0.3;
 
 /** Adds up the weights of a query's words by slot. One object serves all searches, so a search allocates nothing. */
-export class Tally {
+export class ScoreAccumulator {
   #best = new Float64Array(0);
   #sums = new Float64Array(0);
   #rarities = new Float64Array(0);

@@ -5,7 +5,7 @@ import type { LibraryEmbeddingModel } from './embedding-model.ts';
 import type { LanguageModel, StreamPart } from './language-model.ts';
 
 /** The model, which is asked only while its provider can be expected to answer. */
-export function guardedModel(model: LanguageModel, circuit: Circuit): LanguageModel {
+export function withCircuit(model: LanguageModel, circuit: Circuit): LanguageModel {
   const { specificationVersion, provider, modelId, supportedUrls } = model;
   return {
     specificationVersion,
@@ -28,7 +28,7 @@ export function guardedModel(model: LanguageModel, circuit: Circuit): LanguageMo
 }
 
 /** The same for a model that embeds. */
-export function guardedEmbeddingModel(model: LibraryEmbeddingModel, circuit: Circuit): LibraryEmbeddingModel {
+export function withEmbeddingCircuit(model: LibraryEmbeddingModel, circuit: Circuit): LibraryEmbeddingModel {
   const { specificationVersion, provider, modelId, maxEmbeddingsPerCall, supportsParallelCalls } = model;
   return {
     ...{ specificationVersion, provider, modelId, maxEmbeddingsPerCall, supportsParallelCalls },

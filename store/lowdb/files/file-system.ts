@@ -2,7 +2,7 @@ import { constants, writeSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 
 /** How the store writes to the disk. Tests use files that fail instead. */
-export interface Files {
+export interface FileSystem {
   /** Opens a file for writes at given positions. Where the file does not exist, it is made, readable by its owner only. */
   open(path: string): Promise<WritableFile>;
   rename(from: string, to: string): Promise<void>;
@@ -20,7 +20,7 @@ export interface WritableFile {
   close(): Promise<void>;
 }
 
-export const realFiles: Files = {
+export const nodeFileSystem: FileSystem = {
   async open(path) {
     const handle = await open(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
     return {

@@ -8,7 +8,7 @@ import { EMBEDDED, type EmbeddedCollection, isEmbedded, sourceOf, type TextRecor
 
 const PAGE = 50;
 
-export type Due = EmbeddedRecord & { readonly collection: EmbeddedCollection };
+export type RecordToEmbed = EmbeddedRecord & { readonly collection: EmbeddedCollection };
 
 interface Looked {
   readonly store: Store;
@@ -17,7 +17,7 @@ interface Looked {
 }
 
 /** Records that lack vectors, and records that are gone while their vectors are not. */
-export async function* unfinished({ store, index, model }: Looked): AsyncGenerator<Due, void> {
+export async function* recordsToEmbed({ store, index, model }: Looked): AsyncGenerator<RecordToEmbed, void> {
   const set = model && index.setOf(model.id);
   for (const collection of set ? EMBEDDED : []) {
     const records = store[collection] as Pick<Reader<TextRecord>, 'find'>; // each has these members

@@ -4,13 +4,13 @@ import { capsuleIn, type Principal } from '../core/access/principal.ts';
 import { guardedAmong, isSeen } from '../core/access/visibility.ts';
 import { toToolError } from '../core/errors.ts';
 import { approvalPage, callerKeyOf, idempotencyOf, isExpired } from '../core/registry/approvals.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 import { keptAnswer } from '../core/registry/idempotency.ts';
 
 export interface Showing {
   readonly store: Readers;
   readonly principal: Principal;
-  readonly server: ServerFacts;
+  readonly server: ServerContext;
 }
 
 export function statusOf(record: ApprovalRecord, { server }: Pick<Showing, 'server'>): Approval['status'] {

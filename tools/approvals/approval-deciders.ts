@@ -9,14 +9,14 @@ import { capsuleIn, isSession, type Principal } from '../core/access/principal.t
 import { mayCallWith } from '../core/access/reach.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
 import { forbidden, ToolError } from '../core/errors.ts';
-import type { Seeing } from '../core/kind.ts';
+import type { VisibilityContext } from '../core/kind.ts';
 import { callerKeyOf, openSealed } from '../core/registry/approvals.ts';
-import type { ServerFacts } from '../core/registry/context.ts';
+import type { ServerContext } from '../core/registry/context.ts';
 
 interface Deciding {
   readonly store: Readers;
   readonly principal: Principal;
-  readonly server: ServerFacts;
+  readonly server: ServerContext;
 }
 
 /** Whether the call is the caller's own, or one of what acts for it: of an agent that a key runs, or of anything behind which a person is. */
@@ -36,14 +36,18 @@ export function deciderIn(caller: Principal): Principal | undefined {
 }
 
 /** Whether the principal could make this call itself. */
-async function mayMake(record: ApprovalRecord, principal: Principal, { store, catalog, kinds }: Seeing) {
+async function mayMake(record: ApprovalRecord, principal: Principal, { store, catalog, kinds }: VisibilityContext) {
   const tool = catalog.get(record.tool)?.tool;
   if (!tool) return principal.rights.isAdmin;
   return mayCallWith(principal, tool, record.right, subjectsIn(store, kinds));
 }
 
 /** Who may know of an approval: its caller, the people whom that acts for, and those who may decide such calls. */
-export async function isVisible(record: ApprovalRecord, principal: Principal, seeing: Seeing): Promise<boolean> {
+export async function isVisible(
+  record: ApprovalRecord,
+  principal: Principal,
+  seeing: VisibilityContext,
+): Promise<boolean> {
   if (isOwnApproval(record, principal)) return true;
   const decider = deciderIn(principal);
   return decider !== undefined && mayMake(record, decider, seeing);

@@ -1,4 +1,4 @@
-import type { Position } from './port.ts';
+import type { Position } from '../port.ts';
 
 export function comparePositions(a: Position, b: Position): number {
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1;
