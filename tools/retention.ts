@@ -14,7 +14,7 @@ const BATCH = 100;
 export const RUN_DAYS = 30;
 
 /** The same for approvals. */
-const APPROVAL_DAYS = 90;
+export const APPROVAL_DAYS = 90;
 
 /** Deletes audit entries, runs, threads and approvals that are older than the settings allow, now and once a day. */
 export function startRetention(

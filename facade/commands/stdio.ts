@@ -9,7 +9,8 @@ import { answeringFetch } from './stdio-fetch.ts';
 const USAGE = `Usage: ${howToRun('stdio')}
 
 The stdio door of the running server. An MCP client starts it, and speaks to it by standard input and output.
-Environment: API_KEY (required), BASE_URL (default http://127.0.0.1:3000), CAPSULE_ID where API_KEY is the token of a capsule.`;
+Environment: API_KEY (required), BASE_URL (default http://127.0.0.1:3000), CAPSULE_ID where API_KEY is the token of a
+capsule, MODE=search for three tools that lead to all others.`;
 
 const LAST_ANSWERS_MS = 10_000;
 

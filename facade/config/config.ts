@@ -62,7 +62,9 @@ const environment = z.object({
     .min(2)
     .max(1000)
     .default(16)
-    .describe('The most connections of this process to the database.'),
+    .describe(
+      'Connections of this process to the database for calls. Up to 6 more are for jobs, changes of other processes and upkeep.',
+    ),
   DATABASE_WAIT_SECONDS: z.coerce
     .number({ error: 'must be a whole number from 0 to 3600' })
     .int()
@@ -81,7 +83,7 @@ const environment = z.object({
     .string()
     .refine((key) => prefixOf('key', key) !== undefined, 'must have the form ak_<8 characters>_<40 or more characters>')
     .optional()
-    .describe('Admin key made at the first start. Default: a new one, printed once.'),
+    .describe('Admin key made at the first start, ak_<8 characters>_<40 or more>. Default: a new one, printed once.'),
   ADMIN_EMAIL: email.default('admin@localhost').describe('Owner made at the first start.'),
   SESSION_SECRET: z
     .string()
@@ -89,7 +91,7 @@ const environment = z.object({
     .pipe(z.array(z.string().min(SHORTEST_SECRET, `must be secrets of at least ${SHORTEST_SECRET} characters`)))
     .optional()
     .describe(
-      'Secrets that sign session cookies, comma separated: the first signs, all are accepted. Default: made and kept in DATA_DIR, or in the database of DATABASE_URL.',
+      'Secrets of at least 32 characters that sign session cookies, comma separated: the first signs, all are accepted. Default: made and kept in DATA_DIR, or in the database of DATABASE_URL.',
     ),
   ALLOWED_ORIGINS: list
     .pipe(z.array(origin))

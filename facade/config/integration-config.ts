@@ -15,13 +15,13 @@ export const integrationEnvironment = {
     )
     .optional()
     .describe(
-      'Keys that encrypt the secrets of integrations, comma separated, each 32 bytes in base64 or hex: the first encrypts, all decrypt. Default: one made in the data folder; with DATABASE_URL it must be set, to the same in all processes.',
+      'Keys that encrypt what is secret in the store, comma separated, each 32 bytes in base64 or hex: the first encrypts, all decrypt. Default: one made in the data folder; with DATABASE_URL it must be set, to the same in all processes.',
     ),
   STDIO_INTEGRATIONS: onOrOff.describe(
     'Whether integrations may run programs. Default: on if HOST is a loopback address and no proxy is trusted.',
   ),
   PRIVATE_UPSTREAMS: onOrOff.describe(
-    'Whether integrations may be at private and local addresses. Default: on if HOST is a loopback address and no proxy is trusted. Links of documents may name such only where it is set to `on`; link-local addresses and those of cloud metadata nothing may.',
+    'Whether integrations, connections, webhooks, model providers of the workspace and AUDIT_ANCHOR_URL may be at private and local addresses. Default: on if HOST is a loopback address and no proxy is trusted. Links of documents: only where it is set to `on`. Link-local and cloud metadata addresses: never.',
   ),
 };
 

@@ -19,7 +19,7 @@ export const signInEnvironment = {
     .url({ protocol: /^smtps?$/, error: 'must be an smtp or smtps URL' })
     .optional()
     .describe(
-      'Mail server for sign-in links, e.g. smtps://user:password@mail.example.com. Default: links are printed.',
+      'Mail server for sign-in links, webhooks by e-mail and send_mail, e.g. smtps://user:password@mail.example.com. Default: links and mails of webhooks are printed, send_mail is refused.',
     ),
   MAIL_FROM: z
     .string()

@@ -61,7 +61,9 @@ function checkSecrets({ sessionSecrets, secretsKeys, databaseUrl, dataDir }: Con
   const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
   if (missing.length === 0) return ok('secrets', 'SESSION_SECRET and SECRETS_KEY are set; keep a copy elsewhere.');
   if (databaseUrl !== undefined) {
-    return fail('secrets', `${missing.join(' and ')} must be set, the same in all processes of the database.`);
+    return secretsKeys === undefined
+      ? fail('secrets', 'SECRETS_KEY must be set, to the same in all processes of the database.')
+      : ok('secrets', 'SECRETS_KEY is set; keep a copy elsewhere. SESSION_SECRET: kept in the database.');
   }
   const file = join(resolve(dataDir), SECRETS_KEY);
   if (secretsKeys !== undefined || !existsSync(file))
@@ -125,11 +127,15 @@ const TABLES = 'tables';
 const READ_ONLY =
   'It is read-only, a replica or set so (default_transaction_read_only): every change is refused. Promote it, or lead DATABASE_URL to the primary.';
 
-function aboutServer({ version, number, encoding, most, readOnly }: DatabaseFacts, connections: number): Finding[] {
+/** Of a process beside those for calls: 3 for jobs, 1 that hears changes, 2 for upkeep. */
+const MORE_CONNECTIONS = 6;
+
+function aboutServer({ version, number, encoding, most, readOnly }: DatabaseFacts, forCalls: number): Finding[] {
   if (number < 15) return [fail('database', `It is PostgreSQL ${version}; use 15 or newer.`)];
   if (encoding !== 'UTF8') return [fail('database', `Its encoding is ${encoding}; make one with UTF8.`)];
   if (readOnly) return [fail('database', READ_ONLY)];
-  const share = `this process takes up to ${connections} of ${most} connections (DATABASE_CONNECTIONS)`;
+  const connections = forCalls + MORE_CONNECTIONS;
+  const share = `this process takes up to ${connections} of ${most} connections (DATABASE_CONNECTIONS + ${MORE_CONNECTIONS})`;
   const about = `PostgreSQL ${version}; ${share}`;
   return [
     2 * connections > most ? warn('database', `${about}, too many for a second process.`) : ok('database', `${about}.`),

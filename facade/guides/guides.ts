@@ -26,6 +26,7 @@ const ORDER = [
   'backup-restore-upgrade',
   'run-on-postgresql',
   'deploy',
+  'when-something-is-wrong',
   'threat-model',
 ];
 

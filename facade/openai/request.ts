@@ -30,7 +30,7 @@ interface Said {
 const MOST_EARLIER = 200;
 
 /** Files of 20 MB in base64, with what stands around them. */
-const LARGEST_WITH_FILES = 28 * 1024 * 1024;
+export const LARGEST_WITH_FILES = 28 * 1024 * 1024;
 const BODY = jsonBody(() => false);
 const WITH_FILES = { ...BODY, largest: LARGEST_WITH_FILES, silenceMs: FILES_SILENCE_MS };
 

@@ -11,9 +11,12 @@ import * as registration from '../../facade/oauth/registration.ts';
 import * as requests from '../../facade/oauth/requests.ts';
 import * as tokenProofs from '../../facade/oauth/token-proofs.ts';
 import * as clients from '../../facade/oauth/unused-clients.ts';
+import * as openAi from '../../facade/openai/request.ts';
+import * as stage from '../../tools/attachments/stage.ts';
 import * as fresh from '../../tools/core/access/fresh-sign-in.ts';
 import * as idempotency from '../../tools/core/registry/idempotency.ts';
 import * as gauge from '../../tools/core/registry/json-limits.ts';
+import * as files from '../../tools/documents/files/limits.ts';
 import * as attempts from '../../tools/sign-in/attempts.ts';
 import * as challenges from '../../tools/sign-in/challenges.ts';
 import * as idToken from '../../tools/sign-in/id-token.ts';
@@ -32,6 +35,10 @@ export const doorLimits: Limits = {
     [
       'request body',
       `${bytes(body.LARGEST_BODY)}, also after decompression (gzip, deflate, br); a sign-in ${bytes(body.CREDENTIAL.largest)}`,
+    ],
+    [
+      'request body with files',
+      `document ${bytes(files.MOST_FILE_BYTES)}, chat ${bytes(stage.MOST_ATTACHED_BYTES)} and a little for what stands around them, in the form of OpenAI ${bytes(openAi.LARGEST_WITH_FILES)}`,
     ],
     [
       'names and array items of a body',
@@ -77,7 +84,7 @@ export const doorLimits: Limits = {
     ['access token', seconds(provider.lifetimes.AccessToken)],
     ['authorization code', seconds(provider.lifetimes.AuthorizationCode)],
     ['refresh token', `${seconds(provider.lifetimes.RefreshToken)} without use`],
-    ['connection', `${seconds(provider.lifetimes.Grant)}; then the person is asked again`],
+    ['connected app', `${seconds(provider.lifetimes.Grant)}; then the person is asked again`],
     [
       'authorization requests',
       `${requests.AUTHORIZATIONS_PER_MINUTE} a minute from one address; each waits ${seconds(provider.lifetimes.Interaction)} for its person`,

@@ -1,5 +1,6 @@
 import * as body from '../../facade/http/body.ts';
 import * as signedDoor from '../../facade/http/webhook-door.ts';
+import * as approval from '../../resources/approval.ts';
 import * as artifact from '../../resources/artifact.ts';
 import * as attachments from '../../resources/attachment.ts';
 import * as capsule from '../../resources/capsule.ts';
@@ -22,12 +23,17 @@ import * as wording from '../../tools/analytics/wording.ts';
 import * as stage from '../../tools/attachments/stage.ts';
 import * as capsuleUse from '../../tools/capsules/use.ts';
 import * as messageFiles from '../../tools/chat/message-files.ts';
+import * as attached from '../../tools/connections/attachments.ts';
+import * as connections from '../../tools/connections/connections.ts';
+import * as outgoing from '../../tools/connections/outgoing.ts';
+import * as send from '../../tools/connections/send.ts';
 import * as nesting from '../../tools/core/access/agent-principal.ts';
 import * as auditEntry from '../../tools/core/history/audit-entry.ts';
 import * as embedding from '../../tools/core/models/embedding-model.ts';
 import * as models from '../../tools/core/models/models.ts';
 import * as providerFetch from '../../tools/core/models/provider-fetch.ts';
 import * as answers from '../../tools/core/outbound/limits.ts';
+import * as approvals from '../../tools/core/registry/approvals.ts';
 import * as columns from '../../tools/databases/columns.ts';
 import * as recordQuery from '../../tools/databases/record-query.ts';
 import * as scan from '../../tools/databases/scan-limit.ts';
@@ -189,6 +195,22 @@ export const toolLimits: Limits = {
     [
       'signed deliveries',
       `${signedDoor.MOST_A_MINUTE} a minute from one address (IPv6: one /64); ${bytes(signedDoor.SIGNED_BODY.largest)}; signed time within ${time(schemes.TOLERANCE_MS)}; listed for ${time(deliveries.KEPT_MS)}`,
+    ],
+  ],
+  Approvals: [
+    ['a call that waits', `${approval.APPROVAL_HOURS} hours (\`approvalHours\`)`],
+    ['its arguments', `${count(approvals.LONGEST_SEALED)} characters of JSON`],
+    ['decided or expired calls', `kept for ${retention.APPROVAL_DAYS} days (\`retentionDays.approvals\`)`],
+  ],
+  'Connections and mail': [
+    ['connections', count(connections.MOST_CONNECTIONS)],
+    [
+      'an answer',
+      `${count(outgoing.MOST_KEPT)} bytes of text or ${count(send.MOST_BINARY)} of other data, more is cut; ${time(outgoing.ANSWER_MS)}`,
+    ],
+    [
+      'a mail',
+      `${most('send_mail', 'to')} recipients, ${most('send_mail', 'markdown')} characters, ${most('send_mail', 'attachments')} attachments of ${count(attached.MOST_ATTACHED)} bytes together`,
     ],
   ],
   Integrations: [

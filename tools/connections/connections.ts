@@ -24,7 +24,7 @@ import { originOf, sealedTarget, showConnection, type Target } from './connectio
 import type { Outgoing } from './outgoing.ts';
 
 const connectionId = refTo('connection', recordId).describe('Connection id, see list_connections.');
-const MOST_CONNECTIONS = 200;
+export const MOST_CONNECTIONS = 200;
 
 /** What the answers of changes leave out is what was given, and how it is used. */
 const changed = connection.omit({

@@ -50,7 +50,7 @@ interface OutgoingOptions {
 
 /** Bytes of a body that are kept. */
 export const MOST_KEPT = 1_000_000;
-const ANSWER_MS = 30_000;
+export const ANSWER_MS = 30_000;
 /** How exactly the time of the last request is kept. */
 const USED_MS = 60_000;
 

@@ -61,7 +61,7 @@ export const sendMail = defineTool({
     const { store, server, principal } = context;
     const { sendMail } = outgoingOf(server);
     if (!sendMail) {
-      throw new ToolError('unavailable', 'This server has no mail server: set SMTP_URL and MAIL_FROM.', {
+      throw new ToolError('unavailable', 'This server has no mail server: set SMTP_URL.', {
         notMade: true,
       });
     }

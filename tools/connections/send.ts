@@ -159,7 +159,7 @@ function requireMessages({ name, kind }: ConnectionRecord): void {
   throw new ToolError('conflict', `The connection ${name} is of the kind http; use send_http_request with it.`);
 }
 
-const MOST_BINARY = 256_000;
+export const MOST_BINARY = 256_000;
 /** In characters, of a secret in the longest of its encodings. */
 const LONGEST_FORM = 32_768;
 

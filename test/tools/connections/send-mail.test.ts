@@ -192,7 +192,7 @@ describe('a mail', () => {
 
   it('says what to set where there is no mail server, and what the mail server said', async () => {
     const without = world.beside({ withMail: false });
-    assert.match((await without.refused('send_mail', mail())).error, /SMTP_URL and MAIL_FROM/);
+    assert.match((await without.refused('send_mail', mail())).error, /no mail server: set SMTP_URL\./);
     world.mailProblem = Object.assign(new Error('550 no such\r\nmailbox'), { code: 'EENVELOPE' });
     assert.match((await world.refused('send_mail', mail())).error, /was not sent: 550 no such mailbox/);
     world.mailProblem = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:9'), { code: 'ESOCKET' });

@@ -169,4 +169,5 @@ const WRONG_CREDENTIAL: DoorProblem = {
   message: 'This endpoint takes the token of its capsule.',
   required: { credential: 'capsule-token' },
 };
-const OTHER_ENDPOINT = 'The token of a capsule opens the endpoint of that capsule and nothing else.';
+const OTHER_ENDPOINT =
+  'The token of a capsule opens the endpoint of that capsule and, where its tools allow, /api/v1/openai; nothing else.';

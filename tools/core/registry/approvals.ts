@@ -104,7 +104,7 @@ export const CUT_OFF =
   'The approved call began and was cut off, so whether it took effect is not known; look before you ask for it again.';
 
 /** In characters of JSON. */
-const LONGEST_SEALED = 1_000_000;
+export const LONGEST_SEALED = 1_000_000;
 
 export function canBeSealed(call: unknown): boolean {
   return (JSON.stringify(call) ?? '').length <= LONGEST_SEALED;
