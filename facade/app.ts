@@ -124,8 +124,8 @@ function metricsEndpoint(registry: Registry): Endpoint {
     async serve(context) {
       const { url, response, principal, requestId } = context;
       requireKnownParameters(url, []);
-      const renewed = () => context.renewed();
-      const answer = await registry.call({ principal, tool, input: {}, door: 'rest', requestId, renewed });
+      const checkCredential = () => context.checkCredential();
+      const answer = await registry.call({ principal, tool, input: {}, door: 'rest', requestId, checkCredential });
       if (!answer.ok) return sendErrorBody(response, answer.error, answer);
       const { text } = answer.output as { readonly text: string }; // as the tool declares it
       response.writeHead(200, { 'Content-Type': PROMETHEUS_TYPE, 'Cache-Control': 'no-store' }).end(text);

@@ -149,17 +149,17 @@ async function assembleServer(
   const providers = await startProviders(base, models, upstreams);
   opening.signal.throwIfAborted();
   const budgets = await startBudgets(base);
-  const meaning = new SemanticSearch({ store, models, budgets, now: base.now, onFailure });
-  measureEmbeddings(base.telemetry.measures.meter, meaning);
+  const semanticSearch = new SemanticSearch({ store, models, budgets, now: base.now, onFailure });
+  measureEmbeddings(base.telemetry.measures.meter, semanticSearch);
   const { signIn } = people;
-  const groups = { upstreams, models, meaning, signIn, flows, backups, webhooks, outgoing, budgets, storage };
-  const facts = createServerContext(base, live, groups, [...people.dependencies, ...monitoring.dependencies]);
-  const registry = createRegistry({ ...base, server: facts, repeatsSecret: secrets.repeats, onFailure: onCallFailure });
+  const groups = { upstreams, models, semanticSearch, signIn, flows, backups, webhooks, outgoing, budgets, storage };
+  const server = createServerContext(base, live, groups, [...people.dependencies, ...monitoring.dependencies]);
+  const registry = createRegistry({ ...base, server, repeatsSecret: secrets.repeats, onFailure: onCallFailure });
   const dashboard = createDashboard(version, baseUrl);
   const mcp = createMcpEndpoint({ registry, store, pages: dashboard, onError, answerFirst });
   live.onChange(() => mcp.toolsChanged());
   const doors = createDoors(base, people, { registry, mcp, connections, dashboard, accounts: upstreams.accounts });
-  const upkeep = startUpkeep(base, groups, facts);
+  const upkeep = startUpkeep(base, groups, server);
   const decided = startApprovalFollowers({ store, registry, onFailure });
   opening.step('continuing runs of flows');
   await flows.start(registry);
@@ -222,7 +222,7 @@ function doorResources({ capsules, webhooks, authorization }: AppOptions): (Clos
 /** Starts background work: opens imported rows, lists models, makes backups, ends abandoned runs, adds up usage, deletes old entries. */
 function startUpkeep(
   { config, store, onFailure, now }: Base,
-  { models, meaning, backups, budgets }: Groups,
+  { models, semanticSearch: meaning, backups, budgets }: Groups,
   { agentRuns }: ReturnType<typeof createServerContext>,
 ) {
   store.rows.wake().catch(onFailure);

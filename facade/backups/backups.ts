@@ -30,7 +30,7 @@ interface Failure {
 
 /** Makes backups of the data folder by schedule and on request, one at a time, and keeps the newest. */
 export class ServerBackups implements Backups, Dependency {
-  readonly #parts: BackupsOptions;
+  readonly #options: BackupsOptions;
   readonly #startedAt: Date;
   readonly #ending = new AbortController();
   #last: Backup | undefined;
@@ -40,13 +40,13 @@ export class ServerBackups implements Backups, Dependency {
   #making: Promise<unknown> = Promise.resolve();
   #looking: PeriodicTask | undefined;
 
-  constructor(parts: BackupsOptions) {
-    this.#parts = { ...parts, folder: resolve(parts.folder), dataDir: resolve(parts.dataDir) };
-    this.#startedAt = parts.now();
+  constructor(options: BackupsOptions) {
+    this.#options = { ...options, folder: resolve(options.folder), dataDir: resolve(options.dataDir) };
+    this.#startedAt = options.now();
   }
 
   start(): void {
-    this.#looking = startPeriodicTask(() => this.look(), this.#parts.onFailure, LOOK_MS);
+    this.#looking = startPeriodicTask(() => this.look(), this.#options.onFailure, LOOK_MS);
   }
 
   async close(): Promise<void> {
@@ -56,7 +56,7 @@ export class ServerBackups implements Backups, Dependency {
   }
 
   async list(): Promise<readonly Backup[]> {
-    const { folder } = this.#parts;
+    const { folder } = this.#options;
     try {
       return await listBackups(folder);
     } catch (cause) {
@@ -78,7 +78,7 @@ export class ServerBackups implements Backups, Dependency {
   }
 
   async #attempt(): Promise<Backup> {
-    const { folder, dataDir: source, keep, now, onFailure, copy = copyInProcess } = this.#parts;
+    const { folder, dataDir: source, keep, now, onFailure, copy = copyInProcess } = this.#options;
     const at = now();
     this.#makingSince = at;
     try {
@@ -99,7 +99,7 @@ export class ServerBackups implements Backups, Dependency {
   }
 
   async #inspect(): Promise<void> {
-    const { folder, dataDir, now } = this.#parts;
+    const { folder, dataDir, now } = this.#options;
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -110,13 +110,13 @@ export class ServerBackups implements Backups, Dependency {
         );
       this.#refusal = undefined;
     } catch (cause) {
-      if (this.#refusal === undefined) this.#parts.onFailure(cause);
+      if (this.#refusal === undefined) this.#options.onFailure(cause);
       this.#refusal = reasonOf(cause);
     }
   }
 
   #isDue(): boolean {
-    const { schedule, now } = this.#parts;
+    const { schedule, now } = this.#options;
     const today = now();
     if (this.#makingSince || this.#refusal !== undefined || this.#ending.signal.aborted) return false;
     if (this.#failure && Math.abs(today.getTime() - this.#failure.at) < RETRY_MS) return false;
@@ -126,7 +126,7 @@ export class ServerBackups implements Backups, Dependency {
   }
 
   state(): BackupState {
-    const { folder, schedule, now } = this.#parts;
+    const { folder, schedule, now } = this.#options;
     const known = { last: this.#last, makingSince: this.#makingSince };
     const reason = this.#refusal ?? this.#failure?.reason;
     if (reason !== undefined) return { ...known, status: 'failed', problem: failureText(folder, reason) };

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { backoffMs } from '../../store/backoff.ts';
-import { invalidate, invalidateOlderThan } from './store.ts';
+import { invalidate, invalidateOlderThan } from './answer-cache.ts';
 import { loadTools } from './tools.ts';
 import { request } from './transport.ts';
 

@@ -1,8 +1,8 @@
 import { startAuthentication, startRegistration } from '@simplewebauthn/browser';
+import { renew } from './answer-cache.ts';
 import { boot } from './boot.ts';
 import { CallError, confirmed } from './client.ts';
 import { at } from './router.ts';
-import { renew } from './store.ts';
 
 /** What the sign-in pages answer to scripts. @throws CallError */
 async function ask<Answer>(path: string, fields?: Readonly<Record<string, string>>): Promise<Answer> {

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
+import { useAnswer, useDebounced } from './answer-cache.ts';
 import { refs, titleOf } from './kinds.ts';
 import { searchMemberOf } from './schema.ts';
-import { useAnswer, useDebounced } from './store.ts';
 import { useTool } from './tools.ts';
 import { usePagedList } from './use-paged-list.ts';
 

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useAnswer } from './answer-cache.ts';
 import { type CallError, call } from './client.ts';
-import { useAnswer } from './store.ts';
 
 /** What the list tools answer. */
 export type ListAnswer<Row> = Readonly<{ data: readonly Row[]; nextCursor: string | null; total?: number }>;

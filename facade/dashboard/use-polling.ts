@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { invalidate } from './store.ts';
+import { invalidate } from './answer-cache.ts';
 
 const FIRST_MS = 1000;
 /** On pages that ask for much at once and are looked at for long. */

@@ -79,7 +79,7 @@ export function confine(capsules: CapsuleAccess): Middleware {
 
 function callerChecks({ authenticator, capsules, onStepUp }: AdmissionOptions): CallerChecks {
   return {
-    async renewed({ request, capsuleId, principal }) {
+    async checkCredential({ request, capsuleId, principal }) {
       const found = await capsules.stillAdmitted(await authenticator.renew(request), capsuleId);
       return found ?? authenticator.problem(principal);
     },
@@ -87,7 +87,7 @@ function callerChecks({ authenticator, capsules, onStepUp }: AdmissionOptions): 
       const capsule = capsuleIn(principal);
       return capsule && capsules.use.beforeCall(capsule.id);
     },
-    async askFor({ principal: { resource, id }, response }, scopes) {
+    async challengeForScopes({ principal: { resource, id }, response }, scopes) {
       if (resource === undefined || response.headersSent) return;
       response.setHeader('WWW-Authenticate', stepUpChallenge(resource, scopes));
       await onStepUp?.(id);

@@ -34,11 +34,11 @@ export interface Endpoint {
 
 export interface CallerChecks {
   /** The principal the credential stands for now, or why it is no longer accepted. */
-  renewed(context: RequestContext): Promise<CredentialStatus>;
+  checkCredential(context: RequestContext): Promise<CredentialStatus>;
   /** Counts a message that calls a tool, if the caller's calls are limited. @throws ToolError if there were too many */
   beforeCall?(context: RequestContext): Promise<void> | undefined;
   /** Names, in the headers of the answer, the scopes that a connected app can ask its person for. */
-  askFor?(context: RequestContext, scopes: readonly string[]): Promise<void>;
+  challengeForScopes?(context: RequestContext, scopes: readonly string[]): Promise<void>;
 }
 
 /** One request, from its first byte to the end of its answer. */
@@ -80,16 +80,16 @@ export class RequestContext {
     return this.#caller.principal;
   }
 
-  renewed(): Promise<CredentialStatus> {
-    return this.#checks.renewed(this);
+  checkCredential(): Promise<CredentialStatus> {
+    return this.#checks.checkCredential(this);
   }
 
   beforeCall(): Promise<void> | undefined {
     return this.#checks.beforeCall?.(this);
   }
 
-  async askFor(scopes: readonly string[]): Promise<void> {
-    await this.#checks.askFor?.(this, scopes);
+  async challengeForScopes(scopes: readonly string[]): Promise<void> {
+    await this.#checks.challengeForScopes?.(this, scopes);
   }
 
   get #checks(): CallerChecks {

@@ -30,7 +30,7 @@ export function liveCatalog(fixtures: readonly CatalogEntry[] = []): LiveCatalog
 export interface Groups {
   readonly upstreams: Upstreams;
   readonly models: Models;
-  readonly meaning: SemanticSearch;
+  readonly semanticSearch: SemanticSearch;
   readonly signIn: SignIn;
   readonly flows: FlowEngine;
   readonly backups: ServerBackups | undefined;
@@ -58,7 +58,7 @@ export function createServerContext(
   parts: Groups,
   others: readonly Dependency[],
 ): ServerContext {
-  const { models, meaning, upstreams, backups, webhooks } = parts;
+  const { models, semanticSearch: meaning, upstreams, backups, webhooks } = parts;
   const clocks = store.cluster && new Clocks(store.cluster);
   const own = [...(backups ? [backups] : []), ...(clocks ? [clocks] : [])];
   return {

@@ -110,7 +110,7 @@ class McpCall implements Call {
     return this.#context.signal;
   }
 
-  readonly renewed = () => this.#context.renewed();
+  readonly checkCredential = () => this.#context.checkCredential();
 }
 
 /** The kinds of questions that the client can ask its person. Only clients of 2026-07-28 say so in each request. */

@@ -28,10 +28,10 @@ interface PlainRequest {
 
 /** Answers ordinary `tools/call` and `tools/list` exactly as the SDK would, and leaves messages with anything unusual to it. */
 export class FastPath {
-  readonly #parts: FastPathDeps;
+  readonly #deps: FastPathDeps;
 
-  constructor(parts: FastPathDeps) {
-    this.#parts = parts;
+  constructor(deps: FastPathDeps) {
+    this.#deps = deps;
   }
 
   /** Undefined if the message is not for this path. */
@@ -39,7 +39,7 @@ export class FastPath {
     const plain = recognise(message, context);
     if (!plain) return undefined;
     if (!plain.call) return this.#serveList(context, plain);
-    const tool = this.#parts.registry.find(plain.call.name);
+    const tool = this.#deps.registry.find(plain.call.name);
     if (!tool) return undefined;
     const hasSteps = tool.inSteps === true || tool.answersContent === true;
     return hasSteps && this.#mayLog(context, plain, plain.call)
@@ -49,18 +49,18 @@ export class FastPath {
 
   /** Whether log messages may be sent: they need a stream and a caller who wants them. */
   #mayLog(context: RequestContext, { era }: PlainRequest, { name }: CallParams): boolean {
-    const { levels, registry } = this.#parts;
+    const { levels, registry } = this.#deps;
     return era === 'legacy' && levels.of(context) !== undefined && acceptsEvents(context) && mayLog(registry, name);
   }
 
   async #serveCall(context: RequestContext, { id, era }: PlainRequest, call: CallParams): Promise<void> {
-    const { registry, cancellable, writer } = this.#parts;
+    const { registry, cancellable, writer } = this.#deps;
     if (era === 'legacy') cancellable.enter(context, id);
     let text: string;
     try {
       text = writer.toolResult(await callTool(registry, context, call), id, era);
     } catch (thrown) {
-      text = rpcErrorJson(id, rpcErrorFor(context, thrown, this.#parts));
+      text = rpcErrorJson(id, rpcErrorFor(context, thrown, this.#deps));
     } finally {
       if (era === 'legacy') cancellable.leave(context, id);
     }
@@ -68,13 +68,13 @@ export class FastPath {
   }
 
   #serveList(context: RequestContext, { id, era, showsViews }: PlainRequest): Promise<void> | undefined {
-    const { lists } = this.#parts;
+    const { lists } = this.#deps;
     try {
       const list = lists.prepared(context, era, showsViews);
       if (!list) return undefined;
       list.send(context.response, 'application/json', closing(id));
     } catch (thrown) {
-      sendJsonText(context.response, 200, rpcErrorJson(id, rpcErrorFor(context, thrown, this.#parts)));
+      sendJsonText(context.response, 200, rpcErrorJson(id, rpcErrorFor(context, thrown, this.#deps)));
     }
     return DONE;
   }

@@ -85,7 +85,7 @@ export function createMcpEndpoint({ direct = true, ...options }: McpOptions): Mc
       const counting = callsTool(message) ? context.beforeCall() : undefined;
       if (counting) await counting;
       await messages.traced(context, message, () => {
-        const refusing = context.principal.type === 'app' ? refuseForMore(parts, context, message) : undefined;
+        const refusing = context.principal.type === 'app' ? challengeIfNeeded(parts, context, message) : undefined;
         return refusing ?? directPath?.serve(context, message) ?? sdkPath.serve(context, message);
       });
       messages.answered(context, message, begun);
@@ -117,9 +117,9 @@ interface StepUpDeps {
  * Answers a call that an app may not make although its person may: HTTP 403 names the scopes to ask for. It is known before the answer
  * begins, since a stream begins with 200.
  */
-function refuseForMore(parts: StepUpDeps, context: RequestContext, message: unknown): Promise<void> | undefined {
+function challengeIfNeeded(parts: StepUpDeps, context: RequestContext, message: unknown): Promise<void> | undefined {
   const call = callIn(message);
-  return call && asksForMore(parts, context, call) ? refuse(parts, context, call) : undefined;
+  return call && needsMoreScopes(parts, context, call) ? refuse(parts, context, call) : undefined;
 }
 
 interface RequestedCall extends CallParams {
@@ -133,7 +133,7 @@ function callIn(message: unknown): RequestedCall | undefined {
   return { id: message.id, name, arguments: given };
 }
 
-function asksForMore(
+function needsMoreScopes(
   { registry }: StepUpDeps,
   { principal }: RequestContext,
   { name, arguments: given }: CallParams,
@@ -150,7 +150,7 @@ function asksForMore(
 async function refuse({ registry, writer }: StepUpDeps, context: RequestContext, call: RequestedCall): Promise<void> {
   const era = isModern(context) ? 'modern' : 'legacy';
   const answer = await callTool(registry, context, call);
-  const askFor = answer.ok ? undefined : answer.askFor;
-  if (askFor) await context.askFor(askFor);
-  sendJsonText(context.response, askFor ? 403 : 200, writer.toolResult(answer, call.id, era));
+  const missingScopes = answer.ok ? undefined : answer.missingScopes;
+  if (missingScopes) await context.challengeForScopes(missingScopes);
+  sendJsonText(context.response, missingScopes ? 403 : 200, writer.toolResult(answer, call.id, era));
 }

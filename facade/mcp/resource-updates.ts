@@ -29,12 +29,12 @@ export interface ResourceUpdatesDeps {
 
 /** Notifies subscribers of changes at and below their URIs, if they may read the record at that moment. */
 export class ResourceUpdates {
-  readonly #parts: ResourceUpdatesDeps;
+  readonly #deps: ResourceUpdatesDeps;
   readonly #followers = new Map<string, Set<Follower>>();
   #forgetListener = () => {};
 
-  constructor(parts: ResourceUpdatesDeps) {
-    this.#parts = parts;
+  constructor(deps: ResourceUpdatesDeps) {
+    this.#deps = deps;
   }
 
   close(): void {
@@ -43,10 +43,10 @@ export class ResourceUpdates {
 
   /** Calls `tell` after each change from now on, with the URI that `uris` holds for the canonical one. The returned function ends it. */
   follow(context: RequestContext, uris: ReadonlyMap<string, string>, tell: (uri: string) => void): () => void {
-    const follower = new Follower(this.#parts, context, (uri) => tell(uris.get(uri) ?? uri));
+    const follower = new Follower(this.#deps, context, (uri) => tell(uris.get(uri) ?? uri));
     // Commits are followed while somebody subscribes to something.
     if (this.#followers.size === 0 && uris.size > 0)
-      this.#forgetListener = this.#parts.store.onCommit((commit) => this.#committed(commit));
+      this.#forgetListener = this.#deps.store.onCommit((commit) => this.#committed(commit));
     for (const uri of uris.keys()) {
       this.#followers.set(uri, (this.#followers.get(uri) ?? new Set()).add(follower));
     }
@@ -94,7 +94,7 @@ const MOST_WAITING = 1000;
 
 /** One stream. Several changes below a URI are reported once, so a slow reader delays only its own URIs. */
 class Follower {
-  readonly #parts: ResourceUpdatesDeps;
+  readonly #deps: ResourceUpdatesDeps;
   readonly #context: RequestContext;
   readonly #tell: (uri: string) => void;
   /** By URI, the changed records at or below it. */
@@ -102,8 +102,8 @@ class Follower {
   #telling = false;
   #stopped = false;
 
-  constructor(parts: ResourceUpdatesDeps, context: RequestContext, tell: (uri: string) => void) {
-    this.#parts = parts;
+  constructor(deps: ResourceUpdatesDeps, context: RequestContext, tell: (uri: string) => void) {
+    this.#deps = deps;
     this.#context = context;
     this.#tell = tell;
   }
@@ -132,7 +132,7 @@ class Follower {
       const records = this.#waiting.get(uri);
       if (!records) break; // it was stopped
       this.#waiting.delete(uri);
-      const told = await this.#mayReadAny(records.values()).catch(this.#parts.onError);
+      const told = await this.#mayReadAny(records.values()).catch(this.#deps.onError);
       if (told && !this.#stopped) this.#tell(uri);
       // Lets other work run, and lets the notification reach the response, which only then reports that it is full.
       await setImmediate();
@@ -141,9 +141,9 @@ class Follower {
   }
 
   async #mayReadAny(changes: Iterable<Changed>): Promise<boolean> {
-    const standing = await checkSafely(() => this.#context.renewed());
+    const standing = await checkSafely(() => this.#context.checkCredential());
     if (standing instanceof ToolError) {
-      if (standing.cause !== undefined) this.#parts.onError(standing.cause);
+      if (standing.cause !== undefined) this.#deps.onError(standing.cause);
       this.#context.abort();
       return false;
     }
@@ -153,7 +153,7 @@ class Follower {
 
   /** Judged by the rights and the record of this moment. A deleted record is judged as it was. */
   async #mayRead(principal: Principal, { address, uri, record, deleted }: Changed): Promise<boolean> {
-    const { store, registry } = this.#parts;
+    const { store, registry } = this.#deps;
     const tool = registry.find(address.readTool);
     const now: StoredRecord | undefined = await store[address.collection as CollectionName].get(record.id); // a test checks that every address names a collection
     const shown = now ?? (deleted ? record : undefined);

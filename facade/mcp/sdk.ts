@@ -24,22 +24,22 @@ import { acceptsEvents, errorResponse, sendWebResponse, standardHeaders, webRequ
 
 /** Serves every message of every revision with the official SDK. Each message has a low-level server of its own. */
 export class SdkPath {
-  readonly #parts: McpDeps;
+  readonly #deps: McpDeps;
   /** The SDK asks for a server with only its request at hand, so the context is found by that. */
   readonly #contexts = new WeakMap<Request, RequestContext>();
   readonly #modern: McpHttpHandler;
   /** Held apart from the calls, so that closing ends the subscriptions and lets the calls finish. */
   readonly #subscriptions: Subscriptions;
 
-  constructor(parts: McpDeps & ResourceUpdatesDeps) {
+  constructor(deps: McpDeps & ResourceUpdatesDeps) {
     preloadSchemas();
-    this.#parts = parts;
+    this.#deps = deps;
     this.#modern = this.#createHandler();
-    this.#subscriptions = new Subscriptions(parts, (bus) => this.#createHandler(bus));
+    this.#subscriptions = new Subscriptions(deps, (bus) => this.#createHandler(bus));
   }
 
   async serve(context: RequestContext, message: unknown): Promise<void> {
-    const { cancellable } = this.#parts;
+    const { cancellable } = this.#deps;
     const id = answerableId(message);
     const key = isModern(context) ? null : id;
     const sdkRequest = { context, request: webRequest(context), message: withoutArguments(message) };
@@ -47,10 +47,10 @@ export class SdkPath {
     if (key !== null) cancellable.enter(context, key);
     try {
       const answer = await this.#answer(sdkRequest).catch((thrown) =>
-        errorResponse(id, rpcErrorFor(context, thrown, this.#parts), 500),
+        errorResponse(id, rpcErrorFor(context, thrown, this.#deps), 500),
       );
       if (answer.status >= 400) context.failure ??= String(answer.status);
-      await sendWebResponse(context, answer, (cause) => this.#parts.onError(cause, context));
+      await sendWebResponse(context, answer, (cause) => this.#deps.onError(cause, context));
     } finally {
       if (key !== null) cancellable.leave(context, key);
     }
@@ -68,7 +68,7 @@ export class SdkPath {
     const { message, request, context } = sdkRequest;
     if (Array.isArray(message)) return errorResponse(null, malformed(message), 400);
     const route = classifyInboundRequest({ httpMethod: 'POST', ...standardHeaders(request), body: message });
-    if (route.kind === 'legacy') return answerLegacy(this.#parts, sdkRequest);
+    if (route.kind === 'legacy') return answerLegacy(this.#deps, sdkRequest);
     if (route.kind === 'reject' && route.code === INVALID_REQUEST) {
       const error = malformed(message);
       const inBand = error.code === INVALID_PARAMS && !isModern(context);
@@ -84,13 +84,13 @@ export class SdkPath {
     const serverFor = (request: Request | undefined) => {
       const context = request && this.#contexts.get(request);
       if (!context) throw new Error('The SDK served a request that it was not given.');
-      return createSdkServer(this.#parts, context, 'modern');
+      return createSdkServer(this.#deps, context, 'modern');
     };
     return createMcpHandler(({ requestInfo }) => serverFor(requestInfo), {
       legacy: 'reject',
       ...(bus && { bus }),
       onerror: (error) => {
-        if (!isRefusal(error)) this.#parts.onError(error);
+        if (!isRefusal(error)) this.#deps.onError(error);
       },
     });
   }

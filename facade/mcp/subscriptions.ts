@@ -78,7 +78,7 @@ export class Subscriptions {
   /** Checks now whose list has changed. Without it, that is found when the credential is checked again. */
   lookAgain(): void {
     for (const { context, compare } of this.#open) {
-      void checkNow(() => context.renewed(), { onGone: () => context.abort(), onRenewed: compare });
+      void checkNow(() => context.checkCredential(), { onGone: () => context.abort(), onRenewed: compare });
     }
   }
 

@@ -53,7 +53,7 @@ export async function sendWebResponse(
       if (problem.cause !== undefined) onError(problem.cause);
       context.abort();
     };
-    const stopWatching = onRenewed && watchCredential(() => context.renewed(), { onGone, onRenewed });
+    const stopWatching = onRenewed && watchCredential(() => context.checkCredential(), { onGone, onRenewed });
     await pipeEvents(response, answer, answer.body).finally(stopWatching);
   } else if (answer.body) sendJsonText(response, answer.status, await answer.text());
   else sendNothing(response, answer.status);

@@ -80,7 +80,7 @@ function callTool(
     client: request.headers['user-agent'],
     // A client that repeats a call asks for its answer again, so that call continues when its client goes away.
     signal: idempotency === undefined ? context.signal : undefined,
-    renewed: () => context.renewed(),
+    checkCredential: () => context.checkCredential(),
     onProgress,
   });
 }

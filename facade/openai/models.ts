@@ -56,7 +56,7 @@ export function askForAgents(registry: Registry, context: RequestContext, input:
     door: 'openai',
     requestId,
     client: request.headers['user-agent'],
-    renewed: () => context.renewed(),
+    checkCredential: () => context.checkCredential(),
   });
 }
 

@@ -85,7 +85,7 @@ async function callTool(
     // A client that repeats a call asks for its answer again, so that call continues when its client goes away.
     signal: live && idempotency === undefined ? context.signal : undefined,
     approvalId: approvalIdOf(context),
-    renewed: () => context.renewed(),
+    checkCredential: () => context.checkCredential(),
     onProgress: live?.onProgress,
   });
   const answer = await call.finally(() => file?.release());
@@ -94,7 +94,7 @@ async function callTool(
   if (!answer.ok) {
     const { approvalId } = answer.error;
     if (approvalId !== undefined) response.setHeader('Location', `/api/v1/approvals/${approvalId}`);
-    if (answer.askFor) await context.askFor(answer.askFor);
+    if (answer.missingScopes) await context.challengeForScopes(answer.missingScopes);
     // The caller was authenticated when the request came. So the credential has ended since.
     const challenge = principal.type === 'anonymous' ? {} : challengeOf(request);
     return sendErrorBody(response, answer.error, { ...answer, ...challenge });

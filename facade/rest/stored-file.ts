@@ -71,7 +71,7 @@ function fileEndpoint(registry: Registry, { route, input, notKept, fileIn }: Fil
         door: 'rest',
         requestId,
         client: request.headers['user-agent'],
-        renewed: () => context.renewed(),
+        checkCredential: () => context.checkCredential(),
       });
       if (!answer.ok) {
         const challenge = principal.type === 'anonymous' ? {} : challengeOf(request);

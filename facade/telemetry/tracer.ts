@@ -35,19 +35,19 @@ class OwnSpan implements Span {
   readonly traceId: string;
   readonly spanId: string;
   readonly #span: Api.Span;
-  readonly #parts: TracerOptions;
+  readonly #options: TracerOptions;
 
-  constructor(span: Api.Span, parts: TracerOptions) {
+  constructor(span: Api.Span, options: TracerOptions) {
     const { traceId, spanId } = span.spanContext();
     this.traceId = traceId;
     this.spanId = spanId;
     this.#span = span;
-    this.#parts = parts;
+    this.#options = options;
   }
 
   child(options: SpanOptions): Span {
-    const { api } = this.#parts;
-    return begin(this.#parts, options, api.trace.setSpan(api.ROOT_CONTEXT, this.#span));
+    const { api } = this.#options;
+    return begin(this.#options, options, api.trace.setSpan(api.ROOT_CONTEXT, this.#span));
   }
 
   set(attributes: Attributes): void {
@@ -57,13 +57,13 @@ class OwnSpan implements Span {
   end(failure?: string): void {
     if (failure !== undefined) {
       this.#span.setAttribute('error.type', failure);
-      this.#span.setStatus({ code: this.#parts.api.SpanStatusCode.ERROR });
+      this.#span.setStatus({ code: this.#options.api.SpanStatusCode.ERROR });
     }
     this.#span.end();
   }
 
   carry(): TraceContext | undefined {
-    if (!this.#parts.passesOn) return undefined;
+    if (!this.#options.passesOn) return undefined;
     const { traceId, spanId, traceFlags, traceState } = this.#span.spanContext();
     const tracestate = traceState?.serialize();
     const flags = traceFlags.toString(16).padStart(2, '0');

@@ -61,37 +61,37 @@ export class LowdbStore implements StoreCore {
   readonly embeddings: Embeddings;
   readonly files: StoredFiles;
   readonly jobs = new OwnJobs();
-  readonly #parts: StoreDeps;
+  readonly #deps: StoreDeps;
   readonly #turns = new Mutex();
   readonly #listeners = new CommitListeners();
   readonly #additions = new CommitAdditions();
   #closing: Promise<void> | undefined;
 
-  constructor(parts: StoreDeps) {
-    this.#parts = parts;
-    this.rows = parts.imports.rows;
-    this.embeddings = parts.embeddings;
-    this.files = parts.files;
-    parts.imports.transact = (work) => this.#transactOwn(work);
+  constructor(deps: StoreDeps) {
+    this.#deps = deps;
+    this.rows = deps.imports.rows;
+    this.embeddings = deps.embeddings;
+    this.files = deps.files;
+    deps.imports.transact = (work) => this.#transactOwn(work);
     this.audit = {
       append: (entry) => {
         this.#assertOpen();
-        parts.audit.append(entry);
+        deps.audit.append(entry);
       },
       find: async (query) => {
         this.#assertOpen();
-        return parts.audit.find(query);
+        return deps.audit.find(query);
       },
       count: async (filter) => {
         this.#assertOpen();
-        return parts.audit.count(filter);
+        return deps.audit.count(filter);
       },
       flush: async () => {
         this.#assertOpen();
-        return parts.audit.flush();
+        return deps.audit.flush();
       },
       prune: (before) => this.#prune(before),
-      proof: parts.audit.proof,
+      proof: deps.audit.proof,
     };
   }
 
@@ -105,7 +105,7 @@ export class LowdbStore implements StoreCore {
 
   async transaction<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result> {
     this.#assertOpen();
-    const { compaction, imports, files } = this.#parts;
+    const { compaction, imports, files } = this.#deps;
     const staged = this.#stage();
     const { result, notified, notes } = await this.#commitDurably(staged, work).catch((error) => {
       throw imports.mend(staged, error);
@@ -125,9 +125,9 @@ export class LowdbStore implements StoreCore {
     let durable: Promise<void>;
     let notified: readonly RecordChange[] = [];
     try {
-      const { journal, imports } = this.#parts;
+      const { journal, imports } = this.#deps;
       const { refusals } = journal;
-      const { collections } = this.#parts;
+      const { collections } = this.#deps;
       result = await staged.run(this.#additions.after(work, () => recordChanges(staged.changes(), collections)));
       // Rows cannot be taken back.
       if (staged.batch) await journal.requireWritable();
@@ -147,8 +147,8 @@ export class LowdbStore implements StoreCore {
   }
 
   status(): StoreStatus {
-    const { journal, compaction, audit, imports, manifest } = this.#parts;
-    const dropped = [...this.#parts.dropped, ...audit.dropped];
+    const { journal, compaction, audit, imports, manifest } = this.#deps;
+    const dropped = [...this.#deps.dropped, ...audit.dropped];
     const failed = journal.error ?? compaction.error ?? audit.error ?? manifest.error;
     const error = failed ?? imports.rows.error ?? this.#listeners.error;
     return {
@@ -212,14 +212,14 @@ export class LowdbStore implements StoreCore {
   }
 
   #collection(name: string): Collection {
-    const found = this.#parts.collections.get(name);
+    const found = this.#deps.collections.get(name);
     if (!found) throw new Error(`there is no collection ${name}`);
     return found;
   }
 
   #current(collection: Collection): Collection {
     this.#assertOpen();
-    collection.expire(() => this.#parts.now().toISOString());
+    collection.expire(() => this.#deps.now().toISOString());
     return collection;
   }
 
@@ -234,17 +234,17 @@ export class LowdbStore implements StoreCore {
       endTurn();
     }
     await durable;
-    this.#parts.compaction.renew().catch(() => {});
+    this.#deps.compaction.renew().catch(() => {});
   }
 
   #stage(): StagedTransaction {
-    const { collections, now } = this.#parts;
+    const { collections, now } = this.#deps;
     return new StagedTransaction({ collections, now: () => now().toISOString() });
   }
 
   /** Changes memory and adds to the journal's queue in one step. */
   #commit(staged: StagedTransaction, changes: readonly StoredChange[]): Promise<void> {
-    const { journal, unwritten, audit, collections } = this.#parts;
+    const { journal, unwritten, audit, collections } = this.#deps;
     const body = staged.body();
     // A transaction that only read may have read changes that are not durable yet, so it waits for those.
     if (!body) return journal.settled();
@@ -263,7 +263,7 @@ export class LowdbStore implements StoreCore {
 
   async #prune(before: string): Promise<number> {
     this.#assertOpen();
-    const { journal, audit } = this.#parts;
+    const { journal, audit } = this.#deps;
     const pruned = new Date(before).toISOString();
     // Without this line the next start would take the removed entries from the journals again.
     await journal.append({ json: JSON.stringify({ pruned }), undo: () => {}, written: () => {} });
@@ -271,9 +271,9 @@ export class LowdbStore implements StoreCore {
   }
 
   async #close(): Promise<void> {
-    const { journal, compaction, audit, imports, embeddings, files, lock, manifest } = this.#parts;
+    const { journal, compaction, audit, imports, embeddings, files, lock, manifest } = this.#deps;
     this.jobs.close();
-    for (const collection of this.#parts.collections.values()) collection.close();
+    for (const collection of this.#deps.collections.values()) collection.close();
     const endTurn = await this.#turns.take();
     endTurn();
     try {

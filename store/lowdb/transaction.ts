@@ -23,12 +23,12 @@ export class StagedTransaction implements CollectedWork {
   batch: StagedWrite | undefined;
   hasCommittedRows = false;
   readonly erasedUsers: string[] = [];
-  readonly #parts: TransactionDeps;
+  readonly #deps: TransactionDeps;
   readonly #changes = new Map<string, Staging['changes']>();
   #ended = false;
 
-  constructor(parts: TransactionDeps) {
-    this.#parts = parts;
+  constructor(deps: TransactionDeps) {
+    this.#deps = deps;
   }
 
   async run<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
@@ -43,7 +43,7 @@ export class StagedTransaction implements CollectedWork {
   }
 
   #stage(name: string, find: FindIn): Staging {
-    const { collections, now } = this.#parts;
+    const { collections, now } = this.#deps;
     const collection = collections.get(name);
     if (!collection) throw new Error(`there is no collection ${name}`);
     collection.expire(now);
@@ -72,7 +72,7 @@ export class StagedTransaction implements CollectedWork {
   }
 
   #put(collection: string, id: string, members: object): void {
-    const now = this.#parts.now();
+    const now = this.#deps.now();
     const row: Row = Object.freeze({ id, ...members, createdAt: now, updatedAt: now, revision: 1 });
     const changes = this.#changes.get(collection) ?? new Map<string, Row | undefined>();
     this.#changes.set(collection, changes.set(id, row));

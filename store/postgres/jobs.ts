@@ -18,14 +18,14 @@ interface JobsDeps {
 
 export class PostgresJobs implements Jobs {
   readonly worker: string;
-  readonly #parts: JobsDeps;
+  readonly #deps: JobsDeps;
   readonly #served = new Set<JobWorkers>();
   #ledAt = Number.NEGATIVE_INFINITY;
   #leading: NodeJS.Timeout | undefined;
 
-  constructor(parts: JobsDeps) {
-    this.worker = parts.process;
-    this.#parts = parts;
+  constructor(deps: JobsDeps) {
+    this.worker = deps.process;
+    this.#deps = deps;
   }
 
   get isLeader(): boolean {
@@ -39,7 +39,7 @@ export class PostgresJobs implements Jobs {
 
   async isAlive(worker: string | undefined): Promise<boolean> {
     if (worker === undefined || worker === this.worker) return worker !== undefined;
-    const found = await this.#parts.database.query<{ runs: boolean }>({
+    const found = await this.#deps.database.query<{ runs: boolean }>({
       name: 'job_worker',
       text: RUNS,
       values: [worker],
@@ -48,17 +48,17 @@ export class PostgresJobs implements Jobs {
   }
 
   async open(): Promise<number> {
-    const [found] = await this.#parts.database.query<{ jobs: number }>({ name: 'jobs_open', text: OPEN });
+    const [found] = await this.#deps.database.query<{ jobs: number }>({ name: 'jobs_open', text: OPEN });
     return found?.jobs ?? 0;
   }
 
   async add(name: string, payload: JobPayload, { key, afterMs = 0 }: JobOptions = {}): Promise<void> {
     const values = [name, JSON.stringify(payload), afterMs / 1000, key === undefined ? null : `${name} ${key}`];
-    await this.#parts.database.query({ name: 'job_add', text: ADD, values });
+    await this.#deps.database.query({ name: 'job_add', text: ADD, values });
   }
 
   serve(work: JobTable, onFailure: (cause: unknown) => void): () => Promise<void> {
-    const workers = new JobWorkers({ ...this.#parts, work, onFailure });
+    const workers = new JobWorkers({ ...this.#deps, work, onFailure });
     this.#served.add(workers);
     return () => {
       this.#served.delete(workers);
@@ -70,11 +70,11 @@ export class PostgresJobs implements Jobs {
     clearInterval(this.#leading);
     await Promise.all([...this.#served].map((workers) => workers.close()));
     const values = [this.worker];
-    await this.#parts.database.query({ text: RESIGN, values }).catch(this.#parts.onFailure);
+    await this.#deps.database.query({ text: RESIGN, values }).catch(this.#deps.onFailure);
   }
 
   async #lead(): Promise<void> {
-    const { database, onFailure } = this.#parts;
+    const { database, onFailure } = this.#deps;
     const asked = performance.now();
     try {
       const values = [this.worker];
@@ -131,7 +131,7 @@ interface Pool {
  * jobs come free when it is gone, and a pool is replaced after an error of the connection.
  */
 class JobWorkers {
-  readonly #parts: JobWorkersDeps;
+  readonly #deps: JobWorkersDeps;
   #pool: Pool;
   /** The pool may hold a job that none of its workers knows of. */
   #mayHold = false;
@@ -139,8 +139,8 @@ class JobWorkers {
   readonly #ending = new Set<Promise<void>>();
   readonly #disconnecting = new Set<Promise<void>>();
 
-  constructor(parts: JobWorkersDeps) {
-    this.#parts = parts;
+  constructor(deps: JobWorkersDeps) {
+    this.#deps = deps;
     this.#pool = this.#start();
   }
 
@@ -171,11 +171,11 @@ class JobWorkers {
     const enter = async () => {
       if (performance.now() - entered < ENTERED_MS) return;
       const now = performance.now();
-      await this.#parts.database.query({ text: ENTER, values: [pool.id, this.#parts.process] });
+      await this.#deps.database.query({ text: ENTER, values: [pool.id, this.#deps.process] });
       entered = now;
     };
     const underWay = new Set<Promise<void>>();
-    const connections = this.#parts.database.pool(CONNECTIONS);
+    const connections = this.#deps.database.pool(CONNECTIONS);
     const pool = runTaskList(options, this.#tasks(enter, underWay), connections);
     const started = { pool, underWay, connections };
     events.on('worker:getJob:error', () => {
@@ -197,7 +197,7 @@ class JobWorkers {
   }
 
   #tasks(enter: () => Promise<void>, underWay: Set<Promise<void>>): TaskList {
-    const { work, onFailure } = this.#parts;
+    const { work, onFailure } = this.#deps;
     const tasks = Object.entries(work).map(([name, act]) => {
       const task = async (payload: unknown) => {
         await enter();
@@ -235,7 +235,7 @@ class JobWorkers {
   }
 
   async #ended({ pool, underWay, connections }: Pool): Promise<void> {
-    const { database, onFailure } = this.#parts;
+    const { database, onFailure } = this.#deps;
     const shutDown = Promise.resolve(pool.gracefulShutdown()).catch(onFailure);
     // After errors of the connection, the pool may wait for ever.
     const idle = Promise.allSettled(underWay).then(() => setTimeout(PUT_AWAY_MS, undefined, { ref: false }));

@@ -59,7 +59,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   readonly jobs: Jobs;
   readonly cluster: Cluster;
   readonly credentials: Readers;
-  readonly #parts: StoreDeps;
+  readonly #deps: StoreDeps;
   readonly #audit: PostgresAudit;
   readonly #erasures: Erasures;
   readonly #vocabulary = new Vocabulary();
@@ -69,14 +69,14 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   readonly #searches: Searches;
   #closing: Promise<void> | undefined;
 
-  constructor(parts: StoreDeps) {
+  constructor(deps: StoreDeps) {
     super();
-    const { database, now, rows, shared } = parts;
-    this.#parts = parts;
-    this.#audit = new PostgresAudit(database, now, parts.auditSecret);
+    const { database, now, rows, shared } = deps;
+    this.#deps = deps;
+    this.#audit = new PostgresAudit(database, now, deps.auditSecret);
     this.#erasures = new Erasures(database, async (ids) => this.#audit.proof?.erased(ids));
     this.#transactions = new Transactions({
-      ...parts,
+      ...deps,
       hook: shared.changes,
       audit: this.#audit,
       erasures: this.#erasures,
@@ -95,10 +95,10 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   }
 
   async start(): Promise<void> {
-    await this.#audit.partitions.ensure([], this.#parts.now());
+    await this.#audit.partitions.ensure([], this.#deps.now());
     await this.#audit.proof?.begin();
     this.#erasures.sweeping.soon();
-    await this.#parts.shared.start();
+    await this.#deps.shared.start();
   }
 
   transaction<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result> {
@@ -106,7 +106,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   }
 
   onCommit(tell: (commit: Commit) => void, collections?: readonly CollectionName[]): () => void {
-    return this.#parts.shared.changes.listeners.add(tell, collections);
+    return this.#deps.shared.changes.listeners.add(tell, collections);
   }
 
   beforeCommit(add: AddToCommit): () => void {
@@ -132,7 +132,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   }
 
   status(): StoreStatus {
-    const { database, shared } = this.#parts;
+    const { database, shared } = this.#deps;
     const error =
       database.error ??
       this.#audit.error ??
@@ -171,7 +171,7 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
   }
 
   async #close(): Promise<void> {
-    const { database, shared, rows } = this.#parts;
+    const { database, shared, rows } = this.#deps;
     await this.#transactions.settled();
     // Each, also where the database is away: what is left open would ask for it for ever.
     const closings = [

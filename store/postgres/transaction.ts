@@ -143,11 +143,11 @@ const BEGIN = 'begin isolation level serializable; set local enable_seqscan = of
 
 /** Runs transactions serializable, and again where another one changed what was read: a record, a count, or an absence. */
 export class Transactions {
-  readonly #parts: TransactionsDeps;
+  readonly #deps: TransactionsDeps;
   readonly #running = new Set<Promise<unknown>>();
 
-  constructor(parts: TransactionsDeps) {
-    this.#parts = parts;
+  constructor(deps: TransactionsDeps) {
+    this.#deps = deps;
   }
 
   async run<Result>(work: (tx: Transaction) => Promise<Result>, origin?: object): Promise<Result> {
@@ -162,7 +162,7 @@ export class Transactions {
   }
 
   async #once<Result>(work: (tx: Transaction) => Promise<Result>, origin: object | undefined, attempt: number) {
-    const { database, now, hook, erasures, audit, additions } = this.#parts;
+    const { database, now, hook, erasures, audit, additions } = this.#deps;
     if (database.isReadOnly) throw new StoreReadOnly();
     let hasErased = false;
     // The lock comes before the view of the data, which begins with the first question.
@@ -198,7 +198,7 @@ export class Transactions {
   }
 
   async #complete(open: OpenTransaction, session: ClientSession): Promise<Completed> {
-    const { audit, erasures, rows, hook, vocabulary } = this.#parts;
+    const { audit, erasures, rows, hook, vocabulary } = this.#deps;
     const { batch: staged, erasedUsers: erased } = open;
     if (staged || erased.length > 0) open.rowsCommitted = await rows.write(session, { staged, erased });
     await erasures.erase(
@@ -236,7 +236,7 @@ export class Transactions {
     try {
       return await this.#isCommitted(open, error);
     } catch (uncertain) {
-      if (open.sealed) this.#parts.audit.unsure(open.sealed);
+      if (open.sealed) this.#deps.audit.unsure(open.sealed);
       open.sealed = undefined;
       throw uncertain;
     }
@@ -244,7 +244,7 @@ export class Transactions {
 
   /** Its number says whether it has ended, and its mark how: a server that took the place of another one gives numbers again. */
   async #isCommitted({ xid, mark }: OpenTransaction, lost: StoreUnavailable): Promise<boolean> {
-    const { database } = this.#parts;
+    const { database } = this.#deps;
     const ask = async (statement: Statement) => (await database.query({ ...statement, isQuick: true })).at(0);
     const end = performance.now() + OUTCOME_MS;
     for (; xid !== undefined && mark && performance.now() < end; await sleep(50)) {
@@ -261,7 +261,7 @@ export class Transactions {
   }
 
   async #after(open: OpenTransaction): Promise<void> {
-    const { erasures } = this.#parts;
+    const { erasures } = this.#deps;
     if (open.erased.length > 0) erasures.sweeping.soon();
     await open.rowsCommitted?.();
   }

@@ -105,7 +105,7 @@ const queries: Readonly<Record<string, () => string>> = {
 };
 for (const [by, registry] of [
   ['by words', registryOn(store)],
-  ['with a model', registryOn(store, { meaning })],
+  ['with a model', registryOn(store, { semanticSearch: meaning })],
 ] as const) {
   for (const [name, query] of Object.entries(queries)) {
     const [processor, database, elapsed]: [number[], number[], number[]] = [[], [], []];

@@ -86,7 +86,7 @@ export async function startMcpServer(extra: readonly CatalogEntry[] = []): Promi
     if (!caller || !door || revoked.has(token)) return void response.writeHead(caller ? 404 : 401).end();
     response.setHeader('X-Request-Id', context.requestId);
     const renewed = async () => (revoked.has(token) ? new ToolError('unauthenticated', 'It was revoked.') : caller);
-    context.admit(caller, { renewed });
+    context.admit(caller, { checkCredential: renewed });
     await door
       .serve(
         context,

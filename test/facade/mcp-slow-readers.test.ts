@@ -37,7 +37,7 @@ async function slowStream(uris: readonly string[]) {
   reader.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
   const [request, response]: [IncomingMessage, ServerResponse] = (await once(server, 'request')) as never; // as its type says
   const context = new RequestContext(request, response);
-  context.admit(principal, { renewed: async () => principal });
+  context.admit(principal, { checkCredential: async () => principal });
   const told: string[] = [];
   const stop = updates.follow(context, new Map(uris.map((uri) => [uri, uri])), (uri) => {
     told.push(uri);

@@ -27,7 +27,7 @@ export async function openEmbeddingWorld({ folder, baseUrl, model = 'tiny', fill
     now: () => new Date(),
     onFailure: (cause) => failures.push(cause),
   });
-  const { must: mustAs } = registryOn(store, { meaning, models });
+  const { must: mustAs } = registryOn(store, { semanticSearch: meaning, models });
   const must = (tool: string, input: object = {}) => mustAs(admin, tool, input);
   await fill?.(must);
   await meaning.start();

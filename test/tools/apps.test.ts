@@ -306,10 +306,10 @@ describe('a connected app', () => {
     const app = await appWith(await authorize(ada, { scopes: ['read'] }));
     const call = { principal: app, door: 'mcp', requestId: 'test' } as const;
     const refused = await world.registry.call({ ...call, tool: 'create_agent', input: inputFor('create_agent') });
-    assert.deepEqual(!refused.ok && refused.askFor, ['read', 'write']);
+    assert.deepEqual(!refused.ok && refused.missingScopes, ['read', 'write']);
     const inner = { name: 'create_agent', arguments: inputFor('create_agent') };
     const through = await world.registry.call({ ...call, tool: 'call_tool', input: inner });
-    assert.deepEqual(!through.ok && through.askFor, ['read', 'write']);
+    assert.deepEqual(!through.ok && through.missingScopes, ['read', 'write']);
   });
 
   it('is told of no scopes at the endpoint of a capsule, where none would ever be enough', async () => {

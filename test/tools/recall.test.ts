@@ -27,7 +27,7 @@ await until(world.isEmbedded);
 
 const recalled = async (
   text: string,
-  server = { meaning: world.meaning as typeof world.meaning | undefined },
+  server = { semanticSearch: world.meaning as typeof world.meaning | undefined },
   caller = admin,
 ) => {
   const memories = await recall(world.store, { agent, caller, threadId: undefined, text, server });
@@ -41,7 +41,7 @@ describe('memories of a run', () => {
 
   it('are found by words alone without a model, and where it is away', async () => {
     const byNewness = [pinned.id, ...newest.map(({ id }) => id).reverse()];
-    assert.deepEqual(await recalled('What about the hound?', { meaning: undefined }), byNewness);
+    assert.deepEqual(await recalled('What about the hound?', { semanticSearch: undefined }), byNewness);
     provider.play(() => ({ status: 503 }));
     assert.deepEqual(await recalled('Where is my hound?'), byNewness);
     assert.deepEqual((await recalled('the puppy of mine')).slice(0, 2), [pinned.id, puppy.id]);

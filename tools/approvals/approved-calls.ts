@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../resources/error.ts';
 import { type PeriodicTask, startLeaderTask, startPeriodicTask } from '../../store/periodic-task.ts';
 import type { Store } from '../../store/port.ts';
 import { whileHolding } from '../../store/while-holding.ts';
-import { standingOf } from '../core/access/credential-status.ts';
+import { credentialStatusOrError } from '../core/access/credential-status.ts';
 import { ToolError } from '../core/errors.ts';
 import { ENDS, isExpired, openSealed } from '../core/registry/approvals.ts';
 import { allOf } from '../core/registry/paging.ts';
@@ -100,8 +100,9 @@ export class ApprovedCalls {
   async #make(record: ApprovalRecord): Promise<void> {
     const { store, registry } = this.#options;
     const { server } = registry;
-    const renewed = () => standingOf(record.runAs, store, { catalog: server.catalog, now: server.now() });
-    const principal = await renewed();
+    const checkCredential = () =>
+      credentialStatusOrError(record.runAs, store, { catalog: server.catalog, now: server.now() });
+    const principal = await checkCredential();
     if (principal instanceof ToolError) return this.#end(record.id, principal.message);
     const { id: approvalId, tool, door, requestId } = record;
     const { raw: input } = openSealed(record, server);
@@ -112,7 +113,7 @@ export class ApprovedCalls {
       door: door as never, // one of the doors, as the gate wrote it
       requestId,
       approvalId,
-      renewed,
+      checkCredential,
     });
     if (!answer.ok && ENDING.includes(answer.error.code)) await this.#end(approvalId, answer.error.error);
   }

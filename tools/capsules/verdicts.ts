@@ -41,10 +41,10 @@ export function verdictsOf(definition: CapsuleDefinition, catalog: Catalog): Ent
   const tools = catalog.entries.map(({ tool }) => tool).filter(isListed);
   const denials = definition.deniedTools.map((entry) => ({ entry, matches: globMatcher(entry) }));
 
-  const standings = new Map(tools.map((tool) => [tool.name, standingOf(tool)]));
+  const standings = new Map(tools.map((tool) => [tool.name, verdictFor(tool)]));
 
   /** What holds for a tool by whatever entry it is matched. */
-  function standingOf(tool: Tool) {
+  function verdictFor(tool: Tool) {
     const denial = denials.find(({ matches }) => matches(tool.name));
     const narrowed = reach.tools.narrowed?.(tool);
     return {
@@ -55,7 +55,7 @@ export function verdictsOf(definition: CapsuleDefinition, catalog: Catalog): Ent
   }
 
   function judge(tool: Tool, entry: string): JudgedTool {
-    const { refused, unreached, narrowed } = standings.get(tool.name) ?? standingOf(tool);
+    const { refused, unreached, narrowed } = standings.get(tool.name) ?? verdictFor(tool);
     const barred = integrationBoundary(entry, tool);
     const rule = refused ?? (barred ? BARRED[barred] : unreached);
     if (rule !== undefined) return { name: tool.name, served: false, rule };

@@ -5,7 +5,7 @@ import { pagesOf } from '../../store/pages.ts';
 import { type PeriodicTask, startPeriodicTask } from '../../store/periodic-task.ts';
 import type { Store } from '../../store/port.ts';
 import { whileHolding } from '../../store/while-holding.ts';
-import { standingOf } from '../core/access/credential-status.ts';
+import { credentialStatusOrError } from '../core/access/credential-status.ts';
 import { ToolError } from '../core/errors.ts';
 import { firstOpen } from '../core/registry/approvals.ts';
 import { isStoredError } from '../core/registry/idempotency.ts';
@@ -107,11 +107,11 @@ export class WaitingTurns {
   async #call({ id, threadId, resumesAs, door = 'mcp', requestId }: AgentRunRecord): Promise<ToolError | undefined> {
     const { store, registry } = this.#options;
     const { catalog, now } = registry.server;
-    const renewed = async () =>
+    const checkCredential = async () =>
       resumesAs
-        ? standingOf(resumesAs, store, { catalog, now: now() })
+        ? credentialStatusOrError(resumesAs, store, { catalog, now: now() })
         : new ToolError('unauthenticated', 'Nobody goes on with it.');
-    const principal = await renewed();
+    const principal = await checkCredential();
     if (principal instanceof ToolError) return principal;
     const answer = await registry.call({
       principal,
@@ -119,7 +119,7 @@ export class WaitingTurns {
       input: { threadId, continue: id },
       door,
       requestId: requestId ?? newId('req'),
-      renewed,
+      checkCredential,
       signal: this.#close.signal,
     });
     if (answer.ok || !isFinal(answer.error.code)) return undefined;

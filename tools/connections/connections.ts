@@ -59,7 +59,7 @@ const createConnection = defineTool({
   access: { scope: 'admin', grant: 'connection:write' },
   forPeople: true,
   annotations: { ...CREATES, openWorldHint: true },
-  asks: async (input, _, inPerson) => asksNobody(input) && !inPerson,
+  needsApproval: async (input, _, inPerson) => asksNobody(input) && !inPerson,
   input: z.strictObject({
     kind: fields.kind,
     name: fields.name,
@@ -105,7 +105,7 @@ const updateConnection = defineTool({
   access: { scope: 'admin', grant: 'connection:write:{id}' },
   forPeople: true,
   annotations: { ...UPDATES, openWorldHint: true },
-  asks: async (input, store, inPerson) => !inPerson && loosens(input, store),
+  needsApproval: async (input, store, inPerson) => !inPerson && loosens(input, store),
   input: z.strictObject({
     id: connectionId,
     displayName: fields.displayName.optional(),

@@ -28,7 +28,7 @@ export const sendMail = defineTool({
   guest: true,
   annotations: ACTS_OUTSIDE,
   inSteps: true,
-  asks: async (input, store, inPerson) => {
+  needsApproval: async (input, store, inPerson) => {
     const { to } = input as { readonly to: readonly string[] }; // of this tool
     const settings = await readSettings(store);
     await requireRecipients(to, settings, store); // a mail that cannot be sent asks nobody

@@ -36,7 +36,7 @@ const sendHttpRequest = defineTool({
   annotations: ACTS_OUTSIDE,
   inSteps: true,
   reaches: reachedBy,
-  asks: async (input, store, inPerson) => {
+  needsApproval: async (input, store, inPerson) => {
     const { connection, ...request } = input as RequestInput & { readonly connection: string }; // of this tool
     const record = await requireConnection(store, connection);
     requireHttp(record);
@@ -87,7 +87,7 @@ const sendMessage = defineTool({
   annotations: ACTS_OUTSIDE,
   inSteps: true,
   reaches: reachedBy,
-  asks: async (input, store, inPerson) => {
+  needsApproval: async (input, store, inPerson) => {
     const { connection } = input as { readonly connection: string }; // of this tool
     const record = await requireConnection(store, connection);
     requireMessages(record);

@@ -31,7 +31,7 @@ export interface ErrorDetail {
   /** Of an `unauthenticated` error: the address of the metadata by which a client gets a token, and the scope to ask for. */
   readonly signIn?: { readonly metadata: string; readonly scope: string };
   /** Of a `forbidden` error: the scopes that a connected app can ask its person for, so that the call would be allowed. */
-  readonly askFor?: readonly string[];
+  readonly missingScopes?: readonly string[];
 }
 
 /** Requests to a person in the form of MCP, by the names under which the answers come back. */

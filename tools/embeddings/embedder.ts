@@ -50,7 +50,7 @@ interface Job {
 
 /** Embeds the texts of records in the background, in one process for all. What it kept survives any end of the process. */
 export class Embedder {
-  readonly #parts: EmbedderDeps;
+  readonly #deps: EmbedderDeps;
   readonly #due = new Map<string, RecordToEmbed>();
   readonly #ending = new AbortController();
   #scan: AsyncGenerator<RecordToEmbed, void> | undefined;
@@ -67,13 +67,13 @@ export class Embedder {
   /** Whether all records have their vectors, as far as it knows. */
   isDone = false;
 
-  constructor(parts: EmbedderDeps) {
-    this.#parts = parts;
-    this.#requests = new EmbeddingRequests(() => parts.model && parts.index.setOf(parts.model.id).width);
+  constructor(deps: EmbedderDeps) {
+    this.#deps = deps;
+    this.#requests = new EmbeddingRequests(() => deps.model && deps.index.setOf(deps.model.id).width);
   }
 
   start(): void {
-    const { store, index, model } = this.#parts;
+    const { store, index, model } = this.#deps;
     this.#stopListening = store.onCommit(({ changes }) => {
       // Without a model, only what one embedded earlier is followed.
       if (!this.#leads || (!model && index.sets.size === 0)) return;
@@ -107,7 +107,7 @@ export class Embedder {
 
   /** Works as long as there is something to do. Resolves to how long to wait then. */
   async #turn(): Promise<number> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     if (!store.jobs.isLeader) this.#follow();
     if (!store.jobs.isLeader || this.#isIdle) return LOOK_MS;
     // After a leader dies, two may lead for a moment.
@@ -118,11 +118,11 @@ export class Embedder {
   async #lead(): Promise<number> {
     await this.#begin();
     await this.#calibrate();
-    while (!this.#isClosed && this.#parts.store.jobs.isLeader) {
+    while (!this.#isClosed && this.#deps.store.jobs.isLeader) {
       const more = await this.#batch();
       this.#failures = 0;
       this.error = undefined;
-      await this.#parts.state.works();
+      await this.#deps.state.works();
       if (!more) return this.#end();
       await setImmediate();
     }
@@ -131,7 +131,7 @@ export class Embedder {
 
   /** Another process leads, which looks at everything itself. */
   #follow(): void {
-    if (this.#leads) this.#parts.state.yields();
+    if (this.#leads) this.#deps.state.yields();
     this.#leads = false;
     this.error = undefined;
     this.#due.clear();
@@ -147,9 +147,9 @@ export class Embedder {
 
   /** A process that has become the leader looks at everything. */
   async #begin(): Promise<void> {
-    if (!this.#leads) await this.#parts.index.read();
+    if (!this.#leads) await this.#deps.index.read();
     if (!this.#leads || this.#isScanDue) {
-      this.#scan = recordsToEmbed(this.#parts);
+      this.#scan = recordsToEmbed(this.#deps);
       this.#scanAt = performance.now();
       this.#leads = true;
     }
@@ -157,7 +157,7 @@ export class Embedder {
 
   /** Before texts are found by it, it must be known what is near to the model. */
   async #calibrate(): Promise<void> {
-    const { index, model } = this.#parts;
+    const { index, model } = this.#deps;
     if (!model || index.setOf(model.id).nearFrom !== undefined) return;
     const { vectors } = await model.embed(UNRELATED, this.#signal());
     const parts = UNRELATED.map((text, at) => ({ hash: hashOf(text), ...vectorOf(vectors[at] ?? []) }));
@@ -169,7 +169,7 @@ export class Embedder {
   }
 
   async #end(): Promise<number> {
-    const { index, model } = this.#parts;
+    const { index, model } = this.#deps;
     this.isDone = true;
     if (model) for (const other of [...index.sets.keys()]) if (other !== model.id) await index.removeModel(other);
     return LOOK_MS;
@@ -179,11 +179,11 @@ export class Embedder {
     if (this.#isClosed) return 0;
     this.error = cause instanceof Error ? cause : new Error(String(cause));
     this.isDone = false;
-    if (!(cause instanceof EmbeddingFailure)) this.#parts.onFailure(cause);
+    if (!(cause instanceof EmbeddingFailure)) this.#deps.onFailure(cause);
     const { retryAfterMs } = cause instanceof EmbeddingFailure ? cause : {};
     this.#failures += 1;
     const pause = Math.min(retryAfterMs ?? backoffMs(this.#failures - 1, BACKOFF), LONGEST_WAIT_MS);
-    await this.#parts.state.fails(this.error, pause);
+    await this.#deps.state.fails(this.error, pause);
     return pause;
   }
 
@@ -217,7 +217,7 @@ export class Embedder {
 
   /** Embeds the texts of some records together. False if none is left. */
   async #batch(): Promise<boolean> {
-    const { model } = this.#parts;
+    const { model } = this.#deps;
     const jobs: Job[] = [];
     const texts = new Map<string, string>();
     const taken: RecordToEmbed[] = [];
@@ -232,10 +232,10 @@ export class Embedder {
         taken.push(due);
         const job = model ? await this.#jobOf(due, texts) : undefined;
         if (job) jobs.push(job);
-        else if (!model || !(await this.#parts.store[due.collection].get(due.id))) gone.push(due);
+        else if (!model || !(await this.#deps.store[due.collection].get(due.id))) gone.push(due);
         if (taken.length >= MOST_RECORDS) break;
       }
-      if (gone.length > 0) await this.#parts.index.remove(gone);
+      if (gone.length > 0) await this.#deps.index.remove(gone);
       if (model && jobs.length > 0) await this.#embed(model, jobs, texts);
     } catch (cause) {
       for (const due of taken) this.#add(due);
@@ -247,7 +247,7 @@ export class Embedder {
 
   /** Adds the texts of the record that have no vector, as many as fit. Undefined if there is nothing to keep. */
   async #jobOf(due: RecordToEmbed, texts: Map<string, string>): Promise<Job | undefined> {
-    const { store, index, model } = this.#parts;
+    const { store, index, model } = this.#deps;
     const record: TextRecord | undefined = await store[due.collection].get(due.id);
     const set = model && index.setOf(model.id);
     if (!record || !set) return undefined;
@@ -272,7 +272,7 @@ export class Embedder {
   }
 
   async #embed(model: EmbeddingModel, jobs: readonly Job[], texts: ReadonlyMap<string, string>): Promise<void> {
-    const { index } = this.#parts;
+    const { index } = this.#deps;
     const set = index.setOf(model.id);
     const made = await this.#requests.embed(model, texts, () => this.#signal());
     const width = made.values().next().value?.codes.length;
@@ -296,13 +296,13 @@ export class Embedder {
   async #keep(rows: readonly StoredEmbedding[]): Promise<void> {
     for (let failures = 0; ; failures += 1) {
       try {
-        return await this.#parts.index.put(rows);
+        return await this.#deps.index.put(rows);
       } catch (cause) {
         this.error = cause instanceof Error ? cause : new Error(String(cause));
-        this.#parts.onFailure(cause);
+        this.#deps.onFailure(cause);
         if (this.#isClosed) throw cause;
         const pause = backoffMs(failures, BACKOFF);
-        await this.#parts.state.fails(this.error, pause);
+        await this.#deps.state.fails(this.error, pause);
         await this.#pause(pause);
         if (this.#isClosed) throw cause;
       }

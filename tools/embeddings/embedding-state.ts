@@ -22,12 +22,12 @@ interface StateDeps {
 
 /** The state of embedding, which one process knows and all tell. */
 export class SharedEmbeddingState {
-  readonly #parts: StateDeps;
+  readonly #deps: StateDeps;
   #own: EmbeddingState | undefined;
   #saidAt = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: StateDeps) {
-    this.#parts = parts;
+  constructor(deps: StateDeps) {
+    this.#deps = deps;
   }
 
   /** Called where this process embeds, with each success. */
@@ -54,18 +54,18 @@ export class SharedEmbeddingState {
 
   /** Undefined where nothing is known, or another model embeds. */
   async read(): Promise<EmbeddingState | undefined> {
-    const { store, model } = this.#parts;
+    const { store, model } = this.#deps;
     const state = this.#own ?? ((await store.cluster?.get(KEY).catch(() => undefined)) as EmbeddingState | undefined); // as it was put
     return state?.model === model ? state : undefined;
   }
 
   #now(): string {
-    return this.#parts.now().toISOString();
+    return this.#deps.now().toISOString();
   }
 
   /** Where others cannot be told, this process still knows. */
   async #say(said: Omit<EmbeddingState, 'model'>): Promise<void> {
-    const { store, model, onFailure } = this.#parts;
+    const { store, model, onFailure } = this.#deps;
     if (model === undefined) return;
     this.#own = { model, ...said };
     this.#saidAt = performance.now();

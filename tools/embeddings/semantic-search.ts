@@ -18,7 +18,7 @@ import { type Vector, vectorOf } from './vectors.ts';
 declare module '../core/registry/context.ts' {
   interface ServerContext {
     /** Absent in a registry of tests that search by words alone. */
-    readonly meaning?: SemanticSearch | undefined;
+    readonly semanticSearch?: SemanticSearch | undefined;
   }
 }
 
@@ -44,7 +44,7 @@ interface SemanticSearchDeps {
 
 /** Search by meaning: the embeddings of this server, and the questions to them. */
 export class SemanticSearch implements Dependency {
-  readonly #parts: SemanticSearchDeps;
+  readonly #deps: SemanticSearchDeps;
   readonly #index: EmbeddingIndex;
   readonly #embedder: Embedder;
   readonly #state: SharedEmbeddingState;
@@ -54,13 +54,13 @@ export class SemanticSearch implements Dependency {
   #awayUntil = 0;
   #problem: string | undefined;
 
-  constructor(parts: SemanticSearchDeps) {
-    const { store, models, onFailure } = parts;
-    this.#parts = parts;
-    this.#usage = new EmbeddingUsage(parts);
+  constructor(deps: SemanticSearchDeps) {
+    const { store, models, onFailure } = deps;
+    this.#deps = deps;
+    this.#usage = new EmbeddingUsage(deps);
     this.#model = models.embedding === undefined ? undefined : this.#counted(models.embedding);
     this.#index = new EmbeddingIndex(store, onFailure);
-    this.#state = new SharedEmbeddingState({ ...parts, model: this.#model?.id });
+    this.#state = new SharedEmbeddingState({ ...deps, model: this.#model?.id });
     this.#embedder = new Embedder({ store, index: this.#index, model: this.#model, state: this.#state, onFailure });
   }
 
@@ -132,7 +132,7 @@ export class SemanticSearch implements Dependency {
 
   /** Of a store that does not answer, it tells no records. */
   async #texts(): Promise<Pick<EmbeddedTexts, 'records' | 'embedded' | 'kinds'>> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     const counts = await Promise.all(EMBEDDED.map((collection) => store[collection].count({}))).catch(() => []);
     if (store.cluster) await this.#index.read().catch(() => {}); // what is known is shown
     const complete = this.#model && this.#index.setOf(this.#model.id).complete;
@@ -169,7 +169,7 @@ export class SemanticSearch implements Dependency {
     };
     const estimate = () => ({ inputTokens: tokensOf(q), outputTokens: 0 });
     const use = { principal, agentId: undefined, model: model.id, estimate };
-    const { budgets } = this.#parts;
+    const { budgets } = this.#deps;
     const { vectors } = await (budgets ? budgets.turn(use, take) : take());
     this.#problem = undefined;
     const vector = vectorOf(vectors[0] ?? []);
@@ -177,7 +177,7 @@ export class SemanticSearch implements Dependency {
   }
 
   #known(id: string, principal: Principal): EmbeddingModel | undefined {
-    return this.#parts.models.findEmbedding(id) && this.#counted(id, principal);
+    return this.#deps.models.findEmbedding(id) && this.#counted(id, principal);
   }
 
   /** The model as its provider is when it is asked, with what it uses counted. */
@@ -185,7 +185,7 @@ export class SemanticSearch implements Dependency {
     return {
       id,
       embed: async (texts, signal) => {
-        const model = this.#parts.models.findEmbedding(id);
+        const model = this.#deps.models.findEmbedding(id);
         if (!model) throw new EmbeddingFailure(withoutProvider(id), { retryAfterMs: NO_PROVIDER_MS });
         const started = performance.now();
         const count = (tokens: number, failed: boolean) =>

@@ -150,7 +150,7 @@ const updateIntegration = defineTool({
   access: { scope: 'admin', grant: 'integration:write:{id}', fullAccess: true },
   annotations: { ...UPDATES, ...OUTSIDE },
   lasting: { what: 'program', of: startsProgram },
-  asks: loosens,
+  needsApproval: loosens,
   inSteps: true,
   input: z.strictObject({
     id: integrationId,
@@ -202,7 +202,7 @@ const deleteIntegration = defineTool({
   keywords: 'unplug a service, remove a connector, remove an MCP server',
   access: { scope: 'admin', grant: 'integration:write:{id}', fullAccess: true },
   annotations: { ...DELETES, ...OUTSIDE },
-  asks: loosensAll,
+  needsApproval: loosensAll,
   inSteps: true,
   input: z.strictObject({ id: integrationId, expectedRevision }),
   output: z.object({}),

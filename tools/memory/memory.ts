@@ -244,7 +244,7 @@ export const searchMemories = defineTool({
   async handler({ q, limit, cursor, includeTotal, ...filters }, caller) {
     const query = queryFor({ ...filters, superseded: false }, caller.principal);
     const page = { limit, cursor, includeTotal };
-    return caller.server.meaning?.isOn ? rankedPage(caller, q, query, page) : searchPage(caller, q, query, page);
+    return caller.server.semanticSearch?.isOn ? rankedPage(caller, q, query, page) : searchPage(caller, q, query, page);
   },
 });
 

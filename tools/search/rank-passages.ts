@@ -58,14 +58,14 @@ interface Question {
 }
 
 type Asking = Pick<Context<Readers & TextSearch, never>, 'store' | 'principal'> & {
-  readonly server: Pick<ServerContext, 'meaning'>;
+  readonly server: Pick<ServerContext, 'semanticSearch'>;
 };
 type RankedKind = Omit<PassageKind, 'search'>;
 type Ranking = readonly RankedPassage[];
 
 /** The passages of what the caller may read that answer the question, best first. */
 export async function rankPassages(kinds: readonly RankedKind[], question: Question, context: Asking) {
-  const { meaning } = context.server;
+  const { semanticSearch: meaning } = context.server;
   const [words, near] = await Promise.all([
     byWords(kinds, question, context),
     meaning?.isOn ? byMeaning(kinds, question, context) : undefined,
@@ -122,7 +122,7 @@ async function byMeaning(
   const answers = await Promise.all(
     kinds.map(async (kind) => {
       const wanted = { principal, readable: filterOf(kind, question, context), most: MOST_BY_MEANING };
-      const near = await server.meaning?.nearest(question.q, kind.collection, wanted);
+      const near = await server.semanticSearch?.nearest(question.q, kind.collection, wanted);
       return near && Promise.all(near.map((records) => passagesNear(kind, records, question, context)));
     }),
   );

@@ -59,7 +59,7 @@ const updateSettings = defineTool({
   }),
   output: settings,
   errors: ['conflict'],
-  asks: async (input, store, inPerson) => !inPerson && mailsUnasked(input, store),
+  needsApproval: async (input, store, inPerson) => !inPerson && mailsUnasked(input, store),
 
   async authorize(input, { store, principal }) {
     if (await mailsUnasked(input, store)) requireWithinRights(principal, { fullAccess: true });

@@ -14,22 +14,22 @@ const RETRY_MS = 5000;
 
 /** Counts what embedding models used, by the hour. Nothing else remembers it, so these counts are the truth. */
 export class EmbeddingUsage {
-  readonly #parts: UsageDeps;
+  readonly #deps: UsageDeps;
   readonly #task = new DelayedTask(() => this.#write(), { delayMs: DELAY_MS, retryMs: RETRY_MS });
   #waiting: { readonly hour: number; readonly use: EmbeddingUse }[] = [];
 
-  constructor(parts: UsageDeps) {
-    this.#parts = parts;
+  constructor(deps: UsageDeps) {
+    this.#deps = deps;
   }
 
   add(use: EmbeddingUse): void {
-    this.#waiting.push({ hour: hourOf(this.#parts.now().getTime()), use });
+    this.#waiting.push({ hour: hourOf(this.#deps.now().getTime()), use });
     this.#task.soon();
   }
 
   async close(): Promise<void> {
     await this.#task.close();
-    await this.#write().catch(this.#parts.onFailure);
+    await this.#write().catch(this.#deps.onFailure);
   }
 
   async #write(): Promise<void> {
@@ -37,7 +37,7 @@ export class EmbeddingUsage {
     if (uses.length === 0) return;
     this.#waiting = [];
     try {
-      await this.#parts.store.transaction(async ({ usageHours }) => {
+      await this.#deps.store.transaction(async ({ usageHours }) => {
         for (const hour of new Set(uses.map((each) => each.hour))) {
           const createdAt = new Date(hour).toISOString();
           const id = `${EMBEDDINGS}-${createdAt.slice(0, 13)}`;

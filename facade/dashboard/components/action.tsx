@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { act } from '../store.ts';
+import { act } from '../answer-cache.ts';
 import { text } from '../text.ts';
 import { useMay } from '../tools.ts';
 import { Button, type ButtonProps } from './button.tsx';

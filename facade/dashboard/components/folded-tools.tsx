@@ -1,8 +1,8 @@
 import type { ComponentType } from 'preact';
 import { useState } from 'preact/hooks';
-import { NobodyApproves } from './alone.tsx';
 import { Button, type ButtonProps } from './button.tsx';
 import type { PartProps } from './form/state.ts';
+import { NobodyApproves } from './only-approver.tsx';
 import { ToolsPicker } from './tools-picker.tsx';
 
 interface Folded extends Pick<Parameters<typeof ToolsPicker>[0], 'allWide'> {

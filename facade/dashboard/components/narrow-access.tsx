@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
+import { act } from '../answer-cache.ts';
 import { call } from '../client.ts';
 import { counted } from '../format.ts';
-import { act } from '../store.ts';
 import { useMay } from '../tools.ts';
 import { useAction } from './action.tsx';
 import { Button } from './button.tsx';

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
+import { act } from '../answer-cache.ts';
 import { clockTime, timeLeft } from '../format.ts';
-import { act } from '../store.ts';
 import { useMay } from '../tools.ts';
 import { AskButton, ConfirmDialog } from './action.tsx';
 import { Button } from './button.tsx';

@@ -4,9 +4,9 @@ import { at, go } from '../router.ts';
 import { text } from '../text.ts';
 import type { Pages } from '../use-paged-list.ts';
 import { Button } from './button.tsx';
-import type { Choosing } from './choosing.tsx';
 import { ErrorBox } from './error-box.tsx';
 import { Icon } from './icon.tsx';
+import type { Choosing } from './row-selection.tsx';
 import { Skeleton } from './small.tsx';
 
 export interface Column<Row> {

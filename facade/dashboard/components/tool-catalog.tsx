@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { useAnswer } from '../store.ts';
+import { useAnswer } from '../answer-cache.ts';
 import { text } from '../text.ts';
 import { type ListedTool, type Tools, useMay, useTool, useTools } from '../tools.ts';
 import { Button } from './button.tsx';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
+import { act } from '../answer-cache.ts';
 import { pathOf, refOfId } from '../kinds.ts';
 import type { JsonSchema } from '../schema.ts';
-import { act } from '../store.ts';
 import { useTool } from '../tools.ts';
 import { ConfirmDialog } from './action.tsx';
 import { Json } from './code.tsx';

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { HOUR_MS } from '../../../resources/durations.ts';
+import { act } from '../answer-cache.ts';
 import { call } from '../client.ts';
 import { counted, wordOf } from '../format.ts';
-import { act } from '../store.ts';
 import { useAction } from './action.tsx';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';

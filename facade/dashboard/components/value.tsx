@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
+import { useAnswer } from '../answer-cache.ts';
 import { callerWord, labelOf, number } from '../format.ts';
 import { pathOf, refOfId, titleOf } from '../kinds.ts';
 import { type JsonSchema, withoutNull } from '../schema.ts';
-import { useAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
 import { Json } from './code.tsx';
 import { Badge, Link, Mono, NamedValue, Time } from './small.tsx';

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
+import { act, useAnswer } from '../answer-cache.ts';
 import { setQuery, useLocation } from '../router.ts';
-import { act, useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useMay } from '../tools.ts';
 import { usePagedList } from '../use-paged-list.ts';

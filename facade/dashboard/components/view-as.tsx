@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
+import { useAnswer } from '../answer-cache.ts';
 import { counted } from '../format.ts';
-import { useAnswer } from '../store.ts';
 import { useTools } from '../tools.ts';
 import { ErrorBox } from './error-box.tsx';
 import { FindInput } from './find-input.tsx';

@@ -1,12 +1,12 @@
 import type { Approval } from '../../../resources/approval.ts';
+import { useAnswer } from '../answer-cache.ts';
 import { useLive } from '../live-updates.ts';
 import { HOME } from '../pages/home/first-calls.ts';
 import { at } from '../router.ts';
-import { useAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
 import type { ListAnswer } from '../use-paged-list.ts';
-import { useAlone } from './alone.tsx';
 import { Icon } from './icon.tsx';
+import { useAlone } from './only-approver.tsx';
 
 /** One call for all that shows it. */
 const [, DECIDABLE] = HOME.approvals;

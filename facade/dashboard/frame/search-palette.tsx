@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
+import { useAnswer, useDebounced } from '../answer-cache.ts';
 import { useModal } from '../components/dialog.tsx';
 import { Icon, type IconName } from '../components/icon.tsx';
 import { wordOf } from '../format.ts';
 import { pathOfType } from '../kinds.ts';
 import { pages } from '../pages.ts';
 import { go } from '../router.ts';
-import { useAnswer, useDebounced } from '../store.ts';
 import { text } from '../text.ts';
 import { useMay, useNames } from '../tools.ts';
 import { commandsFor } from './commands.ts';

@@ -8,7 +8,7 @@ import { LookedAt } from './found-rows.tsx';
 import { type Filter, filtersOf, useRows } from './rows.ts';
 import { type Orders, orderOptions, ordersOf, SORT, sortedBy } from './sorting.ts';
 import { idOf, type KindSpec, keptQuery, makingOf, pathOf, type Row, titleOf } from './spec.ts';
-import { useMany } from './use-many.tsx';
+import { useMany } from './use-bulk.tsx';
 import { ViewButton } from './view-button.tsx';
 
 /** The list of a kind, filtered as far as its list tool filters. */

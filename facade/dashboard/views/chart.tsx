@@ -3,6 +3,7 @@ import 'uplot/dist/uPlot.min.css';
 import '../style/headlines.css';
 import '../style/analytics.css';
 import { useState } from 'preact/hooks';
+import { keepAnswer, useAnswer } from '../answer-cache.ts';
 import { call } from '../client.ts';
 import { useAction } from '../components/action.tsx';
 import { Button } from '../components/button.tsx';
@@ -12,7 +13,6 @@ import { METRICS, type Metric, type MetricAnswer } from '../pages/analytics/metr
 import { inputOf, RangeControls } from '../pages/analytics/range.tsx';
 import { Charts, Rows, Totals, Warnings } from '../pages/analytics/shown.tsx';
 import { setQuery, useLocation } from '../router.ts';
-import { keepAnswer, useAnswer } from '../store.ts';
 import { type ListedTool, useTool } from '../tools.ts';
 import { beginAt, host } from './host.ts';
 import { type Members, type ShownCall, start } from './start.tsx';

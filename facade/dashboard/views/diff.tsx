@@ -1,13 +1,13 @@
 import '../style/versions.css';
 import '../style/overlay.css';
 import { useState } from 'preact/hooks';
+import { keepAnswer } from '../answer-cache.ts';
 import { Diff, type DiffAnswer } from '../components/diff.tsx';
 import { Toasts } from '../components/toasts.tsx';
 import { Ref } from '../components/value.tsx';
 import { VersionHistory, type VersionRow } from '../components/versions.tsx';
 import { wordOf } from '../format.ts';
 import { pathOf } from '../kinds.ts';
-import { keepAnswer } from '../store.ts';
 import { useMay } from '../tools.ts';
 import type { ListAnswer } from '../use-paged-list.ts';
 import { beginAt } from './host.ts';

@@ -1,12 +1,12 @@
 import '../style/hits.css';
 import { useState } from 'preact/hooks';
+import { keepAnswer, useAnswer } from '../answer-cache.ts';
 import { Button, LinkButton } from '../components/button.tsx';
 import { ErrorBox } from '../components/error-box.tsx';
 import { Badge, Empty, Skeleton } from '../components/small.tsx';
 import { Fields } from '../components/value.tsx';
 import { counted, wordOf } from '../format.ts';
 import { pathOfType, refs } from '../kinds.ts';
-import { keepAnswer, useAnswer } from '../store.ts';
 import { text } from '../text.ts';
 import { useNames } from '../tools.ts';
 import { usePagedList } from '../use-paged-list.ts';

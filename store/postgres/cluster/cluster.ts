@@ -23,7 +23,7 @@ interface ClusterDeps extends Omit<MembershipDeps, 'clockAheadMs'> {
 }
 
 export class PostgresCluster implements Cluster {
-  readonly #parts: ClusterDeps;
+  readonly #deps: ClusterDeps;
   readonly #membership: Membership;
   /** While the database takes no writes, each process counts for itself. */
   readonly #counts = new OwnCounts();
@@ -33,9 +33,9 @@ export class PostgresCluster implements Cluster {
   #forgetting: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(parts: ClusterDeps) {
-    this.#parts = parts;
-    this.#membership = new Membership({ ...parts, clockAheadMs: () => parts.changes.feed.clockAheadMs });
+  constructor(deps: ClusterDeps) {
+    this.#deps = deps;
+    this.#membership = new Membership({ ...deps, clockAheadMs: () => deps.changes.feed.clockAheadMs });
   }
 
   async start(): Promise<void> {
@@ -53,15 +53,15 @@ export class PostgresCluster implements Cluster {
 
   async replaceSecret(name: string, before: string, after: string): Promise<string> {
     const text = 'update cluster_secrets set value = $3 where name = $1 and value = $2';
-    await this.#parts.database.query({ text, values: [name, before, after] });
+    await this.#deps.database.query({ text, values: [name, before, after] });
     return (await this.#secret(name)) ?? this.#made(name, after);
   }
 
   async count(key: string, points: number, periodMs: number): Promise<CountResult> {
-    if (this.#parts.database.isReadOnly) return this.#counts.add(key, points, periodMs);
+    if (this.#deps.database.isReadOnly) return this.#counts.add(key, points, periodMs);
     const values = [key, points, periodMs / 1000];
     const statement = { name: 'cluster_count', text: COUNT, values, isQuick: true };
-    const [found] = await this.#parts.database.query<{ points: string; ends_in: number }>(statement);
+    const [found] = await this.#deps.database.query<{ points: string; ends_in: number }>(statement);
     if (!found) throw new Error('A count always has an answer.');
     return { points: Number(found.points), endsInMs: Math.max(0, found.ends_in) };
   }
@@ -69,7 +69,7 @@ export class PostgresCluster implements Cluster {
   async hold(key: string): Promise<(() => Promise<void>) | undefined> {
     if (this.#held.has(key)) return undefined;
     this.#held.add(key);
-    const { database, process } = this.#parts;
+    const { database, process } = this.#deps;
     const held = await database
       .query({ name: 'cluster_hold', text: HOLD, values: [key, process] })
       .catch((cause: unknown) => {
@@ -98,7 +98,7 @@ export class PostgresCluster implements Cluster {
 
   async put(key: string, value: object, periodMs: number): Promise<void> {
     const values = [key, JSON.stringify(value), periodMs / 1000];
-    await this.#parts.database.query({ text: PUT, values });
+    await this.#deps.database.query({ text: PUT, values });
   }
 
   get(key: string): Promise<object | undefined> {
@@ -114,7 +114,7 @@ export class PostgresCluster implements Cluster {
   }
 
   tell(topic: string, message: unknown): void {
-    const { changes, process: from } = this.#parts;
+    const { changes, process: from } = this.#deps;
     const text = JSON.stringify({ from, topic, message } satisfies Message);
     if (Buffer.byteLength(text) <= LONGEST_BYTES) changes.feed.notify(TOLD, text);
   }
@@ -128,12 +128,12 @@ export class PostgresCluster implements Cluster {
   /** Called with what another process, or this one, told. */
   heard(text: string): void {
     const { from, topic, message } = JSON.parse(text) as Message; // sent by `tell`
-    if (from === this.#parts.process) return;
+    if (from === this.#deps.process) return;
     for (const listener of this.#listeners.get(topic) ?? []) listener(message);
   }
 
   onGap(listener: () => void): () => void {
-    return this.#parts.changes.onGap(listener);
+    return this.#deps.changes.onGap(listener);
   }
 
   async close(): Promise<void> {
@@ -144,7 +144,7 @@ export class PostgresCluster implements Cluster {
 
   /** Tries until it succeeds, since a process that runs keeps what it holds. */
   async #release(key: string): Promise<void> {
-    const { database, process, onFailure } = this.#parts;
+    const { database, process, onFailure } = this.#deps;
     const text = 'delete from cluster_holds where key = $1 and process = $2';
     try {
       await database.query({ name: 'cluster_release', text, values: [key, process] });
@@ -158,23 +158,23 @@ export class PostgresCluster implements Cluster {
 
   async #secret(name: string): Promise<string | undefined> {
     const text = 'select value from cluster_secrets where name = $1';
-    const [found] = await this.#parts.database.query<{ value: string }>({ text, values: [name] });
+    const [found] = await this.#deps.database.query<{ value: string }>({ text, values: [name] });
     return found?.value;
   }
 
   async #made(name: string, value: string): Promise<string> {
     const text = 'insert into cluster_secrets (name, value) values ($1, $2) on conflict (name) do nothing';
-    await this.#parts.database.query({ text, values: [name, value] });
+    await this.#deps.database.query({ text, values: [name, value] });
     return (await this.#secret(name)) ?? value;
   }
 
   async #value(text: string, key: string): Promise<object | undefined> {
-    const [found] = await this.#parts.database.query<{ value: object | null }>({ text, values: [key] });
+    const [found] = await this.#deps.database.query<{ value: object | null }>({ text, values: [key] });
     return found?.value ?? undefined;
   }
 
   async #forgetEnded(): Promise<void> {
-    await this.#parts.database.query({ text: FORGET }).catch(this.#parts.onFailure);
+    await this.#deps.database.query({ text: FORGET }).catch(this.#deps.onFailure);
   }
 }
 

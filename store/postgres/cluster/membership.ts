@@ -25,11 +25,11 @@ export interface MembershipDeps {
 
 /** The processes that run. Those who run together accept each other's secrets. */
 export class Membership {
-  readonly #parts: MembershipDeps;
+  readonly #deps: MembershipDeps;
   #seeing: NodeJS.Timeout | undefined;
 
-  constructor(parts: MembershipDeps) {
-    this.#parts = parts;
+  constructor(deps: MembershipDeps) {
+    this.#deps = deps;
   }
 
   static runs(column: string): string {
@@ -38,7 +38,7 @@ export class Membership {
   }
 
   async enter(): Promise<void> {
-    await this.#parts.database.query({ text: ENTER, values: [this.#parts.process, hostname()] });
+    await this.#deps.database.query({ text: ENTER, values: [this.#deps.process, hostname()] });
     this.#seeing = setInterval(() => void this.#see(), SEEN_EVERY_MS).unref();
   }
 
@@ -46,7 +46,7 @@ export class Membership {
   async join(secrets: SharedSecrets): Promise<void> {
     const seen = new Map<string, string>();
     for (;;) {
-      const other = await this.#parts.database.patiently((session) => this.#tryToJoin(session, secrets));
+      const other = await this.#deps.database.patiently((session) => this.#tryToJoin(session, secrets));
       if (!other) break;
       // One that died is in the list for some seconds more. One that is seen again runs.
       if ((seen.get(other.id) ?? other.seen) !== other.seen) throw new OperatorError(problemWith(other, secrets));
@@ -56,27 +56,27 @@ export class Membership {
   }
 
   clocks(): Promise<readonly ProcessClock[]> {
-    return this.#parts.database.query<ProcessClock>({ text: CLOCKS, isQuick: true });
+    return this.#deps.database.query<ProcessClock>({ text: CLOCKS, isQuick: true });
   }
 
   async leave(): Promise<void> {
     clearInterval(this.#seeing);
-    const { database, process, onFailure } = this.#parts;
+    const { database, process, onFailure } = this.#deps;
     await database.query({ text: LEAVE, values: [process] }).catch(onFailure);
   }
 
   async #tryToJoin(session: Session, secrets: SharedSecrets): Promise<Member | undefined> {
     await session.query({ text: 'begin' });
     await session.query({ text: `select pg_advisory_xact_lock(${LOCK})` });
-    const others = await session.query<Member>({ text: RUNNING, values: [this.#parts.process] });
+    const others = await session.query<Member>({ text: RUNNING, values: [this.#deps.process] });
     const other = others.find((member) => unlike(member.secrets, secrets) !== undefined);
-    if (!other) await session.query({ text: JOIN, values: [this.#parts.process, JSON.stringify(secrets)] });
+    if (!other) await session.query({ text: JOIN, values: [this.#deps.process, JSON.stringify(secrets)] });
     await session.query({ text: 'commit' });
     return other;
   }
 
   async #see(): Promise<void> {
-    const { database, process, clockAheadMs, onFailure } = this.#parts;
+    const { database, process, clockAheadMs, onFailure } = this.#deps;
     await database
       .query({ name: 'cluster_see', text: SEE, values: [process, clockAheadMs() ?? null], isQuick: true })
       .catch(onFailure);

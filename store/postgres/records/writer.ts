@@ -44,22 +44,22 @@ export interface ChangedRecord {
 export class TableWriter implements Writer<Row> {
   readonly changes = new Map<string, ChangedRecord>();
   readonly #table: Table;
-  readonly #parts: WriterDeps;
+  readonly #deps: WriterDeps;
   /** Records as they are for the transaction, which nobody else changes. */
   readonly #seen = new Map<string, Row | undefined>();
   #late: Prepared[] = [];
 
-  constructor(table: Table, parts: WriterDeps) {
+  constructor(table: Table, deps: WriterDeps) {
     this.#table = table;
-    this.#parts = parts;
+    this.#deps = deps;
   }
 
   get(id: string): Promise<Row | undefined> {
-    return this.#parts.inOrder(() => this.#current(id));
+    return this.#deps.inOrder(() => this.#current(id));
   }
 
   read(id: string): Promise<Row> {
-    return this.#parts.inOrder(() => this.#expected(id));
+    return this.#deps.inOrder(() => this.#expected(id));
   }
 
   get additions(): readonly BatchedStatement[] {
@@ -68,7 +68,7 @@ export class TableWriter implements Writer<Row> {
 
   find(query: AnyQuery): Promise<Page<Row>> {
     return this.#afterLate(async () => {
-      const page = await readPage(this.#table, query, this.#parts);
+      const page = await readPage(this.#table, query, this.#deps);
       for (const record of page.records) this.#seen.set(record.id, record);
       return page;
     });
@@ -79,11 +79,11 @@ export class TableWriter implements Writer<Row> {
   }
 
   count(filter: AnyCount): Promise<number> {
-    return this.#afterLate(() => countRecords(this.#table, filter, this.#parts));
+    return this.#afterLate(() => countRecords(this.#table, filter, this.#deps));
   }
 
   insert(record: Partial<Row>): Promise<Row> {
-    return this.#parts.inOrder(async () => {
+    return this.#deps.inOrder(async () => {
       const row = newRecord(this.#table, record, this.#now());
       await this.#insert(row);
       this.#note(row.id, this.changes.get(row.id)?.before, row);
@@ -94,21 +94,21 @@ export class TableWriter implements Writer<Row> {
   insertAll(records: readonly Partial<Row>[]): Promise<Row[]> {
     return this.#afterLate(async () => {
       const rows = records.map((record) => newRecord(this.#table, record, this.#now()));
-      await insertRecords(this.#table, rows, this.#parts);
+      await insertRecords(this.#table, rows, this.#deps);
       for (const row of rows) this.#note(row.id, this.changes.get(row.id)?.before, row);
       return rows;
     });
   }
 
   update(id: string, change: Change<Row>, options?: Guard): Promise<Row> {
-    return this.#parts.inOrder(async () => {
+    return this.#deps.inOrder(async () => {
       const current = await this.#mutable(id, options);
       return this.#replace(current, updatedRecord(this.#table, current, change, this.#now()));
     });
   }
 
   touch(id: string, change: Change<Row>): Promise<Row> {
-    return this.#parts.inOrder(async () => {
+    return this.#deps.inOrder(async () => {
       const current = await this.#mutable(id);
       return this.#replace(current, touchedRecord(this.#table, current, change));
     });
@@ -117,7 +117,7 @@ export class TableWriter implements Writer<Row> {
   delete(id: string, options?: Guard): Promise<Row> {
     return this.#afterLate(async () => {
       const row = await this.#expected(id, options);
-      this.#parts.written(await deleteRecord(this.#table, id, this.#parts));
+      this.#deps.written(await deleteRecord(this.#table, id, this.#deps));
       this.#note(id, row, undefined);
       return row;
     });
@@ -130,23 +130,23 @@ export class TableWriter implements Writer<Row> {
       for (const id of ids) {
         rows.push(expectedRecord(this.#table, id, left.delete(id) ? await this.#current(id) : undefined));
       }
-      await deleteRecords(this.#table, ids, this.#parts);
+      await deleteRecords(this.#table, ids, this.#deps);
       for (const row of rows) this.#note(row.id, row, undefined);
       return rows;
     });
   }
 
   async #insert(row: Row): Promise<void> {
-    if (!this.#parts.writesLate || !LATE.has(this.#table.name)) {
-      this.#parts.written(await insertRecord(this.#table, row, this.#parts));
+    if (!this.#deps.writesLate || !LATE.has(this.#table.name)) {
+      this.#deps.written(await insertRecord(this.#table, row, this.#deps));
       return;
     }
     if (this.#late.length >= MOST_LATE) await this.#writeLate();
-    this.#late.push(prepared(this.#table, row, this.#parts));
+    this.#late.push(prepared(this.#table, row, this.#deps));
   }
 
   #afterLate<Result>(call: () => Promise<Result>): Promise<Result> {
-    return this.#parts.inOrder(async () => {
+    return this.#deps.inOrder(async () => {
       await this.#writeLate();
       return call();
     });
@@ -155,12 +155,12 @@ export class TableWriter implements Writer<Row> {
   async #writeLate(): Promise<void> {
     const late = this.#late;
     this.#late = [];
-    if (late.length > 0) await insertTogether(this.#table, late, this.#parts);
+    if (late.length > 0) await insertTogether(this.#table, late, this.#deps);
   }
 
   async #current(id: string): Promise<Row | undefined> {
     if (this.#seen.has(id)) return this.#seen.get(id);
-    const row = await readOne(this.#table, id, this.#parts);
+    const row = await readOne(this.#table, id, this.#deps);
     this.#seen.set(id, row);
     return row;
   }
@@ -176,7 +176,7 @@ export class TableWriter implements Writer<Row> {
 
   async #replace(current: Row, next: Row): Promise<Row> {
     if (next === current) return current;
-    this.#parts.written(await replaceRecord(this.#table, current, next, this.#parts));
+    this.#deps.written(await replaceRecord(this.#table, current, next, this.#deps));
     this.#note(next.id, current, next);
     return next;
   }
@@ -188,6 +188,6 @@ export class TableWriter implements Writer<Row> {
   }
 
   #now(): string {
-    return this.#parts.now().toISOString();
+    return this.#deps.now().toISOString();
   }
 }

@@ -76,7 +76,7 @@ export const LONGEST_ARGUMENTS = 20_000;
 interface AgentToolsOptions {
   readonly principal: Principal;
   /** Finds the principal again, as it is when a call is made. */
-  readonly renewed: CheckCredential | undefined;
+  readonly checkCredential: CheckCredential | undefined;
   readonly catalog: Catalog;
   readonly call: CallingContext<unknown, never>['call'];
   readonly signal: AbortSignal;
@@ -128,7 +128,7 @@ export class AgentTools {
   }
 
   async run({ tool, input }: Pick<ToolCall, 'tool' | 'input'>, before: EarlierCall = {}): Promise<ToolResult> {
-    const { own, call, principal, renewed, signal } = this.#options;
+    const { own, call, principal, checkCredential, signal } = this.#options;
     const mine = own.find(({ name }) => name === tool);
     const begun = performance.now();
     const { approvalId, key = this.#keyFor(tool, input) } = before;
@@ -137,7 +137,7 @@ export class AgentTools {
     const { answer, auditId } = await this.#untilMade((auditId) =>
       mine
         ? mine.run(input, auditId)
-        : call(tool, input, { principal, renewed, door: 'agent', signal, auditId, approvalId, idempotency }),
+        : call(tool, input, { principal, checkCredential, door: 'agent', signal, auditId, approvalId, idempotency }),
     );
     const common = { auditId, ms: performance.now() - begun };
     if (answer.ok) {

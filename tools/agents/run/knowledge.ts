@@ -60,7 +60,7 @@ export async function lookUp({ text, ...asking }: Asking): Promise<Knowledge | u
   const principal = acting(caller);
   if (!seesTool(principal, tool)) return undefined;
   const { projectIds, tags, maxPassages: limit } = knowledge;
-  const options = { principal, renewed: asking.renewedAs(acting), door: 'agent', signal } as const;
+  const options = { principal, checkCredential: asking.renewedAs(acting), door: 'agent', signal } as const;
   const asked = (projectIds ?? [undefined]).map((projectId) => ({
     ...{ q, limit: Math.min(MOST_ASKED, 2 * limit) },
     ...(projectId !== undefined && { projectId }),

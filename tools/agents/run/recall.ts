@@ -16,7 +16,7 @@ interface RecallInput {
   readonly threadId: string | undefined;
   /** What the conversation is about. */
   readonly text: string;
-  readonly server: Pick<ServerContext, 'meaning'>;
+  readonly server: Pick<ServerContext, 'semanticSearch'>;
 }
 
 const LONGEST_QUERY = 2000;
@@ -60,7 +60,7 @@ async function near(
   q: string,
   { store, server, caller: principal }: RecallInput & { readonly store: Readers & TextSearch },
 ): Promise<Memory[]> {
-  if (!server.meaning?.isOn) return [];
+  if (!server.semanticSearch?.isOn) return [];
   const kind = { type: 'memory', collection: 'memories', readable: () => readable } as const;
   const { found } = await rankPassages([kind], { q, where: {} }, { store, server, principal });
   return found.flatMap(({ weak, found: { record } }) => (weak ? [] : [record as Memory])); // of that collection

@@ -42,7 +42,7 @@ export function rememberTool(remembering: Remembering): LoopTool | undefined {
   const acting = (whom: Principal, as = agent) =>
     actingFor(whom, { ...as, tools: as.memoryPolicy.remember ? [STORES] : [] }, catalog, run.id);
   const principal = acting(caller);
-  const renewed = remembering.renewedAs(acting);
+  const checkCredential = remembering.renewedAs(acting);
   const stores = catalog.get(STORES)?.tool;
   if (!stores || !seesTool(principal, stores)) return undefined;
   let count = 0;
@@ -63,7 +63,7 @@ export function rememberTool(remembering: Remembering): LoopTool | undefined {
           { ...memory, ...owner },
           {
             principal,
-            renewed,
+            checkCredential,
             door: 'agent',
             signal,
             auditId,

@@ -70,7 +70,7 @@ interface AgentTask {
 
 type RunContext = Pick<
   SteppingContext<Readers & TextSearch, never>,
-  'store' | 'principal' | 'server' | 'signal' | 'report' | 'call' | 'standing'
+  'store' | 'principal' | 'server' | 'signal' | 'report' | 'call' | 'checkCredential'
 >;
 
 export interface RunOutcome extends LoopOutcome {
@@ -256,7 +256,7 @@ async function readPrompt(
 type ActingAs = (caller: Principal, agent: Agent | undefined) => Principal;
 type RenewedAs = (acting: ActingAs) => CheckCredential | undefined;
 
-function asker({ agent }: AgentTask, { store, standing }: RunContext, clock: RunClock): RenewedAs {
+function asker({ agent }: AgentTask, { store, checkCredential: standing }: RunContext, clock: RunClock): RenewedAs {
   if (!standing) return () => undefined;
   return (acting) => async () => {
     const caller = await checkSafely(standing);
@@ -282,7 +282,7 @@ function toolsOf(task: AgentTask, { principal, server, call }: RunContext, { ren
   const own = remember ? [remember] : [];
   return new AgentTools({
     principal: acting(principal, agent),
-    renewed: renewedAs(acting),
+    checkCredential: renewedAs(acting),
     catalog,
     call,
     signal,

@@ -163,8 +163,8 @@ function nameOf({ client: { name, host } }: AppConnection): string {
 /** The error for a refused call. For a connected app it names what the app can ask its person for, if that would help. The input may be unchecked. */
 export function refusalFor(principal: Principal, tool: GuardedTool, input: object): ToolError {
   const refused = refusal(principal, tool, input);
-  const askFor = missingScopes(principal, tool, input);
-  return askFor ? refused.with({ askFor }) : refused;
+  const missing = missingScopes(principal, tool, input);
+  return missing ? refused.with({ missingScopes: missing }) : refused;
 }
 
 /** All scopes that a connected app must ask its person for, so that the call is allowed. Undefined if no scope would help. */

@@ -33,7 +33,7 @@ export function asksLess(before: readonly string[] = [], after: readonly string[
 /** Whether the call waits for a person. Unlike in allowlists, a glob also matches tools that need `admin`, and those of integrations. */
 export function asksFirst(principal: Principal, tool: GuardedTool, input: object): boolean {
   if (!canAsk(tool)) return false;
-  if (tool.asks === true) return true;
+  if (tool.needsApproval === true) return true;
   const names = [tool.name, ...(tool.actsAs ? [tool.actsAs.of(input)?.name ?? tool.name] : [])];
   return [principal, ...chainOf(principal)].some(
     ({ askFirst }) => askFirst && matchers(askFirst).some((matches) => names.some(matches)),

@@ -59,7 +59,9 @@ export class CredentialSignal {
 }
 
 /** The same as a standing, for work that is done later or again. */
-export async function standingOf(...asked: Parameters<typeof credentialStatus>): Promise<CredentialStatus> {
+export async function credentialStatusOrError(
+  ...asked: Parameters<typeof credentialStatus>
+): Promise<CredentialStatus> {
   const found = await credentialStatus(...asked);
   return typeof found === 'string' ? new ToolError('unauthenticated', found) : found;
 }

@@ -51,7 +51,7 @@ export interface GuardedTool {
   /** Only its own door can call it, and it is never listed. */
   readonly doorOnly?: true;
   /** Calls need approval whatever the caller's `askFirst`: always, or where this is true. It may throw for a call that cannot be made. `inPerson`: a signed-in person calls. */
-  readonly asks?: true | ((input: object, store: Readers, inPerson: boolean) => Promise<boolean>);
+  readonly needsApproval?: true | ((input: object, store: Readers, inPerson: boolean) => Promise<boolean>);
   /** Leads to a person who is asked, so its own calls never wait for one. */
   readonly neverAsks?: true;
   /** Leads to all tools that the caller may call, and is listed apart from them. */

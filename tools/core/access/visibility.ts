@@ -20,7 +20,7 @@ const RANK: Readonly<Record<ThreadRole, number>> = { viewer: 1, editor: 2, owner
 
 type Shared = Pick<ThreadRecord, 'visibility' | 'entries'>;
 /** A thread, or a record that is visible to everybody who sees the thread that it names. */
-type Guarded = Pick<ThreadRecord, 'accessKeys'>;
+type Restricted = Pick<ThreadRecord, 'accessKeys'>;
 type Naming = { readonly threadId?: string | null | undefined };
 
 /** The keys to store with a thread. An entry for an agent adds none: an agent never sees more than the caller that it runs for. */
@@ -56,16 +56,16 @@ export function visibleTo(principal: Principal): { readonly accessKeys: readonly
 }
 
 /** Whether some callers may not see the record. */
-export function isGuarded(record: object): record is Guarded {
+export function isGuarded(record: object): record is Restricted {
   return 'accessKeys' in record;
 }
 
-export function isSeen({ accessKeys }: Guarded, principal: Principal): boolean {
+export function isSeen({ accessKeys }: Restricted, principal: Principal): boolean {
   return keysHeldBy(principal).some((key) => accessKeys.includes(key));
 }
 
 /** Reads the records that a caller may see. */
-export function seenBy<Kept extends Guarded>(
+export function seenBy<Kept extends Restricted>(
   records: Reader<Kept>,
   principal: Principal,
 ): Pick<Reader<Kept>, 'find' | 'count'> {
@@ -97,7 +97,7 @@ export function threadsSeenBy({ threads }: Pick<Readers, 'threads'>, principal: 
 export async function accessKeysWith(
   { threads }: Pick<Readers, 'threads'>,
   { threadId }: Naming,
-  before?: Guarded & Naming,
+  before?: Restricted & Naming,
 ): Promise<string[]> {
   if (before && (before.threadId ?? null) === (threadId ?? null)) return before.accessKeys;
   if (typeof threadId !== 'string') return [ADMINS, WORKSPACE];
@@ -113,7 +113,7 @@ export async function haveSameAccess(
   { id, accessKeys }: Pick<ThreadRecord, 'id' | 'accessKeys'>,
 ): Promise<void> {
   for (const collection of FOLLOWING) {
-    const reader: Pick<Reader<Guarded & Naming & { readonly id: string }>, 'find'> = store[collection];
+    const reader: Pick<Reader<Restricted & Naming & { readonly id: string }>, 'find'> = store[collection];
     for await (const records of pagesOf(reader, { where: { threadId: id, ...includingHidden }, limit: BATCH })) {
       for (const record of records) await store[collection].touch(record.id, { accessKeys });
       await setImmediate(); // lets other calls run
@@ -150,7 +150,7 @@ function isShared(prefix: string): boolean {
 export async function guardedAmong(
   store: Readers,
   ids: readonly string[],
-): Promise<(Guarded & { readonly id: string })[]> {
+): Promise<(Restricted & { readonly id: string })[]> {
   const found = await Promise.all(
     [...new Set(ids)].map((id) => {
       const collection = guarded.get(id.slice(0, id.indexOf('_')));

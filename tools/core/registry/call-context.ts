@@ -21,7 +21,7 @@ type Write = SteppingContext<never, never>['write'];
 
 /** What only the handlers outside a transaction have. */
 interface Outside {
-  readonly standing: CheckCredential | undefined;
+  readonly checkCredential: CheckCredential | undefined;
   /** Present if the handler changes data in steps. */
   readonly write?: Write;
 }
@@ -37,7 +37,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   readonly report: (progress: Progress) => void;
   readonly questions: Questions | undefined;
   readonly server: ServerContext;
-  readonly standing: CheckCredential | undefined;
+  readonly checkCredential: CheckCredential | undefined;
   readonly repeat: CallFingerprint | undefined;
   session: SessionPrincipal | undefined;
   readonly #asked: Call;
@@ -60,7 +60,7 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
     this.report = asked.onProgress ?? ignore;
     this.questions = asked.questions;
     this.server = caller.server;
-    this.standing = outside?.standing;
+    this.checkCredential = outside?.checkCredential;
     this.repeat = repeat;
     this.#asked = asked;
     this.#tool = tool;
@@ -82,8 +82,8 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
 
   /** Made when used, as most handlers need none. From then on the caller's standing is watched; calls inside this one end with it. */
   get signal(): AbortSignal | undefined {
-    if (!this.standing || this.#asked.from) return this.#asked.signal;
-    this.#watch ??= new CredentialSignal(this.standing, this.#asked.signal);
+    if (!this.checkCredential || this.#asked.from) return this.#asked.signal;
+    this.#watch ??= new CredentialSignal(this.checkCredential, this.#asked.signal);
     return this.#watch.signal;
   }
 
@@ -114,20 +114,20 @@ export class CallContext<Store> implements SteppingContext<Store, ErrorCode> {
   async #inside(tool: string, input: unknown, as: InnerCallOptions | undefined): Promise<Call> {
     const { requestId, from } = this.#asked;
     const { principal, door } = as ?? this.#asked;
-    const renewed = as ? as.renewed : this.standing;
-    const standing = renewed && (await checkSafely(renewed));
+    const checkCredential = as ? as.checkCredential : this.checkCredential;
+    const current = checkCredential && (await checkSafely(checkCredential));
     const outer = this;
     return {
       tool,
       input,
       door,
       requestId,
-      renewed,
+      checkCredential,
       auditId: as?.auditId,
       approvalId: as?.approvalId,
       idempotency: as?.idempotency,
       from: { tool: this.#tool, depth: (from?.depth ?? 0) + 1 },
-      ...(standing instanceof ToolError ? { principal, gone: standing } : { principal: standing ?? principal }),
+      ...(current instanceof ToolError ? { principal, gone: current } : { principal: current ?? principal }),
       get signal() {
         return as?.signal ?? outer.signal;
       },

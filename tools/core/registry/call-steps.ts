@@ -47,13 +47,13 @@ export function succeeded(tool: Tool, output: object) {
 }
 
 export function failed(error: ToolError, { requestId }: Call): Answer {
-  const { retryAfterSeconds, askFor, wants, notMade } = error.detail;
+  const { retryAfterSeconds, missingScopes: askFor, wants, notMade } = error.detail;
   return {
     ok: false,
     error: errorBodyOf(error, requestId),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     ...(notMade && { notMade }),
-    ...(askFor && { askFor }),
+    ...(askFor && { missingScopes: askFor }),
     ...(wants && { wants }),
   };
 }

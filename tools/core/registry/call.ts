@@ -20,7 +20,7 @@ export interface Call {
   readonly auditId?: string | undefined;
   readonly idempotency?: IdempotencyRequest | undefined;
   /** Whether a person has to say yes to this call, whoever makes it. */
-  readonly asks?: boolean | undefined;
+  readonly needsApproval?: boolean | undefined;
   /** The approval that the caller names for this call. Without one, that of an equal call counts. */
   readonly approvalId?: string | undefined;
   /** The name that the software of the caller gives itself. */
@@ -30,7 +30,7 @@ export interface Call {
   /** Only where the caller can ask a person. */
   readonly questions?: Questions | undefined;
   /** Asks for the caller as it stands now: while the call continues, and before each call that it makes. */
-  readonly renewed?: CheckCredential | undefined;
+  readonly checkCredential?: CheckCredential | undefined;
   /** Only in a call inside another one: why its caller may not continue. */
   readonly gone?: ToolError | undefined;
   /** Only in a call that the handler of a tool makes: that tool, and the number of calls around this one. */
@@ -96,7 +96,7 @@ export type Answer =
       /** Of a `rate_limited` error. */
       readonly retryAfterSeconds?: number;
       /** The scopes that a connected app can ask its person for, so that the call would be allowed. */
-      readonly askFor?: readonly string[];
+      readonly missingScopes?: readonly string[];
     };
 
 export function errorOf({ code, error, ...body }: ErrorBody): ToolError {

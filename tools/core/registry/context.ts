@@ -42,7 +42,7 @@ export interface CallingContext<Store, Code extends ErrorCode> extends Context<S
   /** Calls a tool in the same request, checked, validated and audited like a direct call. A read-only tool calls read-only tools. Never rejects. */
   readonly call: (tool: string, input: unknown, as?: InnerCallOptions) => Promise<Answer>;
   /** Asks for the caller as it stands now, or why it may not continue. Absent if that cannot be asked. */
-  readonly standing: CheckCredential | undefined;
+  readonly checkCredential: CheckCredential | undefined;
 }
 
 export interface InnerCallOptions {
@@ -50,7 +50,7 @@ export interface InnerCallOptions {
   readonly door: Door;
   readonly signal?: AbortSignal | undefined;
   /** The principal as it stands when the call is made. */
-  readonly renewed?: CheckCredential | undefined;
+  readonly checkCredential?: CheckCredential | undefined;
   readonly auditId?: string;
   readonly approvalId?: string | undefined;
   readonly idempotency?: IdempotencyRequest | undefined;

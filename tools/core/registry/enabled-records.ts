@@ -21,7 +21,7 @@ interface EnabledRecordsDeps<Name extends Switched> {
 
 /** Tells of enabled records and of each change, so that calls are answered from memory. Changes of other processes are known within a second. */
 export class EnabledRecords<Name extends Switched> {
-  readonly #parts: EnabledRecordsDeps<Name>;
+  readonly #deps: EnabledRecordsDeps<Name>;
   /** The ids that were told. */
   readonly #told = new Set<string>();
   /** Revisions of changes that were heard of while records are read, which may have been read before. One map for each reading. */
@@ -29,12 +29,12 @@ export class EnabledRecords<Name extends Switched> {
   readonly #closed = new AbortController();
   #stopFollowing = () => {};
 
-  constructor(parts: EnabledRecordsDeps<Name>) {
-    this.#parts = parts;
+  constructor(deps: EnabledRecordsDeps<Name>) {
+    this.#deps = deps;
   }
 
   async start(): Promise<void> {
-    const { store, name, onFailure } = this.#parts;
+    const { store, name, onFailure } = this.#deps;
     const stopHearing = store.onCommit((commit) => this.#heard(commit), [name]);
     const reading = { signal: this.#closed.signal, onFailure };
     const stopMissing = store.cluster?.onGap(() => void readWithRetry(() => this.#read(), reading));
@@ -52,16 +52,16 @@ export class EnabledRecords<Name extends Switched> {
 
   #heard({ changes }: Commit): void {
     for (const { collection, kind, record } of changes) {
-      if (collection !== this.#parts.name) continue;
+      if (collection !== this.#deps.name) continue;
       for (const heard of this.#meanwhile) heard.set(record.id, record.revision);
       if (kind === 'deleted' || !record.enabled) this.#drop(record.id);
       else this.#put(record as RecordOf<Name>); // the collection has just been compared
     }
-    this.#parts.settled();
+    this.#deps.settled();
   }
 
   async #read(): Promise<void> {
-    const { store, name, settled } = this.#parts;
+    const { store, name, settled } = this.#deps;
     const reader = store[name] as Reader<RecordOf<Name>>; // the collection of that name
     const heard = new Map<string, number>();
     this.#meanwhile.add(heard);
@@ -82,12 +82,12 @@ export class EnabledRecords<Name extends Switched> {
 
   #put(record: RecordOf<Name>): void {
     this.#told.add(record.id);
-    this.#parts.put(record);
+    this.#deps.put(record);
   }
 
   #drop(id: string): void {
     this.#told.delete(id);
-    this.#parts.drop(id);
+    this.#deps.drop(id);
   }
 }
 

@@ -129,10 +129,11 @@ export class Registry {
       input = resolved;
       if (tool.delegatesTo) return await this.#call(asked, standIn(asked, tool.delegatesTo(input)));
       const asks =
-        asked.asks ||
+        asked.needsApproval ||
         asked.approvalId !== undefined ||
         asksFirst(principal, tool, input) ||
-        (typeof tool.asks === 'function' && (await tool.asks(input, this.#store, isSession(principal))));
+        (typeof tool.needsApproval === 'function' &&
+          (await tool.needsApproval(input, this.#store, isSession(principal))));
       const approved = asks ? await this.#approvals.admit({ asked, tool, raw, input }) : undefined;
       const answer = await this.#runShown({ asked, wanted, tool, begun, given, input, approved });
       telemetry.called(tool.name, door, answer.ok ? undefined : answer.error.code, begun.ms);
@@ -181,7 +182,7 @@ export class Registry {
   }
 
   #read(call: AdmittedCall): Promise<unknown> {
-    const context = new CallContext(call, this.#store, this, { standing: this.#standing(call) });
+    const context = new CallContext(call, this.#store, this, { checkCredential: this.#checkCredential(call) });
     return context.run(() => call.tool.handler(call.input, context));
   }
 
@@ -237,7 +238,7 @@ export class Registry {
       return changed.finally(() => staged?.discard());
     }
     const context = new CallContext(call, this.#store, this, {
-      standing: this.#standing(call),
+      checkCredential: this.#checkCredential(call),
       write: (step) => transactWithHistory(this.#store, by, (_, history) => step(history)),
     });
     try {
@@ -285,11 +286,11 @@ export class Registry {
   }
 
   /** Asks whether the caller, as it stands now, could make the call again. */
-  #standing({ asked: { renewed }, tool, input }: AdmittedCall): CheckCredential | undefined {
+  #checkCredential({ asked: { checkCredential: check }, tool, input }: AdmittedCall): CheckCredential | undefined {
     return (
-      renewed &&
+      check &&
       (async () => {
-        const now = await renewed();
+        const now = await check();
         const isAllowed = now instanceof ToolError || (await mayCall(now, tool, input, this.#subjects));
         return isAllowed ? now : refusalFor(now, tool, input);
       })

@@ -164,7 +164,7 @@ export class FlowExecution {
     const ms = until === undefined ? 0 : Date.parse(until) - clock.now().getTime();
     if (ms > 0) {
       this.#slot.leave();
-      const watch = new CredentialSignal(() => this.#renewed(), this.#either);
+      const watch = new CredentialSignal(() => this.#checkCredential(), this.#either);
       await pause(clock, ms, watch.signal);
       watch.stop();
     }
@@ -173,7 +173,7 @@ export class FlowExecution {
     return this.#leave.signal.aborted ? 'left' : undefined;
   }
 
-  async #renewed(attempt?: string): Promise<CredentialStatus> {
+  async #checkCredential(attempt?: string): Promise<CredentialStatus> {
     const { store, registry, clock } = this.#deps;
     const { id: runId, causes, askedBy } = this.#run;
     const { catalog } = registry.server;
@@ -186,7 +186,7 @@ export class FlowExecution {
     if (this.#tried?.step === step.id && this.#tried.attempt === attempt) return this.#tried.outcome;
     const { first = attempt, unmade, approval } = this.#underWay(step) ?? {};
     const key = `${this.#run.id} ${step.id} ${first}`;
-    const principal = await this.#renewed(key);
+    const principal = await this.#checkCredential(key);
     if (principal instanceof ToolError) return { failure: goneFailure(principal) };
     const { catalog } = this.#deps.registry.server;
     const tool = catalog.get(step.tool)?.tool;
@@ -201,7 +201,7 @@ export class FlowExecution {
     if (answer === 'left') return answer;
     const waits = answer !== 'late' && !answer.ok && answer.error.code === 'approval_required';
     if (tool?.resumes && this.#leave.signal.aborted && answer !== 'late' && !answer.ok && !waits) return 'left';
-    const standing = await this.#renewed();
+    const standing = await this.#checkCredential();
     const outcome =
       standing instanceof ToolError && (answer === 'late' || !answer.ok)
         ? { failure: goneFailure(standing) }
@@ -217,13 +217,13 @@ export class FlowExecution {
     const { clock, registry } = this.#deps;
     const call = registry.call({
       principal,
-      renewed: () => this.#renewed(key),
+      checkCredential: () => this.#checkCredential(key),
       tool,
       input,
       door: 'flow',
       requestId: this.#run.id,
       idempotency: { key, operation: `flow step ${tool}` },
-      asks,
+      needsApproval: asks,
       approvalId: this.#approval(step)?.id,
       signal,
     });

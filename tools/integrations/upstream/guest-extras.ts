@@ -46,7 +46,7 @@ export function extraOffers(integration: Integration, run: RunCall): Offer[] {
 }
 
 /** The part of names and addresses here that says which integration they are of. */
-export function prefixOf({ id, toolPrefix }: Pick<IntegrationRecord, 'id' | 'toolPrefix'>): string {
+export function uriPrefixOf({ id, toolPrefix }: Pick<IntegrationRecord, 'id' | 'toolPrefix'>): string {
   return toolPrefix || id;
 }
 
@@ -60,12 +60,12 @@ function promptTool(integration: Integration, prompt: PromptDefinition, run: Run
   });
   const label = labelOf(integration);
   const tool: Tool = defineTool({
-    name: `${prefixOf(integration)}__prompts/${name}`,
+    name: `${uriPrefixOf(integration)}__prompts/${name}`,
     title: title ?? name,
     description: description ?? `A prompt of the integration ${label}, which says nothing about it.`,
     access: { scope: GUEST_SCOPES.reads, grant: grantOf(integration, `prompts/${name}`) },
     guest: true,
-    serves: { kind: 'prompt', name: `${prefixOf(integration)}__${name}`, title, description, arguments: takes },
+    serves: { kind: 'prompt', name: `${uriPrefixOf(integration)}__${name}`, title, description, arguments: takes },
     annotations: LOOKS,
     input: z.strictObject(Object.fromEntries(shape)),
     output: z.object({ description: z.string().optional(), messages: z.array(message) }),
@@ -143,12 +143,12 @@ function resourceMeaning(integration: Integration, verb: 'list' | 'read') {
   );
   const label = labelOf(integration);
   return {
-    name: `${prefixOf(integration)}__resources/${verb}`,
+    name: `${uriPrefixOf(integration)}__resources/${verb}`,
     title: `Resources of ${label}`,
     description: `The resources of the integration ${label}.`,
     access: { scope: GUEST_SCOPES.reads, grant: grantOf(integration, 'resources') },
     guest: true,
-    serves: { kind: 'resources', verb, prefix: prefixOf(integration), templates },
+    serves: { kind: 'resources', verb, prefix: uriPrefixOf(integration), templates },
     annotations: LOOKS,
     errors: ['conflict', 'too_large'],
   } as const;

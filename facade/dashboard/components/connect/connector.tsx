@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { ApiKey } from '../../../../resources/api-key.ts';
 import type { ConnectedApp } from '../../../../resources/connected-app.ts';
+import { act } from '../../answer-cache.ts';
 import { boot, unifiedEndpoint } from '../../boot.ts';
-import { act } from '../../store.ts';
 import { useMay, useTools } from '../../tools.ts';
 import type { ListAnswer } from '../../use-paged-list.ts';
 import { ChoiceRow, LEVELS } from '../access-levels.tsx';

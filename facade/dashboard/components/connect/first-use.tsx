@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { invalidate, useAnswer } from '../../store.ts';
+import { invalidate, useAnswer } from '../../answer-cache.ts';
 import { Icon } from '../icon.tsx';
 
 const LOOK_EVERY_MS = 2000;

@@ -1,7 +1,7 @@
 import { type ComponentType, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import { act } from '../../answer-cache.ts';
 import { refs } from '../../kinds.ts';
-import { act } from '../../store.ts';
 import { useTool } from '../../tools.ts';
 import { Dialog, showDialog } from '../dialog.tsx';
 import { Icon } from '../icon.tsx';

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { useTool } from '../../../app.ts';
-import { NobodyApproves } from '../../../components/alone.tsx';
 import { Field, JsonText, TextField } from '../../../components/form/field.tsx';
 import { MemberParts } from '../../../components/form/groups.tsx';
 import { Select } from '../../../components/form/select.tsx';
 import { issueAt, type Members, type PartProps } from '../../../components/form/state.ts';
+import { NobodyApproves } from '../../../components/only-approver.tsx';
 import { ToolPicker } from '../../../components/tool-catalog.tsx';
 import type { JsonSchema } from '../../../schema.ts';
 import { ArgumentPart } from './argument-part.tsx';

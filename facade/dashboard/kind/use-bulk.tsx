@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { number, text } from '../app.ts';
-import { ChooseAll, ChooseRow, type Choosing } from '../components/choosing.tsx';
+import { ChooseAll, ChooseRow, type Choosing } from '../components/row-selection.tsx';
 import { useAction, withToast } from '../ui.ts';
-import { ManyBar, useManyTools } from './many.tsx';
+import { ManyBar, useManyTools } from './bulk.tsx';
 import type { ReadAll } from './rows.ts';
 import { idOf, type KindSpec, type Row, titleOf } from './spec.ts';
 

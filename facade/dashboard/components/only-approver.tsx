@@ -1,4 +1,4 @@
-import { useAnswer } from '../store.ts';
+import { useAnswer } from '../answer-cache.ts';
 import { useMay } from '../tools.ts';
 import type { ListAnswer } from '../use-paged-list.ts';
 import { Link } from './small.tsx';

@@ -5,7 +5,7 @@ import { optionsOf, Select } from '../components/form/select.tsx';
 import { RecordButton } from '../components/record-button.tsx';
 import { withoutNull } from '../schema.ts';
 import { Button, ConfirmDialog, Dialog } from '../ui.ts';
-import { type Made, type ManyWork, runMany } from './run-many.tsx';
+import { type Made, type ManyWork, runMany } from './run-bulk.tsx';
 import { idOf, type KindSpec, naming, type Row } from './spec.ts';
 
 /** The tools by which many records of a kind are changed: those that change one. */
