@@ -68,7 +68,7 @@ const authFields = {
     .optional(),
 };
 
-export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export const connectionMethod = z.enum(METHODS);
 
 const PATH_GLOB = /^\/(?:(?!\.{1,2}(?:\/|$))(?!\*\*\/)[A-Za-z0-9._~!$&'()*+,:@=-]+(?:\/(?=.)|$))*$/;

@@ -11,17 +11,9 @@ import { subjectsIn } from './core/access/subjects.ts';
 import { requireNoIssues, ToolError } from './core/errors.ts';
 import { secretsIn } from './core/history/redact.ts';
 import { errorOf } from './core/registry/call.ts';
-import type { CallingContext, ServerContext } from './core/registry/context.ts';
+import type { CallerContext, CallingContext, ServerContext } from './core/registry/context.ts';
 import { defineKind } from './core/registry/define-kind.ts';
-import {
-  type Authorizing,
-  CREATES,
-  DELETES,
-  defineTool,
-  READS,
-  type Tool,
-  UPDATES,
-} from './core/registry/define-tool.ts';
+import { CREATES, DELETES, defineTool, READS, type Tool, UPDATES } from './core/registry/define-tool.ts';
 import { filteredReader, LARGEST_PAGE, listPage, textFilter } from './core/registry/paging.ts';
 import { formatPath, parseInput } from './core/registry/validate.ts';
 
@@ -153,7 +145,7 @@ export const reportKind = defineKind({
 type Query = Report['query'];
 
 /** Refuses a query that the caller could not run now. */
-async function requireQuery(query: Query, { principal, store, server }: Authorizing): Promise<void> {
+async function requireQuery(query: Query, { principal, store, server }: CallerContext): Promise<void> {
   const tool = requireReadOnly(query.tool, server);
   requireNoSecrets(tool, query, server);
   const shape = z.object({ query: z.object({ arguments: tool.input }) });

@@ -20,7 +20,7 @@ export interface BodyKind {
   readonly largest: number;
   /** Of JSON: reading stops as soon as it exceeds this. Asked only for a body that may do so. */
   readonly bounds?: () => JsonLimits;
-  /** Of a body that others wait for: for so long it may be silent, without that the server keeps it waiting. */
+  /** Of a body that others queue behind: how long its sender may be silent. Time in which the server itself pauses does not count. */
   readonly silenceMs?: number;
   /** @throws ToolError (unsupported_media_type) */
   requireType(contentType: string | undefined): void;

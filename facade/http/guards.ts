@@ -28,7 +28,7 @@ export function createGuards({ host, baseUrl, allowedOrigins }: GuardOptions) {
   }
 
   return {
-    /** Of an endpoint that pages of all origins may call. */
+    /** Checks Host alone, for endpoints that pages of every origin may call. */
     checkHost,
     /** `byCookie`: whether a browser may have sent the request without its user knowing. */
     check(request: IncomingMessage, byCookie: boolean): void {

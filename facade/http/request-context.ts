@@ -51,7 +51,7 @@ export class RequestContext {
   here: readonly Endpoint[] = [];
   endpoint: Endpoint | undefined;
   parameters: Readonly<Record<string, string>> = NONE;
-  /** Why the request was not answered as its caller wished, as a kind; set while it is answered. */
+  /** The kind of failure, for metrics and traces; set while the request is answered. */
   failure: string | undefined;
   message: unknown;
   /** Set where the client wants reports of progress. */

@@ -1,6 +1,6 @@
 /**
  * Starts a program of `facade/` from a bundle, which is kept until a source, package.json, the lock file or the place changes: reading
- * 500 TypeScript files takes longer than the rest of a start. JavaScript, because Node 20 runs it directly.
+ * hundreds of TypeScript files takes longer than the rest of a start. JavaScript, because Node 20 runs it directly.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,5 +1,6 @@
 import type { IntegrationRecord } from '../../resources/integration.ts';
-import type { Change, Position, Reader, Store, Transaction, Writer } from '../../store/port.ts';
+import { pagesOf } from '../../store/pages.ts';
+import type { Change, Reader, Store, Transaction, Writer } from '../../store/port.ts';
 import { reencryptedConnection } from '../../tools/connections/connection-secrets.ts';
 import { approvalPlace } from '../../tools/core/registry/approvals.ts';
 import type { SecretBox } from '../../tools/core/sealing/secrets.ts';
@@ -62,14 +63,15 @@ async function renewAll<Record extends { readonly id: string }>(
   { within, change }: Renewal<Record>,
 ): Promise<number> {
   let count = 0;
-  for await (const found of all(collection)) {
-    if (!change(found)) continue;
-    await store.transaction(async (tx) => {
-      const now = await within(tx).get(found.id);
-      const renewed = now && change(now);
-      if (renewed) await within(tx).touch(found.id, renewed);
-    });
-    count += 1;
+  for await (const page of pagesOf(collection, { order: 'oldest', limit: BATCH })) {
+    for (const { id } of page.filter(change)) {
+      await store.transaction(async (tx) => {
+        const now = await within(tx).get(id);
+        const renewed = now && change(now);
+        if (renewed) await within(tx).touch(id, renewed);
+      });
+      count += 1;
+    }
   }
   return count;
 }
@@ -92,13 +94,4 @@ function reencryptedIntegration(record: IntegrationRecord, box: SecretBox): Chan
   const clientSecret = oauth?.clientSecret && box.renew(oauth.clientSecret, clientSecretContext(id));
   if (clientSecret) change.oauth = { ...oauth, clientSecret };
   return Object.keys(change).length > 0 ? change : undefined;
-}
-
-async function* all<Record>(collection: Reader<Record>): AsyncGenerator<Record> {
-  let after: Position | undefined;
-  do {
-    const page = await collection.find({ order: 'oldest', limit: BATCH, after });
-    yield* page.records;
-    after = page.next ?? undefined;
-  } while (after);
 }

@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../resources/durations.ts';
 import type { OAuthClientRecord } from '../../resources/oauth-client.ts';
-import type { Page, Query, Store } from '../../store/port.ts';
+import { pagesOf } from '../../store/pages.ts';
+import type { Store } from '../../store/port.ts';
 import { deleteStates } from './states.ts';
 
 /** How long a client is kept that nobody has connected. */
@@ -41,11 +42,8 @@ export async function makeRoom(store: Store, kind: 'registered' | 'metadata', mo
 /** Oldest first. */
 async function clientsOf(store: Store, kind: readonly OAuthClientRecord['kind'][]): Promise<OAuthClientRecord[]> {
   const found: OAuthClientRecord[] = [];
-  for (let after: { createdAt: string; id: string } | null | undefined; after !== null; ) {
-    const page = await store.oauthClients.find({ where: { kind }, order: 'oldest', limit: 500, after });
-    found.push(...page.records);
-    after = page.next;
-  }
+  const query = { where: { kind }, order: 'oldest', limit: 500 } as const;
+  for await (const page of pagesOf(store.oauthClients, query)) found.push(...page);
   return found;
 }
 
@@ -61,32 +59,23 @@ const SETTLED_MS = 60 * 60 * 1000;
 /** Removes the tokens of ended connections, and connections whose client never came for a token or let the last one expire. */
 export async function removeEndedConnections(store: Store, now: Date): Promise<void> {
   const settled = new Date(now.getTime() - SETTLED_MS).toISOString();
-  await forEach(
-    (page) => store.connectedApps.find({ to: settled, ...page }),
-    async ({ id }) => {
-      // A grant alone leads to nothing.
-      const where = { grantId: id, kind: ['AuthorizationCode', 'RefreshToken', 'AccessToken'] };
-      if ((await store.oauthStates.count({ where })) > 0) return;
-      await store.transaction(async (tx) => {
-        if (await tx.connectedApps.get(id)) await tx.connectedApps.delete(id);
-      });
-    },
-  );
-  await forEach(
-    (page) => store.oauthStates.find({ where: { kind: 'Grant' }, ...page }),
-    async ({ grantId }) => {
-      if (grantId === undefined || (await store.connectedApps.get(grantId))) return;
-      await store.transaction((tx) => deleteStates(tx, { grantId }));
-    },
-  );
+  const page = { order: 'oldest', limit: 100 } as const;
+  for await (const apps of pagesOf(store.connectedApps, { to: settled, ...page }))
+    for (const { id } of apps) await removeUnused(store, id);
+  for await (const grants of pagesOf(store.oauthStates, { where: { kind: 'Grant' }, ...page }))
+    for (const { grantId } of grants) if (grantId !== undefined) await removeLeftStates(store, grantId);
 }
 
-type Part = Pick<Query<object>, 'order' | 'limit' | 'after'>;
+async function removeUnused(store: Store, id: string): Promise<void> {
+  // A grant alone leads to nothing.
+  const where = { grantId: id, kind: ['AuthorizationCode', 'RefreshToken', 'AccessToken'] };
+  if ((await store.oauthStates.count({ where })) > 0) return;
+  await store.transaction(async (tx) => {
+    if (await tx.connectedApps.get(id)) await tx.connectedApps.delete(id);
+  });
+}
 
-async function forEach<Record>(find: (page: Part) => Promise<Page<Record>>, act: (record: Record) => Promise<void>) {
-  let page: Page<Record> | undefined;
-  do {
-    page = await find({ order: 'oldest', limit: 100, after: page?.next ?? undefined });
-    for (const record of page.records) await act(record);
-  } while (page.next);
+async function removeLeftStates(store: Store, grantId: string): Promise<void> {
+  if (await store.connectedApps.get(grantId)) return;
+  await store.transaction((tx) => deleteStates(tx, { grantId }));
 }

@@ -5,7 +5,7 @@ import { OperatorError } from '../errors.ts';
 
 const FOLDER = fileURLToPath(new URL('migrations', import.meta.url));
 
-export interface Migration {
+interface Migration {
   readonly name: string;
   readonly sql: string;
 }

@@ -8,7 +8,6 @@ import type { RecordChange, Transaction } from '../port.ts';
 import { changeOf } from '../record-change.ts';
 import type { StagedRows } from '../rows-port.ts';
 import { type CollectedWork, TransactionView } from '../transaction-view.ts';
-
 import type { Erasures } from './audit/erasures.ts';
 import type { PostgresAudit } from './audit/log.ts';
 import type { Changes } from './changes/changes.ts';

@@ -12,7 +12,7 @@ function turned([type, table]: [RowType, RawTable]): [RawTable, RowType] {
   return [table, type];
 }
 
-export function typeOf(table: RawTable): RowType {
+function typeOf(table: RawTable): RowType {
   const type = types.get(table);
   if (!type) throw new Error(`${table} is not a table of imported rows`);
   return type;

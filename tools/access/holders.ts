@@ -5,7 +5,7 @@ import type { Readers } from '../../store/port.ts';
 import { actingFor } from '../core/access/agent-principal.ts';
 import { entryFor } from '../core/access/allowlist.ts';
 import { credentialStatus } from '../core/access/credential-status.ts';
-import { chainOf, type Principal, personPrincipal } from '../core/access/principal.ts';
+import { actorsOf, type Principal, personPrincipal } from '../core/access/principal.ts';
 import type { ServerContext } from '../core/registry/context.ts';
 import { allOf } from '../core/registry/paging.ts';
 import type { Tool } from '../core/registry/tool.ts';
@@ -90,7 +90,7 @@ async function credentialHolder(
     now: now(),
   });
   if (typeof principal === 'string') return undefined;
-  const capsule = [principal, ...chainOf(principal)].find((each) => each.type === 'capsule');
+  const capsule = actorsOf(principal).find((each) => each.type === 'capsule');
   const entries = capsule && (await store.capsules.get(capsule.id))?.allowedTools;
   return {
     type,

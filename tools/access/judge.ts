@@ -8,11 +8,11 @@ import { subjectsIn } from '../core/access/subjects.ts';
 import { guardedAmong, hasRole, isSeen } from '../core/access/visibility.ts';
 import { ToolError } from '../core/errors.ts';
 import { type Catalog, unknownTool } from '../core/registry/catalog-index.ts';
-import type { Authorizing } from '../core/registry/define-tool.ts';
+import type { CallerContext } from '../core/registry/context.ts';
 import { withRecordIds } from '../core/registry/record-names.ts';
 import type { Tool } from '../core/registry/tool.ts';
 
-export type Judging = Pick<Authorizing, 'store' | 'server'>;
+export type Judging = Pick<CallerContext, 'store' | 'server'>;
 
 /** @throws ToolError (not_found) that names similar tools */
 export function listedToolNamed(name: string, catalog: Catalog): Tool {

@@ -1,6 +1,5 @@
 import type { ApprovalRecord } from '../../resources/approval.ts';
 import { pagesOf } from '../../store/pages.ts';
-import type { Readers } from '../../store/port.ts';
 import { refusalFor } from '../core/access/app-principal.ts';
 import { behind } from '../core/access/ask-first.ts';
 import { credentialStatus } from '../core/access/credential-status.ts';
@@ -11,13 +10,7 @@ import { subjectsIn } from '../core/access/subjects.ts';
 import { forbidden, ToolError } from '../core/errors.ts';
 import type { VisibilityContext } from '../core/kind.ts';
 import { callerKeyOf, openSealed } from '../core/registry/approvals.ts';
-import type { ServerContext } from '../core/registry/context.ts';
-
-interface Deciding {
-  readonly store: Readers;
-  readonly principal: Principal;
-  readonly server: ServerContext;
-}
+import type { CallerContext } from '../core/registry/context.ts';
 
 /** Whether the call is the caller's own, or one of what acts for it: of an agent that a key runs, or of anything behind which a person is. */
 export function isOwnApproval({ callerKey, persons, runAs }: ApprovalRecord, principal: Principal): boolean {
@@ -54,7 +47,7 @@ export async function isVisible(
 }
 
 /** Only the independent decide: nobody who asked, or acts for or is behind who asked, now or then. @throws ToolError (forbidden) */
-export async function requireDecider(record: ApprovalRecord, deciding: Deciding): Promise<void> {
+export async function requireDecider(record: ApprovalRecord, deciding: CallerContext): Promise<void> {
   const { store, principal, server } = deciding;
   if (!areApart(await behind(principal, store), record, await behindNow(record, deciding))) {
     throw forbidden((await linkProblem(record, deciding)) ?? SAME);
@@ -67,7 +60,7 @@ export async function requireDecider(record: ApprovalRecord, deciding: Deciding)
 }
 
 /** Tells for one approval after another whether the principal may decide it, apart from a sign-in that may have to be fresh. */
-export async function decidableBy(deciding: Deciding): Promise<(record: ApprovalRecord) => Promise<boolean>> {
+export async function decidableBy(deciding: CallerContext): Promise<(record: ApprovalRecord) => Promise<boolean>> {
   const { store, principal, server } = deciding;
   if (deciderIn(principal) !== principal) return async () => false;
   const own = await behind(principal, store);
@@ -81,7 +74,7 @@ export async function decidableBy(deciding: Deciding): Promise<(record: Approval
 }
 
 /** Whether some person of the workspace may decide it. */
-export async function canAnybodyDecide(record: ApprovalRecord, { store, server }: Omit<Deciding, 'principal'>) {
+export async function canAnybodyDecide(record: ApprovalRecord, { store, server }: Omit<CallerContext, 'principal'>) {
   const { catalog, now } = server;
   for await (const people of pagesOf(store.adminUsers, { where: { isActive: true }, limit: 100 })) {
     for (const { id, email } of people) {
@@ -94,7 +87,7 @@ export async function canAnybodyDecide(record: ApprovalRecord, { store, server }
 }
 
 /** Why the caller may not decide, where nothing but the link by which their session began is the reason. */
-export async function linkProblem(record: ApprovalRecord, deciding: Deciding): Promise<string | undefined> {
+export async function linkProblem(record: ApprovalRecord, deciding: CallerContext): Promise<string | undefined> {
   const { store, principal } = deciding;
   if (!isSession(principal)) return undefined;
   const { sessionId, madeWith: _, ...person } = principal;
@@ -111,7 +104,7 @@ function areApart(own: readonly string[], { persons }: ApprovalRecord, now: read
 }
 
 /** Who is behind the caller now: since it asked, somebody else may have taken it over. */
-async function behindNow({ runAs }: ApprovalRecord, { store, server }: Deciding): Promise<string[]> {
+async function behindNow({ runAs }: ApprovalRecord, { store, server }: CallerContext): Promise<string[]> {
   const found = await credentialStatus(runAs, store, { catalog: server.catalog, now: server.now() });
   return typeof found === 'string' ? [] : behind(found, store);
 }

@@ -1,19 +1,12 @@
 import { type Approval, type ApprovalRecord, ENDED } from '../../resources/approval.ts';
-import type { Readers } from '../../store/port.ts';
-import { capsuleIn, type Principal } from '../core/access/principal.ts';
+import { capsuleIn, } from '../core/access/principal.ts';
 import { guardedAmong, isSeen } from '../core/access/visibility.ts';
 import { toToolError } from '../core/errors.ts';
 import { approvalPage, callerKeyOf, idempotencyOf, isExpired } from '../core/registry/approvals.ts';
-import type { ServerContext } from '../core/registry/context.ts';
+import type { CallerContext } from '../core/registry/context.ts';
 import { keptAnswer } from '../core/registry/idempotency.ts';
 
-export interface Showing {
-  readonly store: Readers;
-  readonly principal: Principal;
-  readonly server: ServerContext;
-}
-
-export function statusOf(record: ApprovalRecord, { server }: Pick<Showing, 'server'>): Approval['status'] {
+export function statusOf(record: ApprovalRecord, { server }: Pick<CallerContext, 'server'>): Approval['status'] {
   return isExpired(record, server.now()) ? 'expired' : record.status;
 }
 
@@ -24,7 +17,7 @@ export function isEnded(status: Approval['status']): boolean {
 /** Whoever has a capsule does not learn who works here. */
 export function showApproval(
   record: ApprovalRecord,
-  { principal, server }: Pick<Showing, 'principal' | 'server'>,
+  { principal, server }: Pick<CallerContext, 'principal' | 'server'>,
 ): Approval {
   const {
     sealed: _,
@@ -52,7 +45,7 @@ export function showApproval(
 }
 
 /** Of what the call would change, the records that the caller may read. */
-async function readable(changes: Approval['wouldChange'], { store, principal, server }: Showing) {
+async function readable(changes: Approval['wouldChange'], { store, principal, server }: CallerContext) {
   const ids = (changes ?? []).map(({ id }) => id);
   const hidden = (await guardedAmong(store, ids)).filter((record) => !isSeen(record, principal)).map(({ id }) => id);
   return changes?.filter(({ type, id }) => {
@@ -63,7 +56,7 @@ async function readable(changes: Approval['wouldChange'], { store, principal, se
 }
 
 /** With what the call answered, for who made it. */
-export async function showToCaller(record: ApprovalRecord, showing: Showing): Promise<Approval> {
+export async function showToCaller(record: ApprovalRecord, showing: CallerContext): Promise<Approval> {
   const wouldChange = await readable(record.wouldChange, showing);
   const { store, principal, server } = showing;
   const shown = { ...showApproval(record, showing), ...(wouldChange && { wouldChange }) };

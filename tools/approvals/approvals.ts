@@ -10,6 +10,7 @@ import { seesTool } from '../core/access/reach.ts';
 import { ToolError } from '../core/errors.ts';
 import type { VisibilityContext } from '../core/kind.ts';
 import { approvalPage, callerKeyOf, ENDS } from '../core/registry/approvals.ts';
+import type { CallerContext } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
 import { CREATES, defineTool, READS } from '../core/registry/define-tool.ts';
 import { filteredReader, listPage } from '../core/registry/paging.ts';
@@ -22,20 +23,20 @@ import {
   linkProblem,
   requireDecider,
 } from './approval-deciders.ts';
-import { isEnded, type Showing, showApproval, showToCaller, statusOf } from './approval-view.ts';
+import { isEnded, showApproval, showToCaller, statusOf } from './approval-view.ts';
 
 const approvalId = refTo('approval', recordId).describe(
   'Approval id (`apv_…`), from `approval_required` or list_approvals.',
 );
 
 /** Names the list only to who may call it. */
-function whereToLook({ principal, server }: Pick<Showing, 'principal' | 'server'>): string {
+function whereToLook({ principal, server }: Pick<CallerContext, 'principal' | 'server'>): string {
   const lists = server.catalog.get('list_approvals')?.tool;
   return lists && seesTool(principal, lists) ? 'list_approvals shows the ones you can see' : 'check the id';
 }
 
 /** @throws ToolError (not_found) */
-async function findApproval(id: string, showing: Showing): Promise<ApprovalRecord> {
+async function findApproval(id: string, showing: CallerContext): Promise<ApprovalRecord> {
   const { store, principal, server } = showing;
   const found = await store.approvals.get(id);
   if (found && (await isVisible(found, principal, { store, ...server }))) return found;
@@ -130,7 +131,7 @@ const getApproval = defineTool({
 /** Whether the caller may decide it, and else whether anybody may. */
 async function whoDecides(
   record: ApprovalRecord,
-  showing: Showing,
+  showing: CallerContext,
 ): Promise<Pick<Approval, 'mayDecide' | 'whyNot' | 'undecidable'>> {
   if (statusOf(record, showing) !== 'waiting') return {};
   const mayDecide = await (await decidableBy(showing))(record);

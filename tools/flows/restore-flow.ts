@@ -4,8 +4,7 @@ import type { NewRecord, Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { ToolError } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
-import type { Context } from '../core/registry/context.ts';
-import type { Authorizing } from '../core/registry/define-tool.ts';
+import type { CallerContext, Context } from '../core/registry/context.ts';
 import type { AnalyzedTexts } from './definition-texts.ts';
 import { authorizeDefinition, definitionIssues, requireRights, sameDefinition } from './flow-definition.ts';
 import { isRunAs, runAsOf } from './run-as.ts';
@@ -16,7 +15,7 @@ import { signatureOf, withCurrentSecret } from './webhook-secret.ts';
 export async function authorizeRestore(
   earlier: Flow,
   current: Flow | undefined,
-  { store, principal, server: { catalog } }: Authorizing,
+  { store, principal, server: { catalog } }: CallerContext,
 ): Promise<void> {
   const { state } = await restoredOf(earlier, current, { store, principal });
   if (!current || !sameDefinition(current, state)) await authorizeDefinition(principal, state, { store, catalog });

@@ -5,7 +5,6 @@ import { type IntegrationAccountRecord, integrationAccount } from '../../resourc
 import { refTo } from '../../resources/markers.ts';
 import type { Readers } from '../../store/port.ts';
 import type { Principal } from '../core/access/principal.ts';
-
 import { whereAllowed } from '../core/access/record-limit.ts';
 import { FORBIDDEN, ToolError } from '../core/errors.ts';
 import type { ServerContext } from '../core/registry/context.ts';

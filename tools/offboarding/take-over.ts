@@ -11,8 +11,8 @@ import { capsuleCredential, keyCredential, requireCredential } from '../core/acc
 import { disconnectAppsByToken, endMadeWith } from '../core/access/end-credentials.ts';
 import { endsWithKey } from '../core/access/principal.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
-import type { Context } from '../core/registry/context.ts';
-import { type Authorizing, DELETES, defineTool } from '../core/registry/define-tool.ts';
+import type { CallerContext, Context } from '../core/registry/context.ts';
+import { DELETES, defineTool } from '../core/registry/define-tool.ts';
 import { requireRights } from '../flows/flow-definition.ts';
 import { runAsOf } from '../flows/run-as.ts';
 import { signatureOf } from '../flows/webhook-secret.ts';
@@ -89,7 +89,7 @@ const TAKERS: Readonly<Record<z.output<typeof type>, (wish: Wish, context: Takin
 };
 
 /** Who takes something over must be able to do all it does. */
-const AUTHORIZE: Readonly<Record<z.output<typeof type>, (id: string, context: Authorizing) => Promise<void>>> = {
+const AUTHORIZE: Readonly<Record<z.output<typeof type>, (id: string, context: CallerContext) => Promise<void>>> = {
   async capsule(id, { store, principal, server }) {
     const current = await store.capsules.get(id);
     if (!current) return;

@@ -170,7 +170,7 @@ const shownRun = wholeAgentRun.extend({
 });
 
 /** Leaves out the records that the caller may not read, and counts them. */
-export async function showRun(
+async function showRun(
   run: AgentRun,
   {
     store,

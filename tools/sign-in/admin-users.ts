@@ -18,16 +18,9 @@ import { endPasskeysOf, endSessionsOf, endSignInsOf } from '../core/access/end-c
 import { requireOwner } from '../core/access/ownership.ts';
 import { whereAllowed } from '../core/access/record-limit.ts';
 import type { Catalog } from '../core/registry/catalog-index.ts';
+import type { CallerContext } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
-import {
-  type Authorizing,
-  CREATES,
-  DELETES,
-  defineTool,
-  type Fail,
-  READS,
-  UPDATES,
-} from '../core/registry/define-tool.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { filteredReader, listPage } from '../core/registry/paging.ts';
 
 const adminUserId = refTo('admin-user', recordId).describe('Admin user id (`usr_…`), see list_admin_users.');
@@ -229,7 +222,7 @@ function readAccess({ scopes, grants = [] }: PersonAccess, catalog: Catalog): Pe
 }
 
 /** Who has full access sets the limits of others; of an owner, an owner does. @throws ToolError (forbidden) */
-async function requireLimiting({ store, principal }: Pick<Authorizing, 'store' | 'principal'>, { role }: AdminUser) {
+async function requireLimiting({ store, principal }: Pick<CallerContext, 'store' | 'principal'>, { role }: AdminUser) {
   requireWithinRights(principal, { fullAccess: true, lifetime: 'never' });
   if (role === OWNER) await requireOwner(store, principal);
 }

@@ -7,7 +7,7 @@ import { millionthsOf, unitsOf } from './prices.ts';
 export const RESERVED_MS = 15 * 60_000;
 
 /** How long calls under way are waited for, where only what they have reserved is missing. */
-export const SOON_SECONDS = 5;
+const SOON_SECONDS = 5;
 
 /** The limit as it is counted: calls, tokens, or millionths of the currency. */
 export function limitOf({ measure, limit }: Pick<BudgetRecord, 'measure' | 'limit'>): number {

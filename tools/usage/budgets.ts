@@ -13,16 +13,9 @@ import type { Readers } from '../../store/port.ts';
 import { isAboveWorkspace, limitsOn, personSubject, subjectKey } from '../core/access/budgets.ts';
 import { listFilter } from '../core/access/ownership.ts';
 import { ToolError } from '../core/errors.ts';
+import type { CallerContext } from '../core/registry/context.ts';
 import { defineKind } from '../core/registry/define-kind.ts';
-import {
-  type Authorizing,
-  CREATES,
-  DELETES,
-  defineTool,
-  type Fail,
-  READS,
-  UPDATES,
-} from '../core/registry/define-tool.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS, UPDATES } from '../core/registry/define-tool.ts';
 import { listPage } from '../core/registry/paging.ts';
 import { readSettings } from '../settings/settings.ts';
 import { showState, stateAt } from './budget-state.ts';
@@ -182,7 +175,7 @@ async function shower(store: Readers, now: Date): Promise<(record: BudgetRecord)
 }
 
 /** A caller limited by a budget may not lift it. @throws forbidden */
-async function requireFree(id: string, { store, principal }: Authorizing): Promise<void> {
+async function requireFree(id: string, { store, principal }: CallerContext): Promise<void> {
   const { subject } = (await store.budgets.get(id)) ?? {};
   if (!subject || (isAboveWorkspace(principal) && subject.type === 'workspace')) return;
   if (!limitsOn(principal).includes(subjectKey(subject))) return;

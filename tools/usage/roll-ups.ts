@@ -1,8 +1,9 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../resources/durations.ts';
 import { SETTINGS_ID } from '../../resources/settings.ts';
 import type { UsageHour } from '../../resources/usage.ts';
+import { pagesOf } from '../../store/pages.ts';
 import { type PeriodicTask, startLeaderTask } from '../../store/periodic-task.ts';
-import type { Position, Readers, Store } from '../../store/port.ts';
+import type { Readers, Store } from '../../store/port.ts';
 import { firstHour, hourOf, type Source, type Span, sourcesOf } from './sources.ts';
 
 const EVERY_MS = 5 * MINUTE_MS;
@@ -84,12 +85,8 @@ export async function* storedHours(
   { from, to }: Span,
 ): AsyncGenerator<UsageHour, void> {
   const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
-  let after: Position | undefined;
-  do {
-    const page = await usageHours.find({ where: { source }, ...range, order: 'oldest', limit: BATCH, after });
-    yield* page.records;
-    after = page.next ?? undefined;
-  } while (after);
+  const query = { where: { source }, ...range, order: 'oldest', limit: BATCH } as const;
+  for await (const page of pagesOf(usageHours, query)) yield* page;
 }
 
 async function deleteOld(store: Store, now: Date): Promise<void> {

@@ -8,7 +8,7 @@ import {
   callersOf,
 } from '../../resources/audit-entry.ts';
 import type { Tally, TallyKey } from '../../store/port.ts';
-import { chainOf, type Principal } from '../core/access/principal.ts';
+import { actorsOf, type Principal } from '../core/access/principal.ts';
 import { NO_TOKENS, sumOfTokens, TOKEN_DETAILS, withDetails } from '../core/models/token-usage.ts';
 import { Histogram } from './histogram.ts';
 import { costOf, type Pricing, priceOn, unitsOf } from './prices.ts';
@@ -95,7 +95,7 @@ export class UsageBuckets {
   }
 
   addEmbedding({ model, tokens, ms, failed, principal }: EmbeddingUse): void {
-    const who = principal ? labelsOf(callersOf([principal, ...chainOf(principal)])) : {};
+    const who = principal ? labelsOf(callersOf(actorsOf(principal))) : {};
     const cell = this.#at({ ...who, model });
     addTokens(cell, { inputTokens: tokens, outputTokens: 0 }, 1);
     cell.spread.add(ms);

@@ -4,8 +4,9 @@ import { orNameOf } from '../../resources/markers.ts';
 import type { CollectionName } from '../../store/collections.ts';
 import { admits } from '../core/access/record-limit.ts';
 import { subjectsIn } from '../core/access/subjects.ts';
+import type { CallerContext } from '../core/registry/context.ts';
 import type { AuthorizePurge, Kind, Purge } from '../core/registry/define-kind.ts';
-import { type Authorizing, DELETES, defineTool } from '../core/registry/define-tool.ts';
+import { DELETES, defineTool } from '../core/registry/define-tool.ts';
 import { requireUnreferenced } from '../core/registry/references.ts';
 import type { Tool } from '../core/registry/tool.ts';
 
@@ -75,7 +76,7 @@ const recordName = orNameOf(
 async function isKept(
   { resource }: Purgeable,
   id: string,
-  { store, principal, server }: Authorizing,
+  { store, principal, server }: CallerContext,
 ): Promise<boolean> {
   const limit = principal.rights.held(resource, 'delete');
   if (!limit) return false;

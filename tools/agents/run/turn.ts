@@ -77,7 +77,7 @@ function estimateOf({ system, tools, maxOutputTokens }: TurnOptions, messages: r
 }
 
 /** How often a turn is asked for that breaks off. */
-export const ATTEMPTS = 3;
+const ATTEMPTS = 3;
 const BACKOFF = { firstMs: 250, longestMs: 2000 };
 
 /** Takes the turn of the first model that begins to answer. @throws ProviderFailure, or the reason of the signal */

@@ -8,7 +8,7 @@ import {
   isListed,
   type ToolLimit,
 } from './guarded-tool.ts';
-import { chainOf, type Principal } from './principal.ts';
+import { actorsOf, type Principal } from './principal.ts';
 import { seesTool } from './reach.ts';
 import { grantsFor } from './requirement.ts';
 import { grantRights, intersectRights } from './rights.ts';
@@ -51,7 +51,7 @@ export const ASSISTANT = { id: 'assistant', name: 'assistant', tools: [] };
 
 /** @throws ToolError if the run would be nested too deep */
 export function requireShallow(caller: Principal): void {
-  const running = [caller, ...chainOf(caller)].filter(({ type }) => type === 'agent' || type === 'flow');
+  const running = actorsOf(caller).filter(({ type }) => type === 'agent' || type === 'flow');
   if (running.length < DEEPEST) return;
   const names = running.map(({ name }) => name).reverse();
   const message = `Agents and flows run at most ${DEEPEST} deep inside each other, and this is inside of ${names.join(' > ')}; finish here without another one.`;

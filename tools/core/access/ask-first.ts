@@ -4,17 +4,17 @@ import { forbidden, type ToolError } from '../errors.ts';
 import { globMatcher, noneMatches } from './allowlist.ts';
 import { budgetSubjectsIn } from './budgets.ts';
 import type { GuardedCatalog, GuardedTool } from './guarded-tool.ts';
-import { chainOf, isSession, type Principal } from './principal.ts';
+import { actorsOf, isSession, type Principal } from './principal.ts';
 import { similarNames } from './similar-names.ts';
 
 /** The entries by which calls of the principal wait for a person: its own, and those of all that it acts for. */
 function askFirstOf(principal: Principal): readonly string[] {
-  return [principal, ...chainOf(principal)].flatMap(({ askFirst = [] }) => askFirst);
+  return actorsOf(principal).flatMap(({ askFirst = [] }) => askFirst);
 }
 
 const matchers = oncePer((entries: readonly string[]) => entries.map(globMatcher));
 
-/** By these a caller learns how what it asked for stands. What asks has them without naming them. */
+/** Tools that show a caller how its waiting call stands. Callers whose calls can wait have them without being given them. */
 export const FOLLOWING: readonly string[] = ['wait_for_approval', 'get_approval'];
 
 /** Removing an entry from a list of calls that need approval needs approval too. @throws ToolError (forbidden) */
@@ -35,7 +35,7 @@ export function asksFirst(principal: Principal, tool: GuardedTool, input: object
   if (!canAsk(tool)) return false;
   if (tool.needsApproval === true) return true;
   const names = [tool.name, ...(tool.actsAs ? [tool.actsAs.of(input)?.name ?? tool.name] : [])];
-  return [principal, ...chainOf(principal)].some(
+  return actorsOf(principal).some(
     ({ askFirst }) => askFirst && matchers(askFirst).some((matches) => names.some(matches)),
   );
 }
@@ -71,7 +71,7 @@ function asksMore(entry: string): ToolError {
 
 /** Everybody and everything behind a caller: people, and what made it. Two callers that share one of them are not independent. */
 export async function behind(principal: Principal, store: Pick<Readers, 'apiKeys' | 'sessions'>): Promise<string[]> {
-  const all = [principal, ...chainOf(principal)];
+  const all = actorsOf(principal);
   const subjects = budgetSubjectsIn(principal).filter((subject) => !/^(agent|person) /.test(subject));
   const found = new Set([...all.flatMap(({ ownerId, askedBy = [] }) => [ownerId, ...askedBy]), ...subjects]);
   for (const subject of subjects) {

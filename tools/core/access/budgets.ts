@@ -1,6 +1,6 @@
 import type { TokenUsage } from '../../../resources/agent-run.ts';
 import { type BudgetRecord, type BudgetSubjectType, WORKSPACE_ID } from '../../../resources/budget.ts';
-import { chainOf, type Principal } from './principal.ts';
+import { actorsOf, type Principal } from './principal.ts';
 
 export interface Budgets {
   /** Counts one call. Undefined if no budget counts it. @throws ToolError (rate_limited) if one is used up */
@@ -31,15 +31,13 @@ const SUBJECTS: Readonly<Partial<Record<Principal['type'], BudgetSubjectType>>> 
 
 /** The subjects of budgets in a principal: itself, all that it acts for, and whatever made one of these. */
 export function budgetSubjectsIn(principal: Principal): string[] {
-  const subjects = [principal, ...chainOf(principal)].flatMap(
-    ({ type, id, ownerId, madeWith, budgetSubjects = [] }) => {
-      const subject = SUBJECTS[type];
-      const own = subject ? [subjectKey({ type: subject, id })] : [];
-      const person = ownerId === '' ? [] : [personSubject(ownerId)];
-      const made = madeWith ? [keySubject(madeWith.id), ...madeWith.budgetSubjects] : [];
-      return [...own, ...person, ...budgetSubjects, ...made];
-    },
-  );
+  const subjects = actorsOf(principal).flatMap(({ type, id, ownerId, madeWith, budgetSubjects = [] }) => {
+    const subject = SUBJECTS[type];
+    const own = subject ? [subjectKey({ type: subject, id })] : [];
+    const person = ownerId === '' ? [] : [personSubject(ownerId)];
+    const made = madeWith ? [keySubject(madeWith.id), ...madeWith.budgetSubjects] : [];
+    return [...own, ...person, ...budgetSubjects, ...made];
+  });
   return [...new Set(subjects)];
 }
 

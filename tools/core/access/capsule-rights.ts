@@ -9,7 +9,7 @@ import { grantRights, type Rights } from './rights.ts';
 const SHAPING: readonly string[] = ['limit', 'includeTotal', 'order', 'sort', 'expectedRevision'];
 /** A fixed cursor leaves one page of a list, and it is not known for a single record whether it is on that page. */
 const CURSOR = 'cursor';
-/** The inputs by which tools that are another way to a record name that record. */
+/** Inputs that name a record in tools that reach records of other tools (`actsAs`). */
 const WAY = ['entityType', 'entityId', 'versionId', 'cursor'];
 /** Operations that neither show nor change the record that they are about. */
 const ACTS: readonly string[] = ['invoke', 'trigger', 'call', 'use', 'send'];

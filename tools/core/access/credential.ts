@@ -10,7 +10,6 @@ import { grantsOf } from './grants.ts';
 import type { GuardedCatalog } from './guarded-tool.ts';
 import { isOwn, requireOwner } from './ownership.ts';
 import type { Principal } from './principal.ts';
-
 import { requireEntriesWithin } from './visibility.ts';
 
 /** A credential that a call makes, replaces, moves or changes, with all that comes with it. */

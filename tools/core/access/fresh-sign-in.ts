@@ -2,7 +2,7 @@ import type { Readers } from '../../../store/port.ts';
 import { ToolError } from '../errors.ts';
 import { matchEntry } from './allowlist.ts';
 import type { GuardedCatalog, GuardedTool } from './guarded-tool.ts';
-import { chainOf, isSession, type Principal } from './principal.ts';
+import { actorsOf, isSession, type Principal } from './principal.ts';
 
 /** How long somebody counts as just signed in. */
 export const FRESH_MS = 10 * 60 * 1000;
@@ -34,7 +34,7 @@ export function mayNeedFresh({ answersSecret, lasting }: Call): boolean {
 
 /** Keys, capsules and apps are credentials of programs, so nobody is asked for them; what acts for a session is. */
 function isStale(principal: Principal): boolean {
-  const session = [principal, ...chainOf(principal)].find(isSession);
+  const session = actorsOf(principal).find(isSession);
   return session !== undefined && session.freshUntil === undefined;
 }
 

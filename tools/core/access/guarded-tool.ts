@@ -68,7 +68,7 @@ export interface GuardedTool {
   readonly looksAcross?: true;
   /** The answer holds a secret that is shown once, so it is never stored for a repeat, and a session needs a fresh sign-in for it. */
   readonly answersSecret?: true;
-  /** What outlives the session of the caller, who therefore needs a fresh sign-in (`fresh.ts`). */
+  /** What outlives the session of the caller, who therefore needs a fresh sign-in (`fresh-sign-in.ts`). */
   readonly lasting?: LastingEffect;
   /** What the call does to the session, for the browser's cookie. `begins`: no principal, every fault is `unauthenticated`, nothing is stored. */
   readonly session?: 'begins' | 'ends';

@@ -2,7 +2,6 @@ import { OWNER } from '../../../resources/admin-user.ts';
 import type { Filter, Readers, Where } from '../../../store/port.ts';
 import { forbidden } from '../errors.ts';
 import type { Principal } from './principal.ts';
-
 import { whereAllowed } from './record-limit.ts';
 
 /** The filter for records the caller owns or may list by its rights. Undefined: all records. */

@@ -51,6 +51,11 @@ export function chainOf({ actsFor }: Principal): Principal[] {
   return actsFor ? [actsFor, ...chainOf(actsFor)] : [];
 }
 
+/** The principal, and those that it acts for. */
+export function actorsOf(principal: Principal): Principal[] {
+  return [principal, ...chainOf(principal)];
+}
+
 /** The key behind a call: the caller itself, the principal that it acts for, or the key whose link began the session. */
 export function keyBehind(principal: Principal): KeyBehind | undefined {
   const { type, id, expiresAt, madeWith } = rootOf(principal);
@@ -71,7 +76,7 @@ export function endsWithKey(principal: Principal): { readonly endsWith?: string 
 
 /** The capsule that a caller is, or whose reach a connected app has. */
 export function capsuleIn(principal: Principal): Principal | undefined {
-  return [principal, ...chainOf(principal)].find(({ type }) => type === 'capsule');
+  return actorsOf(principal).find(({ type }) => type === 'capsule');
 }
 
 function rootOf(principal: Principal): Principal {

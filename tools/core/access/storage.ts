@@ -1,4 +1,4 @@
-import { chainOf, type Principal } from './principal.ts';
+import { actorsOf, type Principal } from './principal.ts';
 
 export interface StorageQuotas {
   /** What the caller may still add, asked before each transaction. Undefined if nothing is limited. */
@@ -40,7 +40,7 @@ export async function requireRoom(bytes: number, { principal, server }: Keeping)
 
 /** The principal in whose quota it counts what the caller writes. Agents and flows write for whom they act for. */
 export function storageOwnerOf(principal: Principal): string {
-  const own = [principal, ...chainOf(principal)].find(({ type }) => !FOR_OTHERS.includes(type));
+  const own = actorsOf(principal).find(({ type }) => !FOR_OTHERS.includes(type));
   return own?.id ?? principal.ownerId;
 }
 

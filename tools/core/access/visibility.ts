@@ -7,7 +7,6 @@ import { type Fail, forbidden, type ToolError } from '../errors.ts';
 import type { HistoryWriters } from '../history-writers.ts';
 import type { VersionedKind } from '../kind.ts';
 import type { Principal } from './principal.ts';
-
 import { whereAllowed } from './record-limit.ts';
 
 /**

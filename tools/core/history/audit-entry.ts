@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../../resources/error.ts';
 import { isObject } from '../../../resources/json.ts';
 import { newId } from '../../../store/ids.ts';
 import { withoutCredentials } from '../access/key-secret.ts';
-import { chainOf, isSession, type Principal, type SessionPrincipal } from '../access/principal.ts';
+import { actorsOf, chainOf, isSession, type Principal, type SessionPrincipal } from '../access/principal.ts';
 import type { Call } from '../registry/call.ts';
 import type { Tool } from '../registry/tool.ts';
 import { redacted, type ToolsByName } from './redact.ts';
@@ -84,7 +84,7 @@ interface CallRecord {
 /** All audit entries are made here. */
 export function auditEntryOf(call: CallRecord): AuditEntry {
   const { begun, principal, code, recordIds = [] } = call;
-  const session = [principal, ...chainOf(principal)].find(isSession);
+  const session = actorsOf(principal).find(isSession);
   return {
     at: textOf(begun.at),
     id: begun.id,

@@ -8,7 +8,7 @@ import { FILE_RECORDS } from '../../../store/files-port.ts';
 import { mapInSeries } from '../../../store/map-in-series.ts';
 import type { Change, Guard, NewRecord, Readers, Store, Transaction, Where, Writer } from '../../../store/port.ts';
 import { bytesOf } from '../../../store/sizes.ts';
-import { authorOf, chainOf, type Principal } from '../access/principal.ts';
+import { actorsOf, authorOf, type Principal } from '../access/principal.ts';
 import { type StorageRoom, storageOwnerOf } from '../access/storage.ts';
 import type { HistoryWriter, HistoryWriters, VersionNote } from '../history-writers.ts';
 import { type HistoryOptions, isVersioned, type Payload, type RecordKind, type VersionedKind } from '../kind.ts';
@@ -246,6 +246,6 @@ export async function transactWithHistory<Result>(
 }
 
 function actorIds(principal: Principal): string[] {
-  const ids = [principal, ...chainOf(principal)].flatMap(({ id, runId }) => (runId === undefined ? [id] : [id, runId]));
+  const ids = actorsOf(principal).flatMap(({ id, runId }) => (runId === undefined ? [id] : [id, runId]));
   return [...new Set(ids)];
 }

@@ -11,7 +11,7 @@ export const LONGEST_OPEN_MS = 5 * 60_000;
 export const HANG_MS = 60_000;
 /** More requests do not wait at once for a provider that left this many without an answer for so long. */
 export const MOST_SILENT = 20;
-export const SILENT_MS = 20_000;
+const SILENT_MS = 20_000;
 /** How long the state of a circuit is kept that nobody asks for. */
 const KEPT_MS = 60 * 60_000;
 /** While another request tries the provider. */

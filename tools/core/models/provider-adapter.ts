@@ -42,7 +42,7 @@ export function lazy(provider: string, modelId: string, load: (name: string) => 
     specificationVersion: 'v3',
     provider,
     modelId,
-    supportedUrls: {}, // conversations are text only
+    supportedUrls: {}, // files come as bytes, never as addresses
     doGenerate: async (options) => (await model()).doGenerate(options),
     doStream: async (options) => (await model()).doStream(options),
   };

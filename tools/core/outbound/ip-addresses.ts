@@ -19,7 +19,7 @@ export function isPublic(address: string): boolean {
 const METADATA = ['100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd00:ec2::23', 'fd20:ce::254'];
 
 /** Whether the IP address is link-local or one of cloud metadata, which tells credentials: nothing is ever sent there. */
-export function isMetadata(address: string): boolean {
+function isMetadata(address: string): boolean {
   const [bare = ''] = address.split('%');
   if (isIP(bare) === 0) return false;
   const read = ipaddr.parse(bare);

@@ -7,7 +7,7 @@ import { newId } from '../../../store/ids.ts';
 import type { Store, Transaction } from '../../../store/port.ts';
 import { behind, FOLLOWING } from '../access/ask-first.ts';
 import { formatGrant } from '../access/grants.ts';
-import { chainOf, type Principal } from '../access/principal.ts';
+import { actorsOf, chainOf, type Principal } from '../access/principal.ts';
 import { rightFor, seesTool } from '../access/reach.ts';
 import { forbidden, ToolError } from '../errors.ts';
 import { shownArguments } from '../history/audit-entry.ts';
@@ -37,13 +37,15 @@ import { type CallToApprove, tryOut } from './try-out.ts';
 const LONGEST_SHOWN = 16 * 1024;
 
 /** Tells the tool as it is from what it could become. */
-export function definitionHash({ name, description, input, annotations }: Tool): string {
+function definitionHash({ name, description, input, annotations }: Tool): string {
   return hash('sha256', canonicalize([name, description, jsonSchema(input, 'input'), annotations]));
 }
 
-/** Of a flow, what was said yes to in one run counts for no other one. */
+/** An approval given in one run of a flow does not count in another run. */
 function attemptIn(principal: Principal): string[] {
-  return [principal, ...chainOf(principal)].flatMap(({ attempt }) => attempt ?? []).slice(0, 1);
+  return actorsOf(principal)
+    .flatMap(({ attempt }) => attempt ?? [])
+    .slice(0, 1);
 }
 
 /** Whether a call that was cut off can be made again: nothing of it was kept, or the tool finds what it began. */
@@ -216,7 +218,7 @@ export class ApprovalGate {
     const reaches = await tool.reaches?.(input, this.#store, asked.principal);
     const { approvalHours = APPROVAL_HOURS } = (await this.#store.settings.get(SETTINGS_ID)) ?? {};
     const ends = this.#server.now().getTime() + approvalHours * 3_600_000;
-    const credential = [principal, ...chainOf(principal)].find(isCredential) ?? principal;
+    const credential = actorsOf(principal).find(isCredential) ?? principal;
     const ref = ({ type, id, name }: Principal) => ({ type, id, name });
     return {
       ...keys,

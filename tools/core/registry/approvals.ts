@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { canonicalize } from 'json-canonicalize';
 import type { ApprovalRecord } from '../../../resources/approval.ts';
 import type { Readers, Writers } from '../../../store/port.ts';
-import { chainOf, type Principal } from '../access/principal.ts';
+import { actorsOf, type Principal } from '../access/principal.ts';
 import { ToolError } from '../errors.ts';
 import type { IdempotencyRequest } from './call.ts';
 import type { ServerContext } from './context.ts';
@@ -28,7 +28,7 @@ export function idempotencyOf(id: string): IdempotencyRequest {
 
 /** Stands for the caller with all that it acts for. */
 export function callerKeyOf(principal: Principal): string {
-  const parties = [principal, ...chainOf(principal)].map(({ type, id, ownerId }) => [type, id, ownerId]);
+  const parties = actorsOf(principal).map(({ type, id, ownerId }) => [type, id, ownerId]);
   return hash('sha256', canonicalize(parties));
 }
 

@@ -47,18 +47,18 @@ export function succeeded(tool: Tool, output: object) {
 }
 
 export function failed(error: ToolError, { requestId }: Call): Answer {
-  const { retryAfterSeconds, missingScopes: askFor, wants, notMade } = error.detail;
+  const { retryAfterSeconds, missingScopes, wants, notMade } = error.detail;
   return {
     ok: false,
     error: errorBodyOf(error, requestId),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     ...(notMade && { notMade }),
-    ...(askFor && { missingScopes: askFor }),
+    ...(missingScopes && { missingScopes }),
     ...(wants && { wants }),
   };
 }
 
-/** What the store refuses one step, others may have been made before it. A tool that says itself that nothing was done knows. */
+/** A store that refuses one step says nothing about earlier ones, so `notMade` is dropped unless the tool itself says that nothing was done. */
 export function errorOfSteps({ findsBegun, resumes }: Tool, thrown: unknown): ToolError {
   const error = toToolError(thrown);
   const isSure = findsBegun || resumes ? error.detail.runId === undefined : thrown instanceof ToolError;

@@ -2,7 +2,7 @@ import type { Door } from '../../../resources/audit-entry.ts';
 import type { ErrorCode } from '../../../resources/error.ts';
 import type { IntegrationHealth, SetupFinding } from '../../../resources/health.ts';
 import type { StoredFiles } from '../../../store/files-port.ts';
-import type { AuditLog, StoreStatus } from '../../../store/port.ts';
+import type { AuditLog, Readers, StoreStatus } from '../../../store/port.ts';
 import type { RowStore } from '../../../store/rows-port.ts';
 import type { Budgets } from '../access/budgets.ts';
 import type { CheckCredential } from '../access/credential-status.ts';
@@ -15,6 +15,9 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Answer, Attached, IdempotencyRequest, Progress, Questions } from './call.ts';
 import type { Catalog, CatalogEntry } from './catalog-index.ts';
 import type { CallFingerprint } from './idempotency.ts';
+
+/** Whose call is judged or shown, and from what. */
+export type CallerContext = Pick<Context<Readers, never>, 'store' | 'principal' | 'server'>;
 
 /** What a handler works with besides its input. */
 export interface Context<Store, Code extends ErrorCode> {

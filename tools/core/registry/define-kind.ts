@@ -7,8 +7,7 @@ import type { Principal } from '../access/principal.ts';
 import { accessFor } from '../access/requirement.ts';
 import type { HistoryWriters } from '../history-writers.ts';
 import type { EventNames, HistoryOptions, Payload, RecordKind, VisibilityContext } from '../kind.ts';
-import type { Context } from './context.ts';
-import type { Authorizing } from './define-tool.ts';
+import type { CallerContext, Context } from './context.ts';
 import type { Staged, Tool } from './tool.ts';
 
 /** A kind of record with its tools: what versions, search, events, purges and resources do with it follows from this. */
@@ -44,7 +43,7 @@ export interface History<Name extends CollectionName = CollectionName> extends H
   authorizeRestore?(
     state: RecordOf<Name>,
     current: RecordOf<Name> | undefined,
-    context: Authorizing,
+    context: CallerContext,
   ): void | Promise<void>;
   /** The record to store when an earlier state is restored: checked, with server-managed members as they are now. Default: the state itself. */
   prepareRestore?(
@@ -83,7 +82,7 @@ type PurgeContext = Context<HistoryWriters, 'not_found' | 'conflict'>;
 export type Purge = (id: string, context: PurgeContext) => Promise<boolean>;
 
 /** Refuses a purge that goes beyond the caller's rights. @throws ToolError (forbidden) */
-export type AuthorizePurge = (id: string, context: Authorizing) => void | Promise<void>;
+export type AuthorizePurge = (id: string, context: CallerContext) => void | Promise<void>;
 
 type Definition<Name extends CollectionName> = Tools & {
   readonly collection: Name;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../../../resources/error.ts';
 import type { Readers, TextSearch } from '../../../store/port.ts';
 import type { HistoryWriters } from '../history-writers.ts';
-import type { CallingContext, Context, SteppingContext } from './context.ts';
+import type { CallerContext, CallingContext, Context, SteppingContext } from './context.ts';
 import { withBoundCursors } from './paging.ts';
 import type { Annotations, Staged, Tool, ToolDefinition } from './tool.ts';
 
@@ -47,11 +47,8 @@ interface Authorized<Input extends z.ZodObject> {
    * with the rights of others, or concerns somebody of higher rank. Asked in the transaction before the handler, and by explain_access; says
    * nothing where a record is missing. @throws ToolError (forbidden)
    */
-  authorize?(input: z.output<Input>, context: Authorizing): void | Promise<void>;
+  authorize?(input: z.output<Input>, context: CallerContext): void | Promise<void>;
 }
-
-/** Whose call is judged, and from what. */
-export type Authorizing = Pick<Context<Readers, never>, 'store' | 'principal' | 'server'>;
 
 /** The same, with slow work done by `stage` before the transaction: it checks texts, or writes rows that count with the transaction. */
 interface StagedTool<

@@ -165,7 +165,7 @@ export class IdempotentCalls {
     throw error;
   }
 
-  /** The same, undefined where it may not be shown. */
+  /** The answer kept for an earlier call. Undefined where there is none, or it may not be shown. */
   kept(repeat: IdempotentCall): Promise<StoredAnswer | undefined> {
     return this.#find(repeat).catch(() => undefined);
   }

@@ -3,7 +3,6 @@ import type { z } from 'zod';
 import { formHints, recordNames, sensitive } from '../../../resources/markers.ts';
 import { type FixedArguments, withheld } from '../access/guarded-tool.ts';
 import type { RecordKind } from '../kind.ts';
-
 import { briefSchema, type JsonSchema, jsonSchema, jsonSchemaWith, withoutMembers } from './json-schema.ts';
 import { outlineSchema } from './outline-schema.ts';
 import type { Annotations, Tool } from './tool.ts';

@@ -1,7 +1,8 @@
 import type { Flow, FlowStep } from '../../../resources/flow.ts';
 import type { FlowRunRecord } from '../../../resources/flow-run.ts';
+import { pagesOf } from '../../../store/pages.ts';
 import { type PeriodicTask, startLeaderTask } from '../../../store/periodic-task.ts';
-import type { Position, Readers, Store, Transaction } from '../../../store/port.ts';
+import type { Readers, Store, Transaction } from '../../../store/port.ts';
 import { isTemplate } from '../expressions.ts';
 import { flowProblem, nextQueued, retryProblem } from '../run-queue.ts';
 import type { Clock } from './clock.ts';
@@ -111,12 +112,8 @@ export async function forEachRun(
   status: FlowRunRecord['status'],
   see: (run: FlowRunRecord) => void | Promise<void>,
 ): Promise<void> {
-  let after: Position | undefined;
-  do {
-    const page = await flowRuns.find({ where: { status }, order: 'oldest', limit: 200, after });
-    for (const run of page.records) await see(run);
-    after = page.next ?? undefined;
-  } while (after);
+  for await (const page of pagesOf(flowRuns, { where: { status }, order: 'oldest', limit: 200 }))
+    for (const run of page) await see(run);
 }
 
 /** Has runs of processes that are gone taken over, and queues looked at whose process ended before it said that a run is in them. */

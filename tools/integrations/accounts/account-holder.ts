@@ -1,5 +1,5 @@
 import type { IntegrationRecord } from '../../../resources/integration.ts';
-import { chainOf, type Principal } from '../../core/access/principal.ts';
+import { actorsOf, type Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
 import { isPerPerson } from '../auth-mode.ts';
 import { labelOf } from '../upstream/tool-definitions.ts';
@@ -61,7 +61,7 @@ function hashId(url: string): string {
 
 /** The person that the caller acts for. A capsule uses its owner's account only if it is set to, and none otherwise. */
 export function holderOf(principal: Principal): string | undefined {
-  const chain = [principal, ...chainOf(principal)];
+  const chain = actorsOf(principal);
   const capsule = chain.find(({ type }) => type === 'capsule');
   if (capsule) return capsule.integrationAccounts === 'owner' ? capsule.ownerId : undefined;
   const root = chain.at(-1) ?? principal;

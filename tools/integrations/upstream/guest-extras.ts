@@ -46,7 +46,7 @@ export function extraOffers(integration: Integration, run: RunCall): Offer[] {
 }
 
 /** The part of names and addresses here that says which integration they are of. */
-export function uriPrefixOf({ id, toolPrefix }: Pick<IntegrationRecord, 'id' | 'toolPrefix'>): string {
+function uriPrefixOf({ id, toolPrefix }: Pick<IntegrationRecord, 'id' | 'toolPrefix'>): string {
   return toolPrefix || id;
 }
 
