@@ -1,5 +1,5 @@
 import { type Approval, type ApprovalRecord, ENDED } from '../../resources/approval.ts';
-import { capsuleIn, } from '../core/access/principal.ts';
+import { capsuleIn } from '../core/access/principal.ts';
 import { guardedAmong, isSeen } from '../core/access/visibility.ts';
 import { toToolError } from '../core/errors.ts';
 import { approvalPage, callerKeyOf, idempotencyOf, isExpired } from '../core/registry/approvals.ts';
