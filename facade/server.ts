@@ -32,11 +32,11 @@ import { Readiness } from './http/readiness.ts';
 import { RefusedRequests } from './http/refused-requests.ts';
 import { type HttpServer, listen } from './http/server.ts';
 import { AuditAnchor } from './launch/audit-anchor.ts';
-import { type Base, createDoors, createSignIn } from './launch/doors.ts';
+import { createDoors, createSignIn, type DoorBase } from './launch/doors.ts';
 import { failuresIn } from './launch/logger.ts';
 import { oneAtATime } from './launch/open-store.ts';
 import { readSecrets } from './launch/secrets.ts';
-import { createServerContext, type Groups, liveCatalog } from './launch/server-context.ts';
+import { createServerContext, liveCatalog, type Services } from './launch/server-context.ts';
 import { createUpstreams, startUpstreams } from './launch/upstreams.ts';
 import { createOutgoing, startWebhooks } from './launch/webhooks.ts';
 import { createMcpEndpoint, type McpOptions } from './mcp/mcp.ts';
@@ -117,7 +117,7 @@ async function prepareServer(
   const readiness = new Readiness(store);
   const onUncaught = createOnUncaught(logger, telemetry);
   const own = { secrets, refused, readiness, onFailure, onUncaught, now };
-  const base: Base = { config, product, store, logger, telemetry, baseUrl, ...own };
+  const base: DoorBase = { config, product, store, logger, telemetry, baseUrl, ...own };
   return assembleServer(base, { http, models, settling, monitoring, onCallFailure, onError }, options);
 }
 
@@ -131,7 +131,7 @@ interface Prepared extends Pick<ReturnType<typeof failuresIn>, 'onCallFailure'> 
 
 /** Starts what answers calls, and opens the doors once all of it runs. */
 async function assembleServer(
-  base: Base,
+  base: DoorBase,
   { http, models, settling, monitoring, onCallFailure, onError }: Prepared,
   { tools, answerFirst, opening = noProgress }: StartOptions,
 ): Promise<RunningServer> {
@@ -183,7 +183,7 @@ function startApprovalFollowers(parts: ConstructorParameters<typeof ApprovedCall
 }
 
 /** Starts the integrations, and then the model providers of records, whose secrets are sealed like theirs. */
-async function startProviders(base: Base, models: Models, upstreams: Upstreams) {
+async function startProviders(base: DoorBase, models: Models, upstreams: Upstreams) {
   await startUpstreams(base, upstreams);
   const { config, store, onFailure } = base;
   const { secrets } = upstreams;
@@ -221,8 +221,8 @@ function doorResources({ capsules, webhooks, authorization }: AppOptions): (Clos
 
 /** Starts background work: opens imported rows, lists models, makes backups, ends abandoned runs, adds up usage, deletes old entries. */
 function startUpkeep(
-  { config, store, onFailure, now }: Base,
-  { models, semanticSearch: meaning, backups, budgets }: Groups,
+  { config, store, onFailure, now }: DoorBase,
+  { models, semanticSearch: meaning, backups, budgets }: Services,
   { agentRuns }: ReturnType<typeof createServerContext>,
 ) {
   store.rows.wake().catch(onFailure);

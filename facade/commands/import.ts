@@ -5,12 +5,12 @@ import { importedRows, type RowType, rowType } from '../../resources/imported-ro
 import { OperatorError } from '../../store/errors.ts';
 import { checkRow } from '../../tools/analytics/import-records.ts';
 import { howToRun } from '../config/how-to-run.ts';
-import type { CsvRow } from '../import/presets.ts';
-import { type MappedRow, presets } from '../import/presets.ts';
 import { type ClientConfig, readClientConfig } from './client-config.ts';
 import { columnsFor } from './import/columns.ts';
 import { importDocuments } from './import/documents.ts';
 import { ProgressLine, type ReadLine, readRows } from './import/file.ts';
+import type { CsvRow } from './import/presets.ts';
+import { type MappedRow, presets } from './import/presets.ts';
 import { readArguments, runCommand } from './run-command.ts';
 import { callServer } from './server-call.ts';
 

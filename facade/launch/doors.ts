@@ -13,10 +13,10 @@ import type { Readiness } from '../http/readiness.ts';
 import type { RefusedRequests } from '../http/refused-requests.ts';
 import { createSessionCookies } from '../http/session-cookie.ts';
 import { WebhookDoor } from '../http/webhook-door.ts';
-import { createAccountHandlers } from '../integrations/handlers.ts';
 import { createAddressPage } from '../oauth/address-page.ts';
 import { ConsentPage } from '../oauth/consent.ts';
 import { createOAuth } from '../oauth/oauth.ts';
+import { createAccountHandlers } from '../sign-in/account-pages.ts';
 import { createMailer } from '../sign-in/mail.ts';
 import { Pages } from '../sign-in/pages.ts';
 import { createIdentityProvider } from '../sign-in/provider.ts';
@@ -24,7 +24,7 @@ import type { FailedCall } from './logger.ts';
 import { NEW_SIGNING_KEY, type ServerSecrets } from './secrets.ts';
 import type { ServerBase } from './server-context.ts';
 
-export interface Base extends ServerBase {
+export interface DoorBase extends ServerBase {
   readonly secrets: ServerSecrets;
   readonly refused: RefusedRequests;
   readonly readiness: Readiness;
@@ -33,7 +33,7 @@ export interface Base extends ServerBase {
 
 /** What people sign in by. */
 export function createSignIn(
-  { config, store, logger, baseUrl, secrets, refused, now, onFailure: onBackgroundFailure }: Base,
+  { config, store, logger, baseUrl, secrets, refused, now, onFailure: onBackgroundFailure }: DoorBase,
   onFailure: (cause: unknown, call: FailedCall) => void,
 ) {
   const issuer = new Issuer(baseUrl, secrets.signingKeys, now, secrets.renewedKeys);
@@ -52,7 +52,7 @@ export function createSignIn(
 
 /** What judges and answers requests at each door. */
 export function createDoors(
-  base: Base,
+  base: DoorBase,
   people: ReturnType<typeof createSignIn>,
   {
     registry,

@@ -27,7 +27,7 @@ export function liveCatalog(fixtures: readonly CatalogEntry[] = []): LiveCatalog
   return live;
 }
 
-export interface Groups {
+export interface Services {
   readonly upstreams: Upstreams;
   readonly models: Models;
   readonly semanticSearch: SemanticSearch;
@@ -55,7 +55,7 @@ export interface ServerBase {
 export function createServerContext(
   { config, product, store, telemetry, baseUrl, now }: ServerBase,
   live: LiveCatalog,
-  parts: Groups,
+  parts: Services,
   others: readonly Dependency[],
 ): ServerContext {
   const { models, semanticSearch: meaning, upstreams, backups, webhooks } = parts;

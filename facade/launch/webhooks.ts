@@ -11,9 +11,9 @@ import {
 } from '../../tools/webhooks/alert-sources.ts';
 import { WebhookEngine } from '../../tools/webhooks/engine.ts';
 import type { Mailer } from '../sign-in/mail.ts';
-import type { Groups, ServerBase } from './server-context.ts';
+import type { ServerBase, Services } from './server-context.ts';
 
-interface Sources extends Pick<Groups, 'storage' | 'upstreams' | 'backups'> {
+interface Sources extends Pick<Services, 'storage' | 'upstreams' | 'backups'> {
   readonly mailer: Mailer;
 }
 

@@ -1,4 +1,4 @@
-import { getInsights } from './insights/insights.ts';
+import { getInsights } from './insights.ts';
 import { getOverview } from './overview.ts';
 import { getActiveUsers } from './product/active-users.ts';
 import { getFeatureAdoption } from './product/feature-adoption.ts';

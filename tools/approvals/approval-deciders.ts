@@ -1,6 +1,6 @@
 import type { ApprovalRecord } from '../../resources/approval.ts';
 import { pagesOf } from '../../store/pages.ts';
-import { refusalFor } from '../core/access/app-principal.ts';
+import { refusalWithScopes } from '../core/access/app-principal.ts';
 import { behind } from '../core/access/ask-first.ts';
 import { credentialStatus } from '../core/access/credential-status.ts';
 import { requireFresh } from '../core/access/fresh-sign-in.ts';
@@ -55,7 +55,7 @@ export async function requireDecider(record: ApprovalRecord, deciding: CallerCon
   const tool = server.catalog.get(record.tool)?.tool;
   if (!tool) throw new ToolError('conflict', `There is no tool ${record.tool} any more, so the call cannot run.`);
   const { input } = openSealed(record, server);
-  if (!(await mayMake(record, principal, { store, ...server }))) throw refusalFor(principal, tool, input);
+  if (!(await mayMake(record, principal, { store, ...server }))) throw refusalWithScopes(principal, tool, input);
   await requireFresh(principal, tool, input, store);
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Column, ColumnType } from '../../resources/database.ts';
 import { instant, time } from '../../resources/fields.ts';
-import { oncePer } from '../../store/once-per.ts';
 import { invalidMember, ToolError } from '../core/errors.ts';
+import { oncePer } from '../core/once-per.ts';
 import { formatPath, parseInput } from '../core/registry/validate.ts';
 import { byName, keyOf, type Values } from './columns.ts';
 

@@ -8,11 +8,11 @@ import type { IntegrationRecord } from '../../resources/integration.ts';
 import { refTo } from '../../resources/markers.ts';
 import type { WebhookRecord } from '../../resources/webhook.ts';
 import type { Readers } from '../../store/port.ts';
+import { stateOf } from '../api-keys.ts';
 import type { Principal } from '../core/access/principal.ts';
 import { defineTool, READS } from '../core/registry/define-tool.ts';
 import { allOf, listPage, readerOf } from '../core/registry/paging.ts';
 import { ownerOf } from '../flows/run-queue.ts';
-import { stateOf } from '../keys/api-keys.ts';
 
 const type = z.enum(['key', 'capsule', 'flow', 'app', 'integration', 'webhook']);
 

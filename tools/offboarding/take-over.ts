@@ -4,6 +4,7 @@ import { capsule } from '../../resources/capsule.ts';
 import { recordId } from '../../resources/fields.ts';
 import { flow } from '../../resources/flow.ts';
 import { orNameOf } from '../../resources/markers.ts';
+import { endsWithKeyFor, nextSecret, showKey, stateOf } from '../api-keys.ts';
 import { showCapsule } from '../capsules/capsules.ts';
 import { newToken } from '../capsules/tokens.ts';
 import { budgetSubjectsIn, keySubject } from '../core/access/budgets.ts';
@@ -16,7 +17,6 @@ import { DELETES, defineTool } from '../core/registry/define-tool.ts';
 import { requireRights } from '../flows/flow-definition.ts';
 import { runAsOf } from '../flows/run-as.ts';
 import { signatureOf } from '../flows/webhook-secret.ts';
-import { endsWithKeyFor, nextSecret, showKey, stateOf } from '../keys/api-keys.ts';
 
 const type = z.enum(['capsule', 'flow', 'key']);
 const CAPSULE = { scope: 'admin', grant: 'capsule:write:{id}' } as const;

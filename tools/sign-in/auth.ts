@@ -3,11 +3,11 @@ import { adminUser } from '../../resources/admin-user.ts';
 import { apiKey } from '../../resources/api-key.ts';
 import { timestamp } from '../../resources/fields.ts';
 import { secret } from '../../resources/markers.ts';
+import { showKey } from '../api-keys.ts';
 import { formatGrant } from '../core/access/grants.ts';
 import { ANYONE } from '../core/access/guarded-tool.ts';
 import { isSession, type Principal } from '../core/access/principal.ts';
 import { CREATES, DELETES, defineTool, READS } from '../core/registry/define-tool.ts';
-import { showKey } from '../keys/api-keys.ts';
 import { confirmSession as confirm, openSession } from './open-sessions.ts';
 
 /** Longer than any that the issuer takes, which refuses it as every wrong one. */

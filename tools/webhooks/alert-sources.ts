@@ -1,11 +1,11 @@
 import { DAY_MS } from '../../resources/durations.ts';
 import type { Readers } from '../../store/port.ts';
+import { stateOf } from '../api-keys.ts';
 import type { Backups } from '../backups.ts';
 import type { Clocks } from '../clocks.ts';
 import type { StorageQuotas } from '../core/access/storage.ts';
 import { allOf } from '../core/registry/paging.ts';
 import type { Upstreams } from '../integrations/exports.ts';
-import { stateOf } from '../keys/api-keys.ts';
 import type { AlertSource, Ongoing } from './alerts.ts';
 
 /** An integration that is away for less is tried again first. */

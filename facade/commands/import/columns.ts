@@ -3,15 +3,7 @@ import { importedRows, type RowType } from '../../../resources/imported-rows.ts'
 import { parseJson } from '../../../resources/json.ts';
 import { OperatorError } from '../../../store/errors.ts';
 import { unwrap } from '../../../tools/core/registry/validate.ts';
-import {
-  type CsvRow,
-  type MappedRow,
-  missingColumns,
-  type Preset,
-  presets,
-  rowBy,
-  withoutEmpty,
-} from '../../import/presets.ts';
+import { type CsvRow, type MappedRow, missingColumns, type Preset, presets, rowBy, withoutEmpty } from './presets.ts';
 
 /** `given`: what `--map` says, a preset or `member=column,...`; other columns count only where they are members. @throws OperatorError */
 export function columnsFor(type: RowType, given: string | undefined): (cells: CsvRow) => MappedRow {

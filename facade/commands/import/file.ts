@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { CsvError, parse } from 'csv-parse';
 import { parseJson } from '../../../resources/json.ts';
 import { OperatorError } from '../../../store/errors.ts';
-import type { CsvRow } from '../../import/presets.ts';
+import type { CsvRow } from './presets.ts';
 
 /** One line of an import file: a row, or why it is not a row. `bytes` says how far the file was read. A line of Parquet is a row. */
 export type ReadLine = { readonly line: number; readonly bytes: number } & (

@@ -21,7 +21,7 @@ export const sources = fileURLToPath(new URL('..', import.meta.url));
 
 /** What the bundle takes from elsewhere in the product. */
 const SHARED: readonly string[] = [
-  'facade/import/presets.ts',
+  'facade/commands/import/presets.ts',
   'facade/oauth/host-steps.ts',
   'resources/csv.ts',
   'resources/durations.ts',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
+import { presets } from '../../../facade/commands/import/presets.ts';
 import {
   CHOICES,
   fittingPresets,
@@ -13,7 +14,6 @@ import {
   presetRows,
   rowsOf,
 } from '../../../facade/dashboard/pages/import/rows.ts';
-import { presets } from '../../../facade/import/presets.ts';
 import { importedRows } from '../../../resources/imported-rows.ts';
 import { importRecords } from '../../../tools/analytics/import-records.ts';
 import { unwrap } from '../../../tools/core/registry/validate.ts';

@@ -1,7 +1,7 @@
 import { unitsIn } from '../../../resources/minor-units.ts';
 import type { SettingsRecord } from '../../../resources/settings.ts';
-import { oncePer } from '../../../store/once-per.ts';
 import type { ExchangeRate } from '../../../store/rows-port.ts';
+import { oncePer } from '../../core/once-per.ts';
 import { addIntervals } from '../calendar.ts';
 
 /** Amounts are whole millionths of a minor unit of the workspace currency, so sums are exact in any order. */

@@ -1,4 +1,4 @@
-import { oncePer } from '../../../store/once-per.ts';
+import { oncePer } from '../once-per.ts';
 import type { GuardedTool, ToolLimit } from './guarded-tool.ts';
 import { type GuardedCatalog, type GuardedEntry, isListed } from './guarded-tool.ts';
 import type { Principal } from './principal.ts';

@@ -2,9 +2,9 @@ import type { AdminUser } from '../../../resources/admin-user.ts';
 import type { ApiKeyRecord } from '../../../resources/api-key.ts';
 import type { CapsuleRecord } from '../../../resources/capsule.ts';
 import { APP_SCOPES, type AppScope, type ConnectedAppRecord } from '../../../resources/connected-app.ts';
-import { oncePer } from '../../../store/once-per.ts';
 import type { Readers } from '../../../store/port.ts';
 import type { ToolError } from '../errors.ts';
+import { oncePer } from '../once-per.ts';
 import {
   canBeInCapsule,
   capsulePrincipal,
@@ -161,7 +161,7 @@ function nameOf({ client: { name, host } }: AppConnection): string {
 }
 
 /** The error for a refused call. For a connected app it names what the app can ask its person for, if that would help. The input may be unchecked. */
-export function refusalFor(principal: Principal, tool: GuardedTool, input: object): ToolError {
+export function refusalWithScopes(principal: Principal, tool: GuardedTool, input: object): ToolError {
   const refused = refusal(principal, tool, input);
   const missing = missingScopes(principal, tool, input);
   return missing ? refused.with({ missingScopes: missing }) : refused;

@@ -1,6 +1,6 @@
-import { oncePer } from '../../../store/once-per.ts';
 import type { Readers } from '../../../store/port.ts';
 import { forbidden, type ToolError } from '../errors.ts';
+import { oncePer } from '../once-per.ts';
 import { globMatcher, noneMatches } from './allowlist.ts';
 import { budgetSubjectsIn } from './budgets.ts';
 import type { GuardedCatalog, GuardedTool } from './guarded-tool.ts';

@@ -1,8 +1,8 @@
 import type { AdminUser } from '../../../resources/admin-user.ts';
 import type { CapsuleRecord } from '../../../resources/capsule.ts';
 import type { RequiredRight } from '../../../resources/error.ts';
-import { oncePer } from '../../../store/once-per.ts';
 import type { Readers } from '../../../store/port.ts';
+import { oncePer } from '../once-per.ts';
 import { allowlistLimit } from './allowlist.ts';
 import { FOLLOWING } from './ask-first.ts';
 import { madeBy } from './budgets.ts';

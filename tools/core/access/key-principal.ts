@@ -1,7 +1,7 @@
 import type { AdminUser } from '../../../resources/admin-user.ts';
 import type { ApiKeyRecord } from '../../../resources/api-key.ts';
-import { oncePer } from '../../../store/once-per.ts';
 import type { Readers, Store } from '../../../store/port.ts';
+import { oncePer } from '../once-per.ts';
 import { madeBy } from './budgets.ts';
 import { grantsOf } from './grants.ts';
 import { prefixOf, secretMatches } from './key-secret.ts';

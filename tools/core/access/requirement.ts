@@ -1,4 +1,4 @@
-import { oncePer } from '../../../store/once-per.ts';
+import { oncePer } from '../once-per.ts';
 import type { Grant, Need } from './grants.ts';
 import { type Access, type AccessByInput, ANYONE } from './guarded-tool.ts';
 import type { Requirement, Rights } from './rights.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { namesUser } from '../../../resources/fields.ts';
 import { isObject } from '../../../resources/json.ts';
 import { sensitive, toolArguments } from '../../../resources/markers.ts';
-import { oncePer } from '../../../store/once-per.ts';
+import { oncePer } from '../once-per.ts';
 import type { Catalog } from '../registry/catalog-index.ts';
 import type { Tool } from '../registry/tool.ts';
 import { unwrap } from '../registry/validate.ts';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { type NamedType, recordNames, toolArguments } from '../../../resources/markers.ts';
-import { oncePer } from '../../../store/once-per.ts';
 import type { Reader, Readers } from '../../../store/port.ts';
 import type { GuardedTool } from '../access/guarded-tool.ts';
 import type { Principal } from '../access/principal.ts';
 import { mayRead } from '../access/read-access.ts';
 import { neededRights } from '../access/requirement.ts';
 import { invalidMember, type ToolError } from '../errors.ts';
+import { oncePer } from '../once-per.ts';
 import type { Catalog } from './catalog-index.ts';
 import { formatPath, unwrap } from './validate.ts';
 

@@ -3,7 +3,7 @@ import type { ApprovalRecord } from '../../../resources/approval.ts';
 import type { AuditEntry } from '../../../resources/audit-entry.ts';
 import { StoreUnavailable } from '../../../store/errors.ts';
 import type { Readers, Store, Transaction } from '../../../store/port.ts';
-import { refusalFor } from '../access/app-principal.ts';
+import { refusalWithScopes } from '../access/app-principal.ts';
 import { asksFirst } from '../access/ask-first.ts';
 import type { CheckCredential } from '../access/credential-status.ts';
 import { requireFresh } from '../access/fresh-sign-in.ts';
@@ -117,14 +117,14 @@ export class Registry {
       const isReached = seesTool(principal, tool);
       // A refused call's input is read only for its audit entry, so any fault in it is ignored.
       if (wanted.readInput) given = await (isReached ? wanted.readInput() : wanted.readInput().catch(() => given));
-      if (!isReached) throw refusalFor(principal, tool, nameable(tool, given));
+      if (!isReached) throw refusalWithScopes(principal, tool, nameable(tool, given));
       const raw = given;
       given = withFixed(principal, tool, withoutAliases(tool, given));
       const parsed = validated(tool, given);
       const naming = { store: this.#store, catalog: this.server.catalog, principal };
       const resolved = await withRecordIds(tool.input, parsed, naming);
       const isAllowed = await mayCall(principal, tool, resolved, this.#subjects);
-      if (!isAllowed) throw refusalFor(principal, tool, parsed); // the refusal shows the names that the caller gave
+      if (!isAllowed) throw refusalWithScopes(principal, tool, parsed); // the refusal shows the names that the caller gave
       await requireFresh(principal, tool, resolved, this.#store);
       input = resolved;
       if (tool.delegatesTo) return await this.#call(asked, standIn(asked, tool.delegatesTo(input)));
@@ -292,7 +292,7 @@ export class Registry {
       (async () => {
         const now = await check();
         const isAllowed = now instanceof ToolError || (await mayCall(now, tool, input, this.#subjects));
-        return isAllowed ? now : refusalFor(now, tool, input);
+        return isAllowed ? now : refusalWithScopes(now, tool, input);
       })
     );
   }

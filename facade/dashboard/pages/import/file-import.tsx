@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import { csvOf } from '../../../../resources/csv.ts';
-import { presets } from '../../../import/presets.ts';
+import { presets } from '../../../commands/import/presets.ts';
 import { counted, number, useTool } from '../../app.ts';
 import { Field } from '../../components/form/field.tsx';
 import { optionsOf, Select } from '../../components/form/select.tsx';

@@ -1,5 +1,5 @@
 import { parseJson } from '../../../../resources/json.ts';
-import { missingColumns, type Preset, presets, rowBy } from '../../../import/presets.ts';
+import { missingColumns, type Preset, presets, rowBy } from '../../../commands/import/presets.ts';
 import { labelOf } from '../../format.ts';
 
 /** Members of imported rows that are numbers, over all types. Cells of a CSV file are texts. */

@@ -3,11 +3,11 @@ import { ToolError } from '../../tools/core/errors.ts';
 import type { IntegrationAccounts, ShownLink } from '../../tools/integrations/accounts/accounts.ts';
 import { CALLBACK_PATH, CLIENT_PATH, CONNECT_PATH } from '../../tools/integrations/accounts/links.ts';
 import { html } from '../http/html.ts';
-import { BrowserSessions } from '../sign-in/browser-sessions.ts';
-import { type HtmlPage, sendPage } from '../sign-in/layout.ts';
-import type { HandlerOptions, Handlers, PageRequest } from '../sign-in/page-request.ts';
-import { returnPath } from '../sign-in/return-path.ts';
-import type { PageContext } from '../sign-in/views.ts';
+import { BrowserSessions } from './browser-sessions.ts';
+import { type HtmlPage, sendPage } from './layout.ts';
+import type { HandlerOptions, Handlers, PageRequest } from './page-request.ts';
+import { returnPath } from './return-path.ts';
+import type { PageContext } from './views.ts';
 
 /** The pages on which people connect accounts to integrations, and the document by which providers know this server. */
 export function createAccountHandlers(

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import type { RowSnapshot } from '../../../store/rows-port.ts';
-import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf, startOf } from '../calendar.ts';
-import { activeUsersOf } from '../product/activity.ts';
-import { passages } from '../product/onboarding-funnel.ts';
-import type { Question } from '../question.ts';
-import { metric, ratio } from '../request.ts';
-import { Money } from '../revenue/money.ts';
-import { bridge, meanChurn, monthlyChurn, movementOf } from '../revenue/movements.ts';
-import { trafficOf } from '../traffic/measures.ts';
-import { rewordInsights } from '../wording.ts';
+import type { RowSnapshot } from '../../store/rows-port.ts';
+import { addDays, addIntervals, dateIn, floorTo, type Interval, type Period, periodsOf, startOf } from './calendar.ts';
+import { activeUsersOf } from './product/activity.ts';
+import { passages } from './product/onboarding-funnel.ts';
+import type { Question } from './question.ts';
+import { metric, ratio } from './request.ts';
+import { Money } from './revenue/money.ts';
+import { bridge, meanChurn, monthlyChurn, movementOf } from './revenue/movements.ts';
+import { trafficOf } from './traffic/measures.ts';
+import { rewordInsights } from './wording.ts';
 
 const severity = z.enum(['info', 'warning', 'critical']);
 

@@ -1,6 +1,6 @@
 import { v5 } from 'uuid';
-import type { RowType } from '../../resources/imported-rows.ts';
-import { unitsIn } from '../../resources/minor-units.ts';
+import type { RowType } from '../../../resources/imported-rows.ts';
+import { unitsIn } from '../../../resources/minor-units.ts';
 
 export type MappedRow = { readonly row: CsvRow } | { readonly leftOut: string } | { readonly problem: string };
 

@@ -1,21 +1,21 @@
 import { z } from 'zod';
-import { type ApiKey, type ApiKeyRecord, apiKey, apiKeyFields } from '../../resources/api-key.ts';
-import { askFirstWarning } from '../../resources/approval.ts';
-import { instant, pageOf, paging, plainLine, recordId, sortBy, time } from '../../resources/fields.ts';
-import { refTo } from '../../resources/markers.ts';
-import type { Readers } from '../../store/port.ts';
-import { askFirstWarnings } from '../core/access/ask-first.ts';
-import { readRights } from '../core/access/assignable.ts';
-import { budgetSubjectsIn, keySubject, madeBy } from '../core/access/budgets.ts';
-import { keyCredential, keyRights, requireCredential } from '../core/access/credential.ts';
-import { requireWithinRights } from '../core/access/delegation.ts';
-import { endMadeWith } from '../core/access/end-credentials.ts';
-import { hashSecret, newSecret, prefixOf } from '../core/access/key-secret.ts';
-import { hasRight, isOwn, listFilter } from '../core/access/ownership.ts';
-import { endsWithKey, type Principal } from '../core/access/principal.ts';
-import { CREATES, DELETES, defineTool, type Fail, READS } from '../core/registry/define-tool.ts';
-import { filteredReader, listPage } from '../core/registry/paging.ts';
-import { futureInstant } from '../core/registry/validate.ts';
+import { type ApiKey, type ApiKeyRecord, apiKey, apiKeyFields } from '../resources/api-key.ts';
+import { askFirstWarning } from '../resources/approval.ts';
+import { instant, pageOf, paging, plainLine, recordId, sortBy, time } from '../resources/fields.ts';
+import { refTo } from '../resources/markers.ts';
+import type { Readers } from '../store/port.ts';
+import { askFirstWarnings } from './core/access/ask-first.ts';
+import { readRights } from './core/access/assignable.ts';
+import { budgetSubjectsIn, keySubject, madeBy } from './core/access/budgets.ts';
+import { keyCredential, keyRights, requireCredential } from './core/access/credential.ts';
+import { requireWithinRights } from './core/access/delegation.ts';
+import { endMadeWith } from './core/access/end-credentials.ts';
+import { hashSecret, newSecret, prefixOf } from './core/access/key-secret.ts';
+import { hasRight, isOwn, listFilter } from './core/access/ownership.ts';
+import { endsWithKey, type Principal } from './core/access/principal.ts';
+import { CREATES, DELETES, defineTool, type Fail, READS } from './core/registry/define-tool.ts';
+import { filteredReader, listPage } from './core/registry/paging.ts';
+import { futureInstant } from './core/registry/validate.ts';
 
 export function showKey(record: ApiKeyRecord): ApiKey {
   const { hash: _, replaced = [], replacedPrefixes: __, budgetSubjects: ___, ...shown } = record;
