@@ -9,6 +9,8 @@ export interface Records {
   readonly options: readonly RecordOption[];
   /** Loads further ones; undefined if that is all. */
   readonly more: (() => void) | undefined;
+  /** Records that fit the word may still come. */
+  readonly loading: boolean;
 }
 
 type RecordOption = Readonly<{ value: string; label: string }>;
@@ -32,11 +34,11 @@ export function useRecords(kind: string, word = ''): Records | undefined {
   const own = searchMemberOf(members);
   const size = members?.limit && { limit: 100 };
   // Of the first ones, those with the word are there at once.
-  const { rows, more } = usePagedList<Row>(tool?.name, { ...size });
+  const { rows, more, loading } = usePagedList<Row>(tool?.name, { ...size });
   const searched = usePagedList<Row>(own && settled !== '' ? tool?.name : undefined, { ...size, [own ?? '']: settled });
   const needsLook = settled !== '' && !own && more !== undefined;
   const isSearched = search?.inputSchema.properties?.types?.items?.enum?.includes(kind) ?? false;
-  const { data: found } = useAnswer<Hits>(needsLook && isSearched ? 'search' : undefined, {
+  const { data: found, loading: isLooking } = useAnswer<Hits>(needsLook && isSearched ? 'search' : undefined, {
     ...{ q: settled, types: [kind], limit: 20 },
   });
   useEffect(() => {
@@ -49,7 +51,11 @@ export function useRecords(kind: string, word = ''): Records | undefined {
   const hits = (found?.data ?? []).map(({ id, title }) => ({ value: id, label: title }));
   const isAnswered = settled === word && !searched.loading; // else the rows are those of the word before
   const others = [...(isAnswered ? searched.rows.map(optionOf) : []), ...hits].filter(({ value }) => !known.has(value));
-  return { options: [...options, ...others], more: own && settled !== '' ? searched.more : more };
+  return {
+    options: [...options, ...others],
+    more: own && settled !== '' ? searched.more : more,
+    loading: loading || settled !== word || searched.loading || isLooking,
+  };
 }
 
 function holds({ label, value }: RecordOption, word: string): boolean {

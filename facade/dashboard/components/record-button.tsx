@@ -1,5 +1,5 @@
-import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { ButtonHTMLAttributes, ComponentChildren, RefObject } from 'preact';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useRecords } from '../records.ts';
 import { text } from '../text.ts';
 import { FindInput } from './find-input.tsx';
@@ -31,24 +31,31 @@ export function RecordButton({ kinds, value, onPick, make, button, children }: R
   const id = useId();
   const opener = useRef<HTMLButtonElement>(null);
   const popover = useRef<HTMLDivElement>(null);
+  const { typed, setTyped, input, type } = useTyping();
+  const enter = useEnter();
   const [isOpen, setOpen] = useState(false);
-  const [typed, setTyped] = useState('');
   const pick = (picked: string) => {
     popover.current?.hidePopover();
     onPick(picked);
   };
   const toggled = (opens: boolean) => {
     setOpen(opens);
-    if (!opens) setTyped('');
+    if (!opens) {
+      setTyped('');
+      enter.forget();
+    }
     if (opens && popover.current && opener.current) placeBelow(popover.current, opener.current, 'left', LIST_HEIGHT);
   };
   // What is typed on the button is looked for, as in a list of the browser's own.
   const begin = (event: KeyboardEvent) => {
+    const isOpening = popover.current?.matches(':popover-open');
     const isLetter = event.key.length === 1 && event.key !== ' ' && !event.ctrlKey && !event.metaKey && !event.altKey;
-    if (!isLetter && event.key !== 'ArrowDown') return;
+    const isEnter = event.key === 'Enter' && isOpening;
+    if (!isLetter && !isEnter && event.key !== 'ArrowDown') return;
     event.preventDefault();
-    if (isLetter) setTyped((now) => now + event.key);
-    if (!popover.current?.matches(':popover-open')) popover.current?.showPopover();
+    if (isEnter) enter.press();
+    if (isLetter) type(event.key);
+    if (!isOpening) popover.current?.showPopover();
   };
   const state = button.role === 'combobox' && { 'aria-expanded': isOpen, 'aria-controls': id };
   return (
@@ -57,27 +64,66 @@ export function RecordButton({ kinds, value, onPick, make, button, children }: R
         {children}
       </button>
       <div id={id} ref={popover} popover="auto" class="menu record-choices" {...onToggle(toggled)}>
-        {isOpen && <RecordChoices {...{ kinds, value, typed }} onType={setTyped} onPick={pick} />}
+        {isOpen && (
+          <RecordChoices
+            {...{ kinds, value, typed, input, enter }}
+            onType={(now) => {
+              enter.forget();
+              setTyped(now);
+            }}
+            onPick={pick}
+          />
+        )}
         {isOpen && make?.(typed.trim(), () => popover.current?.hidePopover())}
       </div>
     </>
   );
 }
 
+function useTyping() {
+  const input = useRef<HTMLInputElement>(null);
+  const [typed, setTyped] = useState('');
+  /** The field may be there already and not have the focus yet: then it holds more than was drawn. */
+  const type = (letter: string) => {
+    const field = input.current;
+    if (field) field.value += letter;
+    setTyped((now) => (field ? field.value : now + letter));
+  };
+  return { typed, setTyped, input, type };
+}
+
+/** Enter picks the first record of the list, once it is known which that is. */
+function useEnter() {
+  const list = useRef<HTMLDivElement>(null);
+  const isPressed = useRef(false);
+  const press = () => {
+    isPressed.current = !list.current || list.current.querySelector('[aria-busy="true"]') !== null;
+    if (!isPressed.current) list.current?.querySelector('button')?.click();
+  };
+  const forget = () => {
+    isPressed.current = false;
+  };
+  const loaded = () => {
+    if (isPressed.current) press();
+  };
+  return { list, press, forget, loaded };
+}
+
 interface RecordChoicesProps {
   readonly kinds: Kinds;
   readonly value: string;
   readonly typed: string;
+  readonly input: RefObject<HTMLInputElement | null>;
+  readonly enter: ReturnType<typeof useEnter>;
   readonly onType: (typed: string) => void;
   readonly onPick: (id: string) => void;
 }
 
-function RecordChoices({ kinds, value, typed, onType, onPick }: RecordChoicesProps) {
-  const input = useRef<HTMLInputElement>(null);
-  const list = useRef<HTMLDivElement>(null);
+function RecordChoices(props: RecordChoicesProps) {
+  const { kinds, value, typed, input, enter, onType, onPick } = props;
   const wanted = typed.trim();
   // Where there is no keyboard beside the screen, one would open over the list.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (matchMedia('(pointer: fine)').matches) input.current?.focus();
   }, []);
   return (
@@ -87,12 +133,17 @@ function RecordChoices({ kinds, value, typed, onType, onPick }: RecordChoicesPro
         value={typed}
         onType={onType}
         // The opener, which has the focus then, is not pressed too.
-        onEnter={() => list.current?.querySelector('button')?.click()}
+        onEnter={enter.press}
         input={input}
       />
-      <div class="record-list" ref={list}>
+      <div class="record-list" ref={enter.list}>
         {Object.entries(kinds).map(([kind, title], _, all) => (
-          <RecordsOf key={kind} isAlone={all.length === 1} {...{ kind, title, wanted, value, onPick }} />
+          <RecordsOf
+            key={kind}
+            isAlone={all.length === 1}
+            {...{ kind, title, wanted, value, onPick }}
+            onLoaded={enter.loaded}
+          />
         ))}
         {wanted !== '' && (
           <button type="button" class="menu-item" onClick={() => onPick(wanted)}>
@@ -118,13 +169,17 @@ interface RecordsOfProps extends Pick<RecordChoicesProps, 'value' | 'onPick'> {
   readonly isAlone: boolean;
   /** What is looked for in names and ids. */
   readonly wanted: string;
+  readonly onLoaded: () => void;
 }
 
-function RecordsOf({ kind, title, isAlone, wanted, value, onPick }: RecordsOfProps) {
-  const { options, more } = useRecords(kind, wanted) ?? {};
-  if (!options || (options.length === 0 && !more)) return null;
+function RecordsOf({ kind, title, isAlone, wanted, value, onPick, onLoaded }: RecordsOfProps) {
+  const { options, more, loading = false } = useRecords(kind, wanted) ?? {};
+  useEffect(() => {
+    if (!loading) onLoaded();
+  }, [loading]);
+  if (!options || (options.length === 0 && !more)) return <div hidden aria-busy={loading} />;
   return (
-    <fieldset class="record-group">
+    <fieldset class="record-group" aria-busy={loading}>
       <legend class={isAlone ? 'visually-hidden' : undefined}>{title}</legend>
       {options.map((option) => (
         <button

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { rest } from '../../support/calls.ts';
 import { findingsOf, type TestDashboard } from '../../support/dashboard.ts';
 import { OAuthClient } from '../../support/oauth.ts';
@@ -132,8 +133,12 @@ export function budgetsJourneys(dashboard: TestDashboard): void {
         .and(page.locator(':checked'))
         .waitFor({ state: 'attached' });
       await page.keyboard.press('Tab');
+      // Nobody waits for what is found, however slow the answers are.
+      await page.route('**/mcp', async (route) => {
+        await delay(300);
+        await route.continue();
+      });
       await page.keyboard.type('Notes');
-      await page.getByRole('button', { name: /^Notes/ }).waitFor();
       await page.keyboard.press('Enter');
       await page.getByRole('combobox', { name: 'App' }).filter({ hasText: 'Notes' }).waitFor();
       const form = page.locator('form');

@@ -67,9 +67,9 @@ export function toolOffers(
     )
     .map((definition) => {
       const readOnly = isReader(definition.name);
-      const asks = mustAsk(definition.name);
-      const make = () => guestTool(definition, { integration, readOnly, asks, call });
-      return { key: keyOf(definition), hash: JSON.stringify([readOnly, asks]), make };
+      const needsApproval = mustAsk(definition.name);
+      const make = () => guestTool(definition, { integration, readOnly, needsApproval, call });
+      return { key: keyOf(definition), hash: JSON.stringify([readOnly, needsApproval]), make };
     });
 }
 
@@ -175,7 +175,7 @@ interface Origin {
   /** As the operator marked it. What the server says about this does not count. */
   readonly readOnly: boolean;
   /** Whether calls of it by anybody wait for a person. */
-  readonly asks: boolean;
+  readonly needsApproval: boolean;
   /** `definition`: the definition the input was checked against. */
   call(definition: ToolDefinition, input: object, options: CallOptions): Promise<ToolContent>;
 }
@@ -187,14 +187,14 @@ const output = z.object({
 
 function guestTool(definition: ToolDefinition, origin: Origin): Tool {
   const { name, title, description, inputSchema } = definition;
-  const { integration, readOnly, asks } = origin;
+  const { integration, readOnly, needsApproval } = origin;
   const described = {
     name: shownName(integration.toolPrefix, name),
     title: title || name,
     description: description || `A tool of the integration ${labelOf(integration)}, which says nothing about it.`,
     access: { scope: readOnly ? GUEST_SCOPES.reads : GUEST_SCOPES.writes, grant: grantOf(integration, name) },
     guest: true,
-    ...(asks && { asks }),
+    ...(needsApproval && { needsApproval }),
     answersContent: true,
     input: inputOf(inputSchema),
     output,
