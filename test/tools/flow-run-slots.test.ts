@@ -113,7 +113,9 @@ describe('runs that wait', () => {
 describe('a run that waits for another', () => {
   it('waits for the same one again after a restart, which is made once', async () => {
     const clock = await open();
-    const inner = await world.flow({ name: 'inner', steps: [{ ...waiting, retry: { attempts: 2, delayMs: HOUR } }] });
+    // A call of a step takes ten minutes at most.
+    const retry = { attempts: 2, delayMs: 300_000 };
+    const inner = await world.flow({ name: 'inner', steps: [{ ...waiting, retry }] });
     const call = { tool: 'trigger_flow', arguments: { id: inner.id, wait: true } };
     const outer = await world.flow({
       name: 'outer',
@@ -126,7 +128,7 @@ describe('a run that waits for another', () => {
     await until(async () => (await world.runs(inner.id))[0]?.steps[0]?.retryAt !== undefined);
     await world.restart();
     assert.equal((await world.must('get_flow_run', { id })).status, 'running');
-    await clock.pass(2 * HOUR);
+    await clock.pass(360_000);
     await until(async () => (await world.must('get_flow_run', { id })).status === 'succeeded');
     const runs = await world.runs(inner.id);
     assert.deepEqual(pluck(runs, 'status'), ['failed']);
