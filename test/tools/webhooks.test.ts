@@ -269,6 +269,23 @@ describe('a webhook', () => {
     assert.equal(new Set(receiver.received.map(idOf)).size, 1);
   });
 
+  it('is not switched off for a clock that was ahead when it began to fail', async () => {
+    world = await WebhookWorld.open();
+    const receiver = await startReceiver();
+    const { id } = await world.webhook({ target: { url: receiver.url }, events });
+    receiver.answer = 503;
+    world.clock.pass(120 * MINUTE);
+    await skill('one');
+    await world.send();
+    for (let step = 0; step < 12; step += 1) await world.pass(16 * MINUTE);
+    await world.pass(-250 * MINUTE);
+    assert.deepEqual(pluck(await world.deliveries(id), 'status'), ['waiting']);
+    assert.equal((await world.must('get_webhook', { id })).enabled, true);
+    receiver.answer = 200;
+    await world.pass(16 * MINUTE);
+    await world.sent(id);
+  });
+
   it('gets what happened, and what failed, while the clock was wrong, as soon as it is right', async () => {
     world = await WebhookWorld.open();
     const receiver = await startReceiver();

@@ -138,7 +138,7 @@ export function afterAttempt(
 ): Change<WebhookDeliveryRecord> {
   const attempts = before + 1;
   const at = now.toISOString();
-  const first = firstAttemptAt ?? at;
+  const first = notAhead(firstAttemptAt, now);
   const tried = {
     attempts,
     firstAttemptAt: first,
@@ -153,7 +153,7 @@ export function afterAttempt(
 
 export function afterFailure(webhook: WebhookRecord, { error, isAway, isGone, afterMs = 0 }: Failure, now: Date) {
   const failures = (webhook.failures ?? 0) + 1;
-  const failingSince = webhook.failingSince ?? now.toISOString();
+  const failingSince = notAhead(webhook.failingSince, now);
   const rest = Math.max(pauseMs(failures), afterMs);
   const rests = isAway
     ? { restsSince: now.toISOString(), restsUntil: new Date(now.getTime() + rest).toISOString() }
@@ -167,7 +167,11 @@ export function afterFailure(webhook: WebhookRecord, { error, isAway, isGone, af
   return { kept, stopped };
 }
 
+/** A day begins anew where a clock that was ahead wrote when it began. */
+function notAhead(since: string | undefined, now: Date): string {
+  return since !== undefined && Date.parse(since) <= now.getTime() ? since : now.toISOString();
+}
+
 function hasFailedForADay(since: string, failures: number, now: Date): boolean {
-  const elapsed = now.getTime() - Date.parse(since);
-  return failures >= FEWEST_ATTEMPTS && (elapsed >= DAY_MS || elapsed < 0);
+  return failures >= FEWEST_ATTEMPTS && now.getTime() - Date.parse(since) >= DAY_MS;
 }
