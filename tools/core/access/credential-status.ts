@@ -10,7 +10,7 @@ import { personPrincipal } from './principal.ts';
 /** The principal as it is now, or the reason why it may not continue. */
 export type CredentialStatus = Principal | ToolError;
 
-/** Finds the standing. It is asked before every call and turn inside a long piece of work, and every second during that work. */
+/** Checks a credential. It is asked before every call and turn inside a long piece of work, and every second during that work. */
 export type CheckCredential = () => Promise<CredentialStatus>;
 
 const CHECK_INTERVAL_MS = 1000;
@@ -32,7 +32,7 @@ export async function checkNow(ask: CheckCredential, { onGone, onRenewed }: Cred
   else onRenewed?.(standing);
 }
 
-/** Asks, and turns a failure into a standing. Never rejects. */
+/** Checks it, and gives a failure as the reason why the caller may not continue. Never rejects. */
 export function checkSafely(ask: CheckCredential): Promise<CredentialStatus> {
   return ask().catch(toToolError);
 }
@@ -58,7 +58,7 @@ export class CredentialSignal {
   }
 }
 
-/** The same as a standing, for work that is done later or again. */
+/** `credentialStatus` with the reason as an error, for work that is done later or again. */
 export async function credentialStatusOrError(
   ...asked: Parameters<typeof credentialStatus>
 ): Promise<CredentialStatus> {
