@@ -50,7 +50,7 @@ export function RecordButton({ kinds, value, onPick, make, button, children }: R
   const begin = (event: KeyboardEvent) => {
     const isOpening = popover.current?.matches(':popover-open');
     const isLetter = event.key.length === 1 && event.key !== ' ' && !event.ctrlKey && !event.metaKey && !event.altKey;
-    const isEnter = event.key === 'Enter' && isOpening;
+    const isEnter = event.key === 'Enter' && isOpening && typed !== '';
     if (!isLetter && !isEnter && event.key !== 'ArrowDown') return;
     event.preventDefault();
     if (isEnter) enter.press();

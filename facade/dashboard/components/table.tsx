@@ -18,7 +18,7 @@ export interface Column<Row> {
   /** Left out first where there is little room: 1 stays longest. Without it, the column always stays. */
   readonly hidePriority?: 1 | 2 | 3;
   readonly width?: string;
-  /** The rows can be sorted by it, by whoever answers them: all of them, not those that are loaded. */
+  /** The server can sort all rows by it. */
   readonly sorts?: boolean;
   /** What it shows of a record, as the list tool names it. */
   readonly member?: string;

@@ -11,7 +11,7 @@ interface UseConflictOptions {
   readonly onTakeTheirs: (theirs: Members) => void;
 }
 
-/** Saving is refused where somebody else changed the record meanwhile. A dialog then shows both states. */
+/** Shows both states in a dialog where saving is refused because somebody else changed the record. */
 export function useConflict({ read, save, onTakeTheirs }: UseConflictOptions) {
   const [conflict, setConflict] = useState<{ readonly mine: Members; readonly theirs: Members }>();
   const see = async (error: unknown, mine: Members) => {

@@ -65,7 +65,7 @@ function choicesOf(spec: KindSpec, rows: readonly Row[]): readonly ColumnChoice[
   ];
 }
 
-/** `Changed` says what `updatedAt` holds, and `Created` what `createdAt` does. */
+/** The usual column `Changed` shows `updatedAt` already. */
 function hasTwin(name: string, titles: readonly string[]): boolean {
   return name === 'updatedAt' && titles.includes('changed');
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { FilesInput } from '../../components/files-input.tsx';
 import { useDrop } from '../../components/use-drop.ts';
 import { Button, Icon } from '../../ui.ts';
 import { checked, type Picked, pick, sizeOf, TAKES, TYPES, usePreview } from './files.ts';
@@ -111,19 +112,7 @@ function FileButton({ onFiles }: { readonly onFiles: (files: readonly File[]) =>
   return (
     <>
       <Button look="quiet" icon="clip" label="Attach files" onClick={() => input.current?.click()} />
-      <input
-        ref={input}
-        class="visually-hidden"
-        type="file"
-        multiple
-        accept={TYPES}
-        aria-label="Files to attach"
-        tabIndex={-1}
-        onChange={({ currentTarget }) => {
-          onFiles([...(currentTarget.files ?? [])]);
-          currentTarget.value = '';
-        }}
-      />
+      <FilesInput label="Files to attach" accept={TYPES} onFiles={onFiles} input={input} />
     </>
   );
 }

@@ -5,7 +5,7 @@ import { sendFiles } from './send-files.ts';
 /** What somebody wrote, with the files that go with it. */
 export type Said = Readonly<{ message: string; files: readonly File[] }>;
 
-/** An answer on its way: what was asked, how much of its files was sent, what was said so far, and the steps of the agent. */
+/** An answer on its way. `share`: how much of the files was sent, 0 to 1. `text`: the answer so far. `steps`: what the agent did for it. */
 export type Running = Said & Readonly<{ share: number; text: string; steps: readonly string[] }>;
 
 /** A message that the server did not take because of its files, with what is wrong with them by their places. */

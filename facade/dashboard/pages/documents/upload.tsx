@@ -1,5 +1,6 @@
 import { useRef } from 'preact/hooks';
 import { at, useMay } from '../../app.ts';
+import { FilesInput } from '../../components/files-input.tsx';
 import { useDrop } from '../../components/use-drop.ts';
 import { Button, Icon } from '../../ui.ts';
 import { type Upload, useUploads } from './uploads.ts';
@@ -21,19 +22,7 @@ export function UploadFiles() {
         icon="import"
         onClick={() => input.current?.click()}
       />
-      <input
-        ref={input}
-        class="visually-hidden"
-        type="file"
-        multiple
-        accept={TYPES}
-        aria-label="Files to upload"
-        tabIndex={-1}
-        onChange={({ currentTarget }) => {
-          add([...(currentTarget.files ?? [])]);
-          currentTarget.value = '';
-        }}
-      />
+      <FilesInput label="Files to upload" accept={TYPES} onFiles={add} input={input} />
       {over && (
         <div class="drop-over">
           <Icon name="import" size={24} />

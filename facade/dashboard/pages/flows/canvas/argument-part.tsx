@@ -47,15 +47,16 @@ function fits(schema: JsonSchema, value: unknown): boolean {
   return schema.type === is || (schema.type === undefined && is === 'object');
 }
 
+function wordsOf(props: PartProps) {
+  return { label: titleOf(props), hint: hintOf(props.schema), needed: props.needed, issue: issueAt(props) };
+}
+
 /** A text, written as it is typed. */
 function TextArgument(props: PartProps) {
-  const { name, schema, value, onChange, needed } = props;
+  const { name, schema, value, onChange } = props;
   return (
     <DataField
-      label={titleOf(props)}
-      hint={hintOf(schema)}
-      needed={needed}
-      issue={issueAt(props)}
+      {...wordsOf(props)}
       rows={isLong(name, schema) ? 5 : 1}
       value={typeof value === 'string' ? value : ''}
       onType={(text) => onChange(text === '' ? undefined : text)}
@@ -70,10 +71,7 @@ function FilledArgument(props: Switched) {
   const { schema, value = '', onChange, needed, setData } = props;
   return (
     <DataField
-      label={titleOf(props)}
-      hint={hintOf(schema)}
-      needed={needed}
-      issue={issueAt(props)}
+      {...wordsOf(props)}
       value={String(value)}
       written={templateFor}
       onType={(text) => {

@@ -37,7 +37,7 @@ export function dataTree(input: NodeInput, depth = 0): DataNode {
   };
 }
 
-/** Of alternatives the one that has members, or else the first. */
+/** The schema itself. Of `anyOf`: the alternative that has members, else the first one. */
 function plainSchema(given: JsonSchema | undefined, sample: unknown): JsonSchema | undefined {
   if (!given) return undefined;
   const { schema } = withoutNull(given);
