@@ -88,6 +88,8 @@ export interface StoreStatus {
   readonly lastError?: string;
   /** What is damaged and how to recover. Everything else works. */
   readonly damage?: string;
+  /** What is nearly used up, and the remedy. From the limit on, only new records are refused. */
+  readonly nearlyFull?: string;
   /** Unfinished lines that the start cut off: file, line and length of each. They had not been acknowledged. */
   readonly dropped?: readonly string[];
 }

@@ -3,7 +3,7 @@ import type { Cluster, ProcessClock } from '../store/cluster-port.ts';
 import type { Dependency } from './core/registry/context.ts';
 
 /** Processes whose clocks are further apart judge the ends of links, sessions and signatures differently. */
-const MOST_APART_MS = 5000;
+export const MOST_APART_MS = 5000;
 
 interface WrongClock {
   readonly process: string;
@@ -36,6 +36,17 @@ export class Clocks implements Dependency {
   async wrong(): Promise<readonly WrongClock[]> {
     return wrongClocks(await this.#cluster.clocks());
   }
+}
+
+/** Whether it is time, or the wait began in the future: the clock was wrong then, or is now. */
+export function hasCome(at: string | undefined, since: string | undefined, now: Date): boolean {
+  if (at === undefined || Date.parse(at) <= now.getTime()) return true;
+  return Date.parse(since ?? at) > now.getTime() + MOST_APART_MS;
+}
+
+/** What a clock that was ahead says of a beginning counts as now. */
+export function notAhead(since: string | undefined, now: Date): string {
+  return since !== undefined && Date.parse(since) <= now.getTime() ? since : now.toISOString();
 }
 
 /** Those that are more than 5 s from the database, or the two that are as far from each other. */

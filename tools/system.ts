@@ -24,13 +24,14 @@ export const checkHealth = defineTool({
   tellsDown: ({ status }) => status === 'down',
 
   async handler(_, { server }) {
-    const { writable, damage, lastError = 'The store takes no writes.' } = server.storeStatus();
+    const { writable, damage, nearlyFull: memory, lastError = 'The store takes no writes.' } = server.storeStatus();
     const { last, status } = server.backups?.state() ?? {};
     const wrong = await server.clocks?.health();
     const clocks = wrong?.flatMap(({ lastError }) => lastError ?? []) ?? [];
     const { nearlyFull = [] } = (await storageState(server)) ?? {};
     const full = nearlyFull.filter(({ id }) => id === 'workspace').map(({ text }) => text);
-    const problems = [...(writable ? [] : [lastError]), ...(damage === undefined ? [] : [damage]), ...clocks, ...full];
+    const told = [damage, memory].filter((text) => text !== undefined);
+    const problems = [...(writable ? [] : [lastError]), ...told, ...clocks, ...full];
     return {
       status: problems.length === 0 ? ('ok' as const) : writable ? ('degraded' as const) : ('down' as const),
       version: server.version,
@@ -64,11 +65,11 @@ export const getSystemHealth = defineTool({
     const started = performance.now();
     await store.agents.first({});
     const latencyMs = Math.round((performance.now() - started) * 1000) / 1000;
-    const { writable, dropped, damage, lastError = damage } = server.storeStatus();
+    const { writable, dropped, damage, nearlyFull, lastError = damage ?? nearlyFull } = server.storeStatus();
     const kept: IntegrationHealth = {
       name: 'store',
       kind: server.storeKind,
-      status: !writable ? 'down' : damage === undefined ? 'ok' : 'degraded',
+      status: !writable ? 'down' : (damage ?? nearlyFull) === undefined ? 'ok' : 'degraded',
       latencyMs,
       ...(lastError !== undefined && { lastError }),
       ...(dropped && { droppedLines: dropped.length }),

@@ -50,7 +50,7 @@ export async function startWebhooks(
     alerts: [
       integrationAlerts(store, upstreams),
       expiryAlerts(store),
-      storageAlerts(storage),
+      storageAlerts(store, storage),
       ...(backups ? [backupAlerts(backups)] : []),
       ...(store.cluster ? [clockAlerts(new Clocks(store.cluster))] : []),
     ],

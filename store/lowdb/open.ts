@@ -15,6 +15,7 @@ import { type FileSystem, nodeFileSystem } from './files/file-system.ts';
 import { journalPath, journalsIn, SNAPSHOT, SNAPSHOT_DRAFT, STORED_FILES } from './files/folder.ts';
 import { FolderLock } from './files/lock.ts';
 import { Manifest } from './files/manifest.ts';
+import { Heap } from './heap.ts';
 import { Compaction } from './journal/compaction.ts';
 import { currentFormat, type Format } from './journal/format.ts';
 import { Journal } from './journal/journal.ts';
@@ -46,19 +47,21 @@ export interface LowdbOptions {
 
 /** @throws StoreLocked, StoreDamaged, OperatorError if there is no room */
 export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
-  const { folder, opening } = options;
+  const { folder, opening = noProgress } = options;
   const lock = await FolderLock.take(folder, opening).catch((error) => {
     throw startErrorOf(error, folder);
   });
+  const heap = new Heap();
   try {
-    return await assemble(options, lock);
+    return await assemble({ ...options, opening: heap.watched(opening, folder) }, lock, heap);
   } catch (error) {
+    heap.close();
     await lock.release();
     throw startErrorOf(error, folder);
   }
 }
 
-async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store> {
+async function assemble(options: LowdbOptions, lock: FolderLock, heap: Heap): Promise<Store> {
   const { folder, files = nodeFileSystem, format = currentFormat, opening = noProgress } = options;
   const collections = emptyCollections();
   const unwritten = new UndoLog();
@@ -96,7 +99,7 @@ async function assemble(options: LowdbOptions, lock: FolderLock): Promise<Store>
   const { now = () => new Date(), metricsMemoryMb: memoryMb = 128 } = options;
   const imports = new RowCommits({ folder, memoryMb, collections, audit });
   const beside = { imports, ...(await openBeside(folder, files, collections)), dropped: recovered.dropped };
-  const parts = { collections, journal, unwritten, compaction, audit, lock, manifest, now, ...beside };
+  const parts = { collections, journal, unwritten, compaction, audit, lock, manifest, heap, now, ...beside };
   const core = new LowdbStore(parts);
   const readers = Object.fromEntries([...collections].map(([name, collection]) => [name, core.reader(collection)]));
   // Every row of a collection was checked by its schema when it was written or read from the disk.

@@ -25,6 +25,7 @@ import type { SegmentedAudit } from './audit/log.ts';
 import type { EmbeddingFile } from './embeddings/embedding-file.ts';
 import type { FolderLock } from './files/lock.ts';
 import type { Manifest } from './files/manifest.ts';
+import type { Heap } from './heap.ts';
 import { OwnJobs } from './jobs.ts';
 import type { Compaction } from './journal/compaction.ts';
 import type { Journal } from './journal/journal.ts';
@@ -48,6 +49,7 @@ interface StoreDeps {
   readonly files: FolderFiles;
   readonly lock: FolderLock;
   readonly manifest: Manifest;
+  readonly heap: Heap;
   readonly dropped: readonly string[];
   readonly now: () => Date;
 }
@@ -125,9 +127,8 @@ export class LowdbStore implements StoreCore {
     let durable: Promise<void>;
     let notified: readonly RecordChange[] = [];
     try {
-      const { journal, imports } = this.#deps;
+      const { journal, imports, collections, heap } = this.#deps;
       const { refusals } = journal;
-      const { collections } = this.#deps;
       result = await staged.run(this.#additions.after(work, () => recordChanges(staged.changes(), collections)));
       // Rows cannot be taken back.
       if (staged.batch) await journal.requireWritable();
@@ -137,6 +138,7 @@ export class LowdbStore implements StoreCore {
       }
       notes = staged.placeErasures(staged.erasedUsers);
       const changes = staged.changes();
+      if (heap.isFull && grows(changes, collections)) throw heap.refusal();
       if (!this.#listeners.isEmpty) notified = recordChanges(changes, collections);
       durable = this.#commit(staged, changes);
     } finally {
@@ -147,15 +149,17 @@ export class LowdbStore implements StoreCore {
   }
 
   status(): StoreStatus {
-    const { journal, compaction, audit, imports, manifest } = this.#deps;
+    const { journal, compaction, audit, imports, manifest, heap } = this.#deps;
     const dropped = [...this.#deps.dropped, ...audit.dropped];
     const failed = journal.error ?? compaction.error ?? audit.error ?? manifest.error;
     const error = failed ?? imports.rows.error ?? this.#listeners.error;
+    const nearlyFull = heap.warning();
     return {
       writable: !journal.error && !this.#closing,
       ...(journal.flushMs !== undefined && { flushMs: journal.flushMs }),
       ...(error && { lastError: error.message }),
       ...(imports.rows.damage && { damage: imports.rows.damage.message }),
+      ...(nearlyFull !== undefined && { nearlyFull }),
       ...(dropped.length > 0 && { dropped }),
     };
   }
@@ -273,6 +277,7 @@ export class LowdbStore implements StoreCore {
   async #close(): Promise<void> {
     const { journal, compaction, audit, imports, embeddings, files, lock, manifest } = this.#deps;
     this.jobs.close();
+    this.#deps.heap.close();
     for (const collection of this.#deps.collections.values()) collection.close();
     const endTurn = await this.#turns.take();
     endTurn();
@@ -293,6 +298,11 @@ export class LowdbStore implements StoreCore {
   #assertOpen(): void {
     if (this.#closing) throw new StoreUnavailable('the store is closed');
   }
+}
+
+function grows(changes: readonly StoredChange[], kept: ReadonlyMap<string, Collection>): boolean {
+  const isNew = ({ collection, id, row }: StoredChange) => row !== undefined && !kept.get(collection)?.get(id);
+  return changes.some(isNew) && changes.every(({ row }) => row !== undefined);
 }
 
 function recordChanges(changes: readonly StoredChange[], kept: ReadonlyMap<string, Collection>): RecordChange[] {

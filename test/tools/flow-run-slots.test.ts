@@ -108,6 +108,16 @@ describe('runs that wait', () => {
     assert.equal((await world.must('cancel_flow_run', { id: runId })).status, 'running');
     await until(async () => (await world.must('get_flow_run', { id: runId })).status === 'cancelled');
   });
+
+  it('try again at once where the clock was ahead when the time was set', async () => {
+    const clock = await open();
+    const { id } = await world.flow({ steps: [waiting] });
+    const { id: runId } = await world.must('trigger_flow', { id });
+    await until(async () => (await world.store.flowRuns.get(runId))?.steps[0]?.retryAt !== undefined);
+    await clock.jump(-2 * HOUR);
+    await world.restart();
+    await until(() => tries === 2);
+  });
 });
 
 describe('a run that waits for another', () => {

@@ -123,7 +123,7 @@ describe('a quota of storage', () => {
   });
 
   it('shows in the health and as an alert from nine tenths on', async () => {
-    const { keep, call, storage } = await worldWith({ workspace: 100 * KB, caller: 60 * KB });
+    const { keep, call, storage, store } = await worldWith({ workspace: 100 * KB, caller: 60 * KB });
     const health = async () => outputOf<Health>(await call(ann, 'get_system_health'));
     const empty = await health();
     assert.equal(empty.overallStatus, 'ok');
@@ -144,7 +144,7 @@ describe('a quota of storage', () => {
     const checked = outputOf<{ status: string; problems: string[] }>(await call(ann, 'check_health'));
     assert.equal(checked.status, 'degraded');
     assert.match(checked.problems.join(), /this workspace/);
-    const alerts = await storageAlerts(storage).look(new Date());
+    const alerts = await storageAlerts(store, storage).look(new Date());
     assert.deepEqual(alerts.map(({ type, id }) => [type, id]).sort(), [
       ['storage.nearly_full', 'key_ann'],
       ['storage.nearly_full', 'workspace'],

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../resources/durations.ts';
-import type { Readers } from '../../store/port.ts';
+import type { Readers, Store } from '../../store/port.ts';
 import { stateOf } from '../api-keys.ts';
 import type { Backups } from '../backups.ts';
 import type { Clocks } from '../clocks.ts';
@@ -53,12 +53,14 @@ export function clockAlerts(clocks: Pick<Clocks, 'wrong'>): AlertSource {
   };
 }
 
-export function storageAlerts(storage: Pick<StorageQuotas, 'state'>): AlertSource {
+export function storageAlerts(store: Pick<Store, 'status'>, storage: Pick<StorageQuotas, 'state'>): AlertSource {
   return {
     name: 'storage',
     async look() {
       const { nearlyFull } = await storage.state();
-      return nearlyFull.map(({ id, text }) => ({ type: 'storage.nearly_full', id, detail: text }));
+      const memory = store.status().nearlyFull;
+      const all = [...nearlyFull, ...(memory === undefined ? [] : [{ id: 'memory', text: memory }])];
+      return all.map(({ id, text }) => ({ type: 'storage.nearly_full', id, detail: text }));
     },
   };
 }

@@ -2,6 +2,7 @@ import { Webhook as Signer } from 'standardwebhooks';
 import { DAY_MS } from '../../resources/durations.ts';
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
 import type { Change } from '../../store/port.ts';
+import { hasCome, notAhead } from '../clocks.ts';
 import type { Fetch } from '../core/outbound/fetch.ts';
 import { AddressRefused } from '../core/outbound/ip-addresses.ts';
 
@@ -97,8 +98,6 @@ function wordsOf(cause: unknown): string {
 
 export const FIRST_PAUSE_MS = 5000;
 export const LONGEST_PAUSE_MS = 15 * 60_000;
-/** Clocks of processes are no further apart, or they are wrong. */
-export const MOST_APART_MS = 5000;
 /** Nothing is given up after fewer attempts, however far the clock jumps. */
 export const FEWEST_ATTEMPTS = 10;
 
@@ -106,12 +105,6 @@ export const FEWEST_ATTEMPTS = 10;
 function pauseMs(failures: number): number {
   const pause = Math.min(FIRST_PAUSE_MS * 3 ** (failures - 1), LONGEST_PAUSE_MS);
   return pause * (0.9 + Math.random() * 0.2);
-}
-
-/** Whether it is time, or the wait began in the future: the clock was wrong then, or is now. */
-function hasCome(at: string | undefined, since: string | undefined, now: Date): boolean {
-  if (at === undefined || Date.parse(at) <= now.getTime()) return true;
-  return Date.parse(since ?? at) > now.getTime() + MOST_APART_MS;
 }
 
 /** What was not tried yet is due, whatever the clock said when it happened. */
@@ -165,11 +158,6 @@ export function afterFailure(webhook: WebhookRecord, { error, isAway, isGone, af
       ? `It failed for a day. ${error}`
       : null;
   return { kept, stopped };
-}
-
-/** A day begins anew where a clock that was ahead wrote when it began. */
-function notAhead(since: string | undefined, now: Date): string {
-  return since !== undefined && Date.parse(since) <= now.getTime() ? since : now.toISOString();
 }
 
 function hasFailedForADay(since: string, failures: number, now: Date): boolean {

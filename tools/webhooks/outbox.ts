@@ -1,12 +1,13 @@
 import { DAY_MS } from '../../resources/durations.ts';
 import type { WebhookDeliveryRecord, WebhookRecord } from '../../resources/webhook.ts';
 import type { NewRecord, Position, Readers, RecordChange, Store, Transaction } from '../../store/port.ts';
+import { MOST_APART_MS } from '../clocks.ts';
 import type { RecordKind } from '../core/kind.ts';
 import { EnabledRecords } from '../core/registry/enabled-records.ts';
 import { allOf } from '../core/registry/paging.ts';
 import { eventOf, type RecordEvent } from '../flows/event-types.ts';
 import { alertDelivery, alertOf } from './alerts.ts';
-import { isDue, MOST_APART_MS } from './attempt.ts';
+import { isDue } from './attempt.ts';
 import { OWN_EVENTS } from './delivery-refusal.ts';
 
 interface OutboxDeps {

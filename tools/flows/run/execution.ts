@@ -1,6 +1,7 @@
 import type { Flow, FlowStep } from '../../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts';
 import type { Store } from '../../../store/port.ts';
+import { hasCome } from '../../clocks.ts';
 import { CredentialSignal, type CredentialStatus } from '../../core/access/credential-status.ts';
 import type { Principal } from '../../core/access/principal.ts';
 import { ToolError } from '../../core/errors.ts';
@@ -111,7 +112,7 @@ export class FlowExecution {
   async #step(step: FlowStep): Promise<StepFailure | 'left' | undefined> {
     const kept = this.#kept(step.id);
     if (!UNFINISHED.includes(kept.status)) return storedFailure(step, kept);
-    const stopped = await this.#rest(kept.retryAt);
+    const stopped = await this.#rest(kept.retryAt, kept.startedAt);
     if (stopped) return stopped;
     const interrupted = kept.status === 'pending' ? undefined : kept;
     const isOpen = kept.status === 'running' && this.#tried?.step !== step.id && !this.#approval(step);
@@ -152,17 +153,18 @@ export class FlowExecution {
       if (!next) return this.#continues(step, await this.#fail(step, failure));
       await this.#keep(step.id, next.change, next.underWay);
       this.#tried = undefined;
-      const stopped = await this.#rest(next.change.retryAt);
+      const stopped = await this.#rest(next.change.retryAt, this.#now());
       if (stopped) return stopped;
       attempt = next.attempt;
     }
   }
 
   /** Waits without a slot until the time, or until the principal may not continue; then takes a slot. Returns why the run stops, if it does. */
-  async #rest(until: string | undefined): Promise<StepFailure | 'left' | undefined> {
+  async #rest(until: string | undefined, since: string | undefined): Promise<StepFailure | 'left' | undefined> {
     const { clock } = this.#deps;
-    const ms = until === undefined ? 0 : Date.parse(until) - clock.now().getTime();
-    if (ms > 0) {
+    const now = clock.now();
+    if (until !== undefined && !hasCome(until, since, now)) {
+      const ms = Date.parse(until) - now.getTime();
       this.#slot.leave();
       const watch = new CredentialSignal(() => this.#checkCredential(), this.#either);
       await pause(clock, ms, watch.signal);

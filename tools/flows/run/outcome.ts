@@ -2,6 +2,7 @@ import type { ErrorCode } from '../../../resources/error.ts';
 import type { FlowStep } from '../../../resources/flow.ts';
 import type { FlowRunRecord, FlowRunStep } from '../../../resources/flow-run.ts';
 import { backoffMs } from '../../../store/backoff.ts';
+import { notAhead } from '../../clocks.ts';
 import type { ToolError } from '../../core/errors.ts';
 import { shownArguments } from '../../core/history/audit-entry.ts';
 import { secretsIn } from '../../core/history/redact.ts';
@@ -136,7 +137,8 @@ export function nextAttempt(step: FlowStep, failure: StepFailure, tried: FailedA
 
 function retryUnmadeCall({ unmade: answer }: StepFailure, { attempt, underWay, now }: FailedAttempt) {
   if (!answer || !underWay) return undefined;
-  const { count, since } = underWay.unmade ?? { count: 0, since: now.toISOString() };
+  const { count = 0 } = underWay.unmade ?? {};
+  const since = notAhead(underWay.unmade?.since, now);
   const sinceMs = now.getTime() - Date.parse(since);
   const delay = retryDelayMs(answer, { count, sinceMs, withinMs: STEP_MS });
   if (delay === undefined) return undefined;

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { callTool, mustCall, outcomeOf } from '../support/calls.ts';
+import { startProcess, withFolder } from '../support/child.ts';
+import { until } from '../support/until.ts';
+
+const key = `ak_fullheap_${'k'.repeat(40)}`;
+const HEAP_MB = 150;
+const MOST = 4000;
+
+const start = (folder: string, megabytes: number) =>
+  startProcess(folder, { BOOTSTRAP_API_KEY: key, NODE_OPTIONS: `--max-old-space-size=${megabytes}` });
+
+const artifact = (n: number) => ({ name: `artifact ${n}`, mimeType: 'text/plain', content: `${n} `.repeat(15_000) });
+
+it('what would end the process for want of memory is refused with the remedy; reading and deleting go on', async () => {
+  await withFolder(async (folder) => {
+    const server = await start(folder, HEAP_MB);
+    const ids: string[] = [];
+    let refused: Awaited<ReturnType<typeof callTool>> | undefined;
+    for (let n = 0; !refused && n < MOST; n += 1) {
+      const result = await callTool(server, key, 'create_artifact', artifact(n));
+      if ('output' in result) ids.push(String(result.output.id));
+      else refused = result;
+    }
+    assert.match(JSON.stringify(refused), /memory of the process .* is full.*--max-old-space-size.*PostgreSQL/);
+    assert.equal((await fetch(`${server.baseUrl}/readyz`)).status, 200);
+    const health = await mustCall(server, key, 'check_health', {});
+    assert.equal(health.status, 'degraded');
+    assert.match(String(health.problems), /% of its memory/);
+    assert.equal((await mustCall(server, key, 'get_artifact', { id: ids[0] })).name, 'artifact 0');
+    for (const id of ids.splice(ids.length / 2)) await mustCall(server, key, 'purge_artifact', { id });
+    await until(async () => outcomeOf(await callTool(server, key, 'create_artifact', artifact(MOST))) === 'ok');
+    await server.stop('SIGTERM');
+    const tooSmall = await start(folder, HEAP_MB / 2).then(
+      () => 'it started',
+      (error: Error) => error.message,
+    );
+    assert.match(tooSmall, /ended with 1: .*do not fit into the memory of the process \(75 MB\).*--max-old-space-size/);
+    const again = await start(folder, 2 * HEAP_MB);
+    const { total } = await mustCall(again, key, 'list_artifacts', { includeTotal: true });
+    assert.equal(total, ids.length + 1);
+    await again.stop('SIGTERM');
+  });
+});
