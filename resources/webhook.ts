@@ -16,7 +16,7 @@ export const ALERTS = {
   'budget.reached': 'A budget is reached',
   'backup.old': 'Backups are not made as planned, and the newest is old or will be',
   'store.not_writable': 'The store takes no writes',
-  'storage.nearly_full': 'A limit of storage is used to nine tenths',
+  'storage.nearly_full': 'A limit of storage is used to nine tenths, or memory is nearly full',
   'clock.wrong': 'The clock of a process is wrong',
   'webhook.failed': 'A webhook was switched off because its target failed for a day',
 } as const;

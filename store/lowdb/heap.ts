@@ -3,14 +3,13 @@ import { getHeapStatistics } from 'node:v8';
 import { OperatorError, StoreBusy } from '../errors.ts';
 import type { OpenProgress } from '../open-progress.ts';
 
-/** Shares of the heap's limit, at which Node.js ends the process. */
-const NEARLY_FULL = 0.8;
-const FULL = 0.9;
-const TOO_FULL_TO_START = 0.97;
+/** What stays free for the calls under way: a tenth, and not less than they need in a small process. */
+const FREE_SHARE = 0.1;
+const LEAST_FREE_BYTES = 32 * 2 ** 20;
 /** V8 counts the space of young objects into the limit, which cannot be had for old ones. */
 const YOUNG_BYTES = 48 * 2 ** 20;
 const MORE = 'give the process more with NODE_OPTIONS=--max-old-space-size (in MB)';
-const REMEDY = `${MORE}, delete what is not needed, or move to PostgreSQL`;
+const REMEDY = `${MORE}, purge what is not needed (purge_record), or move to PostgreSQL`;
 
 /** How full the heap is, which holds all records of the embedded store. Only what is left by a garbage collection counts. */
 export class Heap {
@@ -25,27 +24,26 @@ export class Heap {
   }
 
   get isFull(): boolean {
-    return this.#isAbove(FULL);
+    return this.#leavesLessThan(1);
   }
 
   refusal(): StoreBusy {
     return new StoreBusy(
-      `The memory of the process (${limitMb()} MB) is full, so nothing new was stored. To go on, ${REMEDY}; then try again. Reading and deleting go on.`,
+      `The memory of the process (${limitMb()} MB) is full, so nothing new was stored. To go on, ${REMEDY}; then try again. Reading and purging go on.`,
     );
   }
 
   /** What the operator should do before it is full. */
   warning(): string | undefined {
-    if (!this.#isAbove(NEARLY_FULL)) return undefined;
-    const percent = Math.round((100 * this.#used) / limitBytes());
-    return `The process uses ${percent} % of its memory (${limitMb()} MB). From ${100 * FULL} % on it stores nothing new: ${REMEDY}.`;
+    if (!this.#leavesLessThan(2)) return undefined;
+    return `The process uses ${megabytes(this.#used)} of its ${limitMb()} MB of memory. With less than ${megabytes(freeBytes())} MB left it stores nothing new: ${REMEDY}.`;
   }
 
   /** Ends an opening for which there is too little memory, which Node.js would end without saying why. */
   watched(opening: OpenProgress, folder: string): OpenProgress {
     return {
       step: (text) => {
-        if (this.#isAbove(TOO_FULL_TO_START)) {
+        if (this.#leavesLessThan(0.5)) {
           throw new OperatorError(
             `The records in ${folder} do not fit into the memory of the process (${limitMb()} MB): ${MORE}, and start again.`,
           );
@@ -61,10 +59,10 @@ export class Heap {
     this.#observer.disconnect();
   }
 
-  /** Also without a later collection, it is not above what is used now. */
-  #isAbove(share: number): boolean {
+  /** Whether it leaves less than so many times what stays free. Without a later collection, what is used now counts if it is less. */
+  #leavesLessThan(times: number): boolean {
     if (this.#used === 0) return false;
-    return Math.min(this.#used, getHeapStatistics().used_heap_size) > share * limitBytes();
+    return Math.min(this.#used, getHeapStatistics().used_heap_size) > limitBytes() - times * freeBytes();
   }
 }
 
@@ -72,8 +70,16 @@ function limitBytes(): number {
   return getHeapStatistics().heap_size_limit - YOUNG_BYTES;
 }
 
+function freeBytes(): number {
+  return Math.max(FREE_SHARE * limitBytes(), LEAST_FREE_BYTES);
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 2 ** 20);
+}
+
 function limitMb(): number {
-  return Math.round(limitBytes() / 2 ** 20);
+  return megabytes(limitBytes());
 }
 
 function isMajor(entry: PerformanceEntry): boolean {

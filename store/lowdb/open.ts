@@ -20,6 +20,7 @@ import { Compaction } from './journal/compaction.ts';
 import { currentFormat, type Format } from './journal/format.ts';
 import { Journal } from './journal/journal.ts';
 import { type Recovered, Recovery } from './journal/recovery.ts';
+import { SharedTexts } from './journal/shared-texts.ts';
 import { emptySnapshot, type Snapshot, SnapshotAdapter } from './journal/snapshot.ts';
 import { UndoLog } from './journal/undo-log.ts';
 import { Collection } from './records/collection.ts';
@@ -65,16 +66,14 @@ async function assemble(options: LowdbOptions, lock: FolderLock, heap: Heap): Pr
   const { folder, files = nodeFileSystem, format = currentFormat, opening = noProgress } = options;
   const collections = emptyCollections();
   const unwritten = new UndoLog();
-  const snapshots = new SnapshotAdapter(join(folder, SNAPSHOT), {
-    files,
-    format,
-    opening,
-    onChunk: () => compaction.assertOpen(),
-  });
+  const texts = new SharedTexts();
+  const onChunk = () => compaction.assertOpen();
+  const snapshots = new SnapshotAdapter(join(folder, SNAPSHOT), { files, format, opening, texts, onChunk });
   const low = new Low<Snapshot>(snapshots, emptySnapshot);
   const manifest = new Manifest(folder, files);
   manifest.read();
-  const recovered = await recover({ folder, collections, low, format, manifest, opening });
+  const recovered = await recover({ folder, collections, low, format, manifest, opening, texts });
+  texts.forget();
   for (const collection of collections.values()) collection.indexText();
   const audit = await openAudit(options, { manifest, recovered });
   const journal = new Journal({
@@ -138,9 +137,11 @@ interface RecoverOptions {
   readonly format: Format;
   readonly manifest: Manifest;
   readonly opening: OpenProgress;
+  readonly texts: SharedTexts;
 }
 
-async function recover({ folder, collections, low, format, manifest, opening }: RecoverOptions): Promise<Recovered> {
+async function recover(options: RecoverOptions): Promise<Recovered> {
+  const { folder, collections, low, format, manifest, opening, texts } = options;
   rmSync(join(folder, SNAPSHOT_DRAFT), { force: true });
   await low.read();
   const { generation, sequence, chain, collections: kept, format: written } = low.data;
@@ -150,7 +151,7 @@ async function recover({ folder, collections, low, format, manifest, opening }: 
   }
   low.data = emptySnapshot;
   const start = found ? { sequence, crc: Number.parseInt(chain, 16) } : { sequence: 0, crc: 0 };
-  const recovery = new Recovery({ folder, collections, format, start, mark: manifest.journal, opening });
+  const recovery = new Recovery({ folder, collections, format, start, mark: manifest.journal, opening, texts });
   const recovered = await recovery.run(found ? generation : 1, found);
   // A crash came between writing the new snapshot and removing the journals that it contains.
   for (const old of journalsIn(folder)) if (old < generation) rmSync(journalPath(folder, old));

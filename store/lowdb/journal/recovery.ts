@@ -10,6 +10,7 @@ import { acceptLoss, type JournalMark } from '../files/manifest.ts';
 import type { Collection } from '../records/collection.ts';
 import { assertKnown, type Format, parseRecord } from './format.ts';
 import { type FileLine, readLines, type SealedLine, sealLine, unsealLine } from './line.ts';
+import type { SharedTexts } from './shared-texts.ts';
 
 /** The first line of a journal. Its label is the number of the last transaction before this journal. */
 const journalHeader = z.object({ format: z.int().min(1), generation: z.int().min(1) });
@@ -70,6 +71,7 @@ interface RecoveryOptions {
   readonly start: ChainEnd;
   readonly mark: JournalMark | undefined;
   readonly opening: OpenProgress;
+  readonly texts: SharedTexts;
 }
 
 export function journalHeaderLine(format: number, generation: number, { sequence, crc }: ChainEnd) {
@@ -198,6 +200,7 @@ export class Recovery {
     }
     for (const [name, records] of Object.entries(body.put ?? {})) {
       for (const record of records) {
+        this.#options.texts.share(record, sealed.json);
         const row = parseRecord(this.#options.format, format, name, record);
         this.#collection(name).set(row.id, row);
       }

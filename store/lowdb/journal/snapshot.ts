@@ -10,6 +10,7 @@ import { type FileSystem, type WritableFile, writeAll } from '../files/file-syst
 import { damaged, SNAPSHOT_DRAFT } from '../files/folder.ts';
 import { assertKnown, type Format, parseRecord } from './format.ts';
 import { type FileLine, hex, readLines } from './line.ts';
+import type { SharedTexts } from './shared-texts.ts';
 
 /** The header of `db.json`. The file holds everything before the journal of `generation`. */
 const snapshotHeader = z.object({
@@ -33,6 +34,7 @@ interface SnapshotOptions {
   readonly files: FileSystem;
   readonly format: Format;
   readonly opening: OpenProgress;
+  readonly texts: SharedTexts;
   /** Called before each chunk is written. Throwing ends the writing. */
   onChunk(): void;
 }
@@ -63,9 +65,9 @@ export class SnapshotAdapter implements Adapter<Snapshot> {
       if (name === undefined) throw lines.damaged('a collection should start here');
       rows[name] = [];
       for (let line = lines.next(); line !== ']' && line !== '],'; line = lines.next()) {
-        rows[name].push(
-          lines.try(() => parseRecord(this.#options.format, header.format, name, JSON.parse(line.replace(/,$/, '')))),
-        );
+        const record = lines.try(() => JSON.parse(line.replace(/,$/, '')));
+        this.#options.texts.share(record, line);
+        rows[name].push(lines.try(() => parseRecord(this.#options.format, header.format, name, record)));
         if (reading.isLong) await reading.pause(lines.read);
       }
     }
