@@ -116,6 +116,15 @@ it('rotations at the same time leave one good token, that of the one which came 
   assert.equal(guarded.filter((answer) => 'output' in answer).length, 1);
 });
 
+it('earlier tokens are kept for as long as they work', async () => {
+  const { id } = await make();
+  await admin('rotate_capsule_token', { id, graceSeconds: 60 });
+  await admin('rotate_capsule_token', { id, graceSeconds: 600 });
+  server.clock.pass(60_000);
+  const { earlierTokens } = await admin('rotate_capsule_token', { id, graceSeconds: 600 });
+  assert.equal(earlierTokens.length, 2);
+});
+
 describe('subscribers of a capsule', () => {
   const listen = ({ id, token }: Capsule) => openStreamAt(endpoint(id), credential(token));
   const CHANGED = 'notifications/tools/list_changed';

@@ -136,8 +136,10 @@ describe('a change of a capsule', () => {
     assert.match(refused.text, /deactivated/);
     const health = async (key: string) => JSON.stringify(await mustCall(server, key, 'get_system_health'));
     assert.match(await health(server.adminKey), new RegExp(`${made.body.id} .{0,2}theirs.{0,2} of ${person.id}`));
-    const reader = await health(await makeKey(server, { scopes: ['read'] }));
-    assert.ok(reader.includes('are deactivated: some') && !reader.includes(made.body.id));
+    for (const rights of [{ scopes: ['read'] }, { scopes: ['admin', 'agents:read'], grants: ['system:*'] }]) {
+      const reader = await health(await makeKey(server, rights));
+      assert.ok(reader.includes('are deactivated: some') && !reader.includes(made.body.id));
+    }
     await admin('reactivate_admin_user', { id: person.id });
     assert.equal((await ask(made.body, 'tools/list')).status, 200);
     assert.ok(!(await health(server.adminKey)).includes('are deactivated'));

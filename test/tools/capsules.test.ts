@@ -58,6 +58,12 @@ describe('create_capsule', () => {
   });
 });
 
+it('a constraint of a tool that is not there is refused with similar names', async () => {
+  const constraints = { get_agnet: { id: 'agt_one' } };
+  const { issues } = await refused('create_capsule', { name: 'x', allowedTools: ['*_agent'], constraints });
+  assert.match(issues?.[0]?.message ?? '', /no tool with this name now; similar names: get_agent/);
+});
+
 describe('warnings', () => {
   it('name entries that match nothing, with similar names, and entries that serve nothing, with the reason', async () => {
     const { warnings } = await make({

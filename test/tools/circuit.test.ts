@@ -72,6 +72,15 @@ describe('the circuit of a provider', () => {
     assert.equal(open, LONGEST_OPEN_MS);
   });
 
+  it('is tried again at once where the clock was ahead when it opened', async () => {
+    const { circuit, pass, fail } = circuitAt();
+    await fail(FAILURES);
+    pass(-3_600_000);
+    const probe = await circuit.admit();
+    await refused(circuit);
+    await probe.succeeded();
+  });
+
   it('does not open by failures between successes, or far apart', async () => {
     const { circuit, pass, fail } = circuitAt();
     for (let at = 0; at < 20; at += 1) {

@@ -11,10 +11,10 @@ import type { Tool } from '../core/registry/define-tool.ts';
 import { formatPath, inputIssues, isAtOrIn } from '../core/registry/validate.ts';
 
 /** The members of a capsule that a call writes. */
-type Written = Partial<Pick<CapsuleDefinition, 'allowedTools' | 'constraints'>>;
+type Written = Pick<CapsuleDefinition, 'allowedTools' | 'constraints'>;
 
 /** Checks what is written. An entry for a tool that is away is not an error. @throws ToolError that names all problems */
-export function requireDefinition({ allowedTools = [], constraints }: Written, catalog: Catalog): void {
+export function requireDefinition({ allowedTools, constraints }: Written, catalog: Catalog): void {
   const issues = allowedTools.flatMap((entry, index): Issue[] => {
     const tool = catalog.get(entry)?.tool;
     if (!tool || canBeInCapsule(tool)) return [];

@@ -112,7 +112,9 @@ export class Circuit {
       if (waiting >= MOST_SILENT) throw new CircuitOpen(this.provider, now + PROBE_MS, now);
       return this.#permit();
     }
-    if (now < opened.untilMs) throw new CircuitOpen(this.provider, opened.untilMs, now);
+    const waitMs = opened.untilMs - now;
+    // A clock that was ahead wrote what is longer.
+    if (waitMs > 0 && waitMs <= LONGEST_OPEN_MS) throw new CircuitOpen(this.provider, opened.untilMs, now);
     const release = await this.#probe();
     if (!release) throw new CircuitOpen(this.provider, now + PROBE_MS, now);
     return this.#permit(release);
