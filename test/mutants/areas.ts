@@ -48,6 +48,7 @@ export const areas: Readonly<Record<string, Area>> = {
       facade/session-c facade/ended-sessions facade/id-tokens facade/dashboard/passkeys tools/credentials
       contract/fresh-sign-in tools/offboarding facade/oauth/consent.test contract/generated
       contract/limited-people facade/dashboard/assets
+      tools/integrations/oauth-accounts tools/integrations/left-accounts
     `),
   },
   journal: {

@@ -151,6 +151,7 @@ export async function startOidcIssuer(): Promise<OidcIssuer> {
       const expected = known === undefined ? undefined : issuer.clientSecret;
       return asked.get('client_id') === issuer.clientId && posted === expected;
     }
+    if (Array.isArray(known) && !known.includes('client_secret_basic')) return false;
     const [id = '', secret = ''] = Buffer.from(value, 'base64').toString().split(':');
     const formDecode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '));
     return formDecode(id) === issuer.clientId && formDecode(secret) === issuer.clientSecret;

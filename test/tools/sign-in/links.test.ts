@@ -203,6 +203,7 @@ describe('attempts', () => {
     for (const [addresses, other] of [
       [['10.1.1.1', '::ffff:10.1.1.1'], '10.1.1.2'],
       [['2001:db8::1', '2001:db8::ffff:1', '2001:db8:0:0:5::'], '2001:db8:0:1::1'],
+      [['1::2:3:4:5:6:7', '1:0:2:3::1'], '1:0:0:0::1'],
     ] as const) {
       for (let index = 0; index < 20; index += 1) {
         await assert.rejects(follow('x', 'b', visitor(addresses[index % addresses.length])), {
