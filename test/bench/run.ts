@@ -44,4 +44,4 @@ if (!wanted.length || toReadme) for (const size of SIZES.slice(1)) await measure
 await stop(baseline);
 console.table(rows.map(cellsOf));
 console.log(JSON.stringify({ starts, alone, opened: Object.fromEntries(opened) }));
-if (toReadme && alone) writeFigures({ rows, alone, starts, opened });
+if (toReadme && alone) writeFigures({ rows, alone, starts });

@@ -58,7 +58,7 @@ export function reads({ id }: Subject, capsule: Capsule): Scenario[] {
 }
 
 export function writes(run: string): Scenario[] {
-  return [1, 16, 64].map((connections) => ({
+  return [1, 64].map((connections) => ({
     name: `POST /api/v1/agents/skills, ${connections} callers`,
     connections,
     method: 'POST',

@@ -115,12 +115,14 @@ describe('signing in with an OpenID Connect provider', () => {
   });
 });
 
-it('a provider that takes client secrets in the body of a request gets ours so', async () => {
-  const own = await startRealm({ metadata: { token_endpoint_auth_methods_supported: ['client_secret_post'] } });
-  try {
-    assert.equal((await signIn(own.workspace)).page.url.pathname, '/');
-  } finally {
-    await own.close();
+it('a provider that takes client secrets only in the body of a request gets ours so, one that says nothing in a header', async () => {
+  for (const token_endpoint_auth_methods_supported of [['client_secret_post'], undefined]) {
+    const own = await startRealm({ metadata: { token_endpoint_auth_methods_supported } });
+    try {
+      assert.equal((await signIn(own.workspace)).page.url.pathname, '/');
+    } finally {
+      await own.close();
+    }
   }
 });
 
