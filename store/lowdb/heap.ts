@@ -3,11 +3,12 @@ import { getHeapStatistics } from 'node:v8';
 import { OperatorError, StoreBusy } from '../errors.ts';
 import type { OpenProgress } from '../open-progress.ts';
 
-/** What stays free for the calls under way: a tenth, and not less than they need in a small process. */
-const FREE_SHARE = 0.1;
-const LEAST_FREE_BYTES = 32 * 2 ** 20;
 /** V8 counts the space of young objects into the limit, which cannot be had for old ones. */
 const YOUNG_BYTES = 48 * 2 ** 20;
+const LIMIT = getHeapStatistics().heap_size_limit - YOUNG_BYTES;
+const LEAST_FREE_BYTES = 32 * 2 ** 20;
+/** What stays free for the calls under way: a tenth, and not less than they need in a small process. */
+const FREE = Math.max(0.1 * LIMIT, LEAST_FREE_BYTES);
 const MORE = 'give the process more with NODE_OPTIONS=--max-old-space-size (in MB)';
 const REMEDY = `${MORE}, purge what is not needed (purge_record), or move to PostgreSQL`;
 
@@ -29,14 +30,14 @@ export class Heap {
 
   refusal(): StoreBusy {
     return new StoreBusy(
-      `The memory of the process (${limitMb()} MB) is full, so nothing new was stored. To go on, ${REMEDY}; then try again. Reading and purging go on.`,
+      `The memory of the process (${megabytes(LIMIT)} MB) is full, so nothing new was stored. To go on, ${REMEDY}; then try again. Reading and purging go on.`,
     );
   }
 
   /** What the operator should do before it is full. */
   warning(): string | undefined {
     if (!this.#leavesLessThan(2)) return undefined;
-    return `The process uses ${megabytes(this.#used)} of its ${limitMb()} MB of memory. With less than ${megabytes(freeBytes())} MB left it stores nothing new: ${REMEDY}.`;
+    return `The process uses ${megabytes(this.#used)} of its ${megabytes(LIMIT)} MB of memory. With less than ${megabytes(FREE)} MB left it stores nothing new: ${REMEDY}.`;
   }
 
   /** Ends an opening for which there is too little memory, which Node.js would end without saying why. */
@@ -45,7 +46,7 @@ export class Heap {
       step: (text) => {
         if (this.#leavesLessThan(0.5)) {
           throw new OperatorError(
-            `The records in ${folder} do not fit into the memory of the process (${limitMb()} MB): ${MORE}, and start again.`,
+            `The records in ${folder} do not fit into the memory of the process (${megabytes(LIMIT)} MB): ${MORE}, and start again.`,
           );
         }
         opening.step(text);
@@ -61,25 +62,13 @@ export class Heap {
 
   /** Whether it leaves less than so many times what stays free. Without a later collection, what is used now counts if it is less. */
   #leavesLessThan(times: number): boolean {
-    if (this.#used === 0) return false;
-    return Math.min(this.#used, getHeapStatistics().used_heap_size) > limitBytes() - times * freeBytes();
+    const most = LIMIT - times * FREE;
+    return this.#used > most && getHeapStatistics().used_heap_size > most;
   }
-}
-
-function limitBytes(): number {
-  return getHeapStatistics().heap_size_limit - YOUNG_BYTES;
-}
-
-function freeBytes(): number {
-  return Math.max(FREE_SHARE * limitBytes(), LEAST_FREE_BYTES);
 }
 
 function megabytes(bytes: number): number {
   return Math.round(bytes / 2 ** 20);
-}
-
-function limitMb(): number {
-  return megabytes(limitBytes());
 }
 
 function isMajor(entry: PerformanceEntry): boolean {
