@@ -3,9 +3,10 @@ import { getHeapStatistics } from 'node:v8';
 import { OperatorError, StoreBusy } from '../errors.ts';
 import type { OpenProgress } from '../open-progress.ts';
 
-/** V8 counts the space of young objects into the limit, which cannot be had for old ones. */
-const YOUNG_BYTES = 48 * 2 ** 20;
-const LIMIT = getHeapStatistics().heap_size_limit - YOUNG_BYTES;
+/** The space of young objects, which V8 counts into the limit though records cannot have it: by the version of Node.js. */
+const YOUNG_MB: Readonly<Record<string, number>> = { 20: 48, 22: 48, 24: 192, 26: 96 };
+const [major = ''] = process.versions.node.split('.');
+const LIMIT = getHeapStatistics().heap_size_limit - (YOUNG_MB[major] ?? 192) * 2 ** 20;
 const LEAST_FREE_BYTES = 32 * 2 ** 20;
 /** What stays free for the calls under way: a tenth, and not less than they need in a small process. */
 const FREE = Math.max(0.1 * LIMIT, LEAST_FREE_BYTES);

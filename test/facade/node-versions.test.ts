@@ -7,7 +7,7 @@ import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { killedAtEnd } from '../support/at-end.ts';
-import { mustCall, rest } from '../support/calls.ts';
+import { callTool, mustCall, rest } from '../support/calls.ts';
 import { withFolder } from '../support/child.ts';
 import { FULL } from '../support/full.ts';
 import { send } from '../support/http.ts';
@@ -102,6 +102,18 @@ async function openPage(server: Started): Promise<void> {
   for (const path of parts) assert.equal((await send(`${server.baseUrl}${path}`)).status, 200, path);
 }
 
+/** It refuses what would fill its memory, which each version counts differently. */
+async function fillMemory(server: Started): Promise<void> {
+  let refusal: string | undefined;
+  for (let n = 0; refusal === undefined && n < 2000; n += 1) {
+    const input = { name: `artifact ${n}`, mimeType: 'text/plain', content: `${n} `.repeat(60_000) };
+    const answer = await callTool(server, KEY, 'create_artifact', input);
+    if ('error' in answer) refusal = answer.error.error;
+  }
+  assert.match(refusal ?? '', /memory of the process \(140 MB\) is full/);
+  assert.equal(await server.stop(), 0);
+}
+
 describe('the packed package on other versions of Node.js', { skip: FULL && skip }, () => {
   if (!FULL) return;
   const versions = PACKAGES.map((name) => ({ name, node: skip ? '' : judgeProgram(name) }));
@@ -140,6 +152,9 @@ describe('the packed package on other versions of Node.js', { skip: FULL && skip
         const backup = await run(node, [program, 'backup', copy], { cwd: folder, env: asked });
         assert.match(backup.stdout, /was copied to .* and checked\.$/m, name);
         for (const { stderr } of [doctor, backup]) assert.equal(stderr, '', name);
+
+        const small = { DATA_DIR: join(folder, `small-${name}`), NODE_OPTIONS: '--max-old-space-size=140' };
+        await fillMemory(await start(node, program, folder, { ...env, ...small }));
 
         assert.equal(await server.stop(), 0, `${name}: ${server.said()}`);
         assert.doesNotMatch(server.said(), /\(node:\d+\)|"level":"?(warn|error|fatal|[456]0)/, name);
