@@ -4,6 +4,7 @@ import { collections } from '../../store/collections.ts';
 import { StoreUnavailable } from '../../store/errors.ts';
 import { Collection } from '../../store/lowdb/records/collection.ts';
 import { matcher } from '../../store/lowdb/records/query.ts';
+import { MOST_BEGINNINGS } from '../../store/lowdb/text/text-index.ts';
 import { search } from '../../store/lowdb/text/text-search.ts';
 import type { Row } from '../../store/row.ts';
 import { rounds } from '../support/full.ts';
@@ -50,6 +51,17 @@ describe('the index of words', () => {
       ),
       { numRuns: rounds(40, 200) },
     );
+  });
+
+  it('finds the word itself and a bounded number of those that begin with it', () => {
+    const kept = new Collection('skills', collections.skills);
+    kept.indexText();
+    const createdAt = '2026-01-01T00:00:00.000Z';
+    for (let at = 0; at < MOST_BEGINNINGS + 50; at += 1)
+      kept.set(`skl_${at}`, { id: `skl_${at}`, createdAt, name: `zz${at}` });
+    kept.set('skl_own', { id: 'skl_own', createdAt, name: 'zz' });
+    const { count, hits } = search(kept, undefined, { text: 'zz', limit: 1 });
+    assert.deepEqual([count, hits[0]?.record.id], [MOST_BEGINNINGS, 'skl_own']);
   });
 
   it('filters as looking at each record would, after any changes', () => {

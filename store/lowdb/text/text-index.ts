@@ -10,6 +10,8 @@ import { ScoreAccumulator } from './score-accumulator.ts';
 const TITLE_WEIGHT = 3;
 /** Only this many distinct words of a query count. */
 export const MOST_WORDS = 32;
+/** Only so many words that begin with the one searched count, whichever come first. */
+export const MOST_BEGINNINGS = 10_000;
 /** Slots of removed records are kept until there are more than this many, and more than records. */
 const FEWEST_GONE = 1000;
 /** Constants of BM25: how quickly repetition of a word stops to count, and how much the length of a record counts. */
@@ -107,6 +109,7 @@ export class TextIndex {
     const found = own ? [{ postings: own, closeness: 1 }] : [];
     if (word.length >= (isLast ? 2 : 3) || isSpaceless(word)) {
       for (const [term, postings] of this.#terms.atPrefix(word)) {
+        if (found.length >= MOST_BEGINNINGS) break;
         if (term !== word) found.push({ postings, closeness: 0.3 + (0.6 * word.length) / term.length });
       }
     }
