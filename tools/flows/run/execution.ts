@@ -112,7 +112,7 @@ export class FlowExecution {
   async #step(step: FlowStep): Promise<StepFailure | 'left' | undefined> {
     const kept = this.#kept(step.id);
     if (!UNFINISHED.includes(kept.status)) return storedFailure(step, kept);
-    const stopped = await this.#rest(kept.retryAt, kept.startedAt);
+    const stopped = await this.#rest(kept.retryAt, this.#run.updatedAt);
     if (stopped) return stopped;
     const interrupted = kept.status === 'pending' ? undefined : kept;
     const isOpen = kept.status === 'running' && this.#tried?.step !== step.id && !this.#approval(step);
