@@ -42,6 +42,8 @@ export interface Store extends Readers, TextSearch {
   /** How much the committed records take of a collection that declares `counts.bytes`, for each combination of the values it counts by. */
   sizes(collection: CollectionName): Promise<readonly Size[]>;
   status(): StoreStatus;
+  /** Why nothing is to be added, with the remedy. Undefined while there is memory for it. */
+  fullMemory(): string | undefined;
   close(): Promise<void>;
 }
 
@@ -88,7 +90,7 @@ export interface StoreStatus {
   readonly lastError?: string;
   /** What is damaged and how to recover. Everything else works. */
   readonly damage?: string;
-  /** What is nearly used up, and the remedy. From the limit on, only new records are refused. */
+  /** What is nearly used up, and the remedy. */
   readonly nearlyFull?: string;
   /** Unfinished lines that the start cut off: file, line and length of each. They had not been acknowledged. */
   readonly dropped?: readonly string[];

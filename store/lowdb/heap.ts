@@ -1,15 +1,14 @@
 import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
-import { getHeapStatistics } from 'node:v8';
-import { OperatorError, StoreBusy } from '../errors.ts';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { OperatorError } from '../errors.ts';
 import type { OpenProgress } from '../open-progress.ts';
 
-/** The space of young objects, which V8 counts into the limit though records cannot have it: by the version of Node.js. */
-const YOUNG_MB: Readonly<Record<string, number>> = { 20: 48, 22: 48, 24: 192, 26: 96 };
-const [major = ''] = process.versions.node.split('.');
-const LIMIT = getHeapStatistics().heap_size_limit - (YOUNG_MB[major] ?? 192) * 2 ** 20;
-const LEAST_FREE_BYTES = 32 * 2 ** 20;
+const MIB = 2 ** 20;
+const LIMIT = heapLimit([...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' '));
 /** What stays free for the calls under way: a tenth, and not less than they need in a small process. */
-const FREE = Math.max(0.1 * LIMIT, LEAST_FREE_BYTES);
+const FREE = Math.max(0.1 * LIMIT, 32 * MIB);
+const COLLECT_EVERY_MS = 30_000;
 const MORE = 'give the process more with NODE_OPTIONS=--max-old-space-size (in MB)';
 const REMEDY = `${MORE}, purge what is not needed (purge_record), or move to PostgreSQL`;
 
@@ -17,35 +16,34 @@ const REMEDY = `${MORE}, purge what is not needed (purge_record), or move to Pos
 export class Heap {
   readonly #observer: PerformanceObserver;
   #used = 0;
+  #collectedAt = Number.NEGATIVE_INFINITY;
 
   constructor() {
     this.#observer = new PerformanceObserver((list) => {
-      if (list.getEntries().some(isMajor)) this.#used = getHeapStatistics().used_heap_size;
+      if (list.getEntries().some(isMajor)) this.#look();
     });
     this.#observer.observe({ entryTypes: ['gc'] });
   }
 
-  get isFull(): boolean {
-    return this.#leavesLessThan(1);
+  /** Why nothing is to be added. Undefined while there is room. */
+  refusal(): string | undefined {
+    if (!this.#leavesLessThan(FREE)) return undefined;
+    this.#collect();
+    if (!this.#leavesLessThan(FREE)) return undefined;
+    return `The memory of the process (${megabytes(LIMIT)} MB) is nearly full, so nothing is added. To go on, ${REMEDY}; then try again in a minute. Reading and purging go on.`;
   }
 
-  refusal(): StoreBusy {
-    return new StoreBusy(
-      `The memory of the process (${megabytes(LIMIT)} MB) is full, so nothing new was stored. To go on, ${REMEDY}; then try again. Reading and purging go on.`,
-    );
-  }
-
-  /** What the operator should do before it is full. */
+  /** What the operator should do before nothing is added any more. */
   warning(): string | undefined {
-    if (!this.#leavesLessThan(2)) return undefined;
-    return `The process uses ${megabytes(this.#used)} of its ${megabytes(LIMIT)} MB of memory. With less than ${megabytes(FREE)} MB left it stores nothing new: ${REMEDY}.`;
+    if (!this.#leavesLessThan(2 * FREE)) return undefined;
+    return `The process uses ${megabytes(this.#used)} of its ${megabytes(LIMIT)} MB of memory. With less than ${megabytes(FREE)} MB left nothing is added: ${REMEDY}.`;
   }
 
   /** Ends an opening for which there is too little memory, which Node.js would end without saying why. */
   watched(opening: OpenProgress, folder: string): OpenProgress {
     return {
       step: (text) => {
-        if (this.#leavesLessThan(0.5)) {
+        if (this.#leavesLessThan(FREE / 2)) {
           throw new OperatorError(
             `The records in ${folder} do not fit into the memory of the process (${megabytes(LIMIT)} MB): ${MORE}, and start again.`,
           );
@@ -61,15 +59,33 @@ export class Heap {
     this.#observer.disconnect();
   }
 
-  /** Whether it leaves less than so many times what stays free. Without a later collection, what is used now counts if it is less. */
-  #leavesLessThan(times: number): boolean {
-    const most = LIMIT - times * FREE;
-    return this.#used > most && getHeapStatistics().used_heap_size > most;
+  #look(): void {
+    this.#used = getHeapStatistics().used_heap_size;
+  }
+
+  /** Once in a while it makes sure, because V8 may not collect for long what was purged. */
+  #collect(): void {
+    if (performance.now() - this.#collectedAt < COLLECT_EVERY_MS) return;
+    setFlagsFromString('--expose-gc');
+    runInNewContext('gc')();
+    this.#look();
+    this.#collectedAt = performance.now();
+  }
+
+  /** Both must say so: what the last collection left, and what is used now. */
+  #leavesLessThan(bytes: number): boolean {
+    return this.#used > LIMIT - bytes && getHeapStatistics().used_heap_size > LIMIT - bytes;
   }
 }
 
+/** Bytes that records can have. Without the option, V8 counts the space of young objects in, up to a tenth. */
+export function heapLimit(options: string): number {
+  const given = /--max[-_]old[-_]space[-_]size[= ](\d+)/.exec(options)?.[1];
+  return given === undefined ? 0.9 * getHeapStatistics().heap_size_limit : Number(given) * MIB;
+}
+
 function megabytes(bytes: number): number {
-  return Math.round(bytes / 2 ** 20);
+  return Math.round(bytes / MIB);
 }
 
 function isMajor(entry: PerformanceEntry): boolean {

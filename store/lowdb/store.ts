@@ -127,7 +127,7 @@ export class LowdbStore implements StoreCore {
     let durable: Promise<void>;
     let notified: readonly RecordChange[] = [];
     try {
-      const { journal, imports, collections, heap } = this.#deps;
+      const { journal, imports, collections } = this.#deps;
       const { refusals } = journal;
       result = await staged.run(this.#additions.after(work, () => recordChanges(staged.changes(), collections)));
       // Rows cannot be taken back.
@@ -138,7 +138,6 @@ export class LowdbStore implements StoreCore {
       }
       notes = staged.placeErasures(staged.erasedUsers);
       const changes = staged.changes();
-      if (heap.isFull && grows(changes, collections)) throw heap.refusal();
       if (!this.#listeners.isEmpty) notified = recordChanges(changes, collections);
       durable = this.#commit(staged, changes);
     } finally {
@@ -162,6 +161,10 @@ export class LowdbStore implements StoreCore {
       ...(nearlyFull !== undefined && { nearlyFull }),
       ...(dropped.length > 0 && { dropped }),
     };
+  }
+
+  fullMemory(): string | undefined {
+    return this.#deps.heap.refusal();
   }
 
   close(): Promise<void> {
@@ -298,11 +301,6 @@ export class LowdbStore implements StoreCore {
   #assertOpen(): void {
     if (this.#closing) throw new StoreUnavailable('the store is closed');
   }
-}
-
-function grows(changes: readonly StoredChange[], kept: ReadonlyMap<string, Collection>): boolean {
-  const isNew = ({ collection, id, row }: StoredChange) => row !== undefined && !kept.get(collection)?.get(id);
-  return changes.some(isNew) && changes.every(({ row }) => row !== undefined);
 }
 
 function recordChanges(changes: readonly StoredChange[], kept: ReadonlyMap<string, Collection>): RecordChange[] {

@@ -131,6 +131,8 @@ export class PostgresStore extends ByCollection<Reader<Row>> {
     return this.#open(() => idsOf(tableNamed(name), filter, limit, this.#reading));
   }
 
+  fullMemory(): undefined {}
+
   status(): StoreStatus {
     const { database, shared } = this.#deps;
     const error =

@@ -14,9 +14,10 @@ const start = (folder: string, megabytes: number) =>
 
 const artifact = (n: number) => ({ name: `artifact ${n}`, mimeType: 'text/plain', content: `${n} `.repeat(60_000) });
 
-it('what would end the process for want of memory is refused with the remedy; reading and purging go on', async () => {
+it('what would end the process for want of memory is refused with the remedy; reading, pausing and purging go on', async () => {
   await withFolder(async (folder) => {
     const server = await start(folder, HEAP_MB);
+    const agent = await mustCall(server, key, 'create_agent', { name: 'ada', displayName: 'Ada' });
     const ids: string[] = [];
     let refused: Awaited<ReturnType<typeof callTool>> | undefined;
     for (let n = 0; !refused && n < MOST; n += 1) {
@@ -24,11 +25,12 @@ it('what would end the process for want of memory is refused with the remedy; re
       if ('output' in result) ids.push(String(result.output.id));
       else refused = result;
     }
-    assert.match(JSON.stringify(refused), /memory of the process .* is full.*--max-old-space-size.*PostgreSQL/);
+    assert.match(JSON.stringify(refused), /memory of the process .* is nearly full.*--max-old-space-size.*PostgreSQL/);
     assert.equal((await fetch(`${server.baseUrl}/readyz`)).status, 200);
     const health = await mustCall(server, key, 'check_health', {});
     assert.equal(health.status, 'degraded');
     assert.match(String(health.problems), /of its 140 MB of memory/);
+    assert.equal((await mustCall(server, key, 'update_agent', { id: agent.id, status: 'paused' })).status, 'paused');
     assert.equal((await mustCall(server, key, 'get_artifact', { id: ids[0] })).name, 'artifact 0');
     await server.stop('SIGTERM');
     const tooSmall = await start(folder, TOO_SMALL_MB).then(

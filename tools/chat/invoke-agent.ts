@@ -19,6 +19,7 @@ import {
 } from '../agents/exports.ts';
 import type { StagedFiles } from '../attachments/stage.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
+import { requireRoom } from '../core/access/storage.ts';
 import { ToolError } from '../core/errors.ts';
 import { shownArguments } from '../core/history/audit-entry.ts';
 import { fence } from '../core/models/prompt-sections.ts';
@@ -110,6 +111,7 @@ export const invokeAgent = defineTool({
     const continued = asked.continue === undefined ? undefined : await runToFinish(asked.continue, agent, context);
     const named = modelChoice(asked, continued, server.models);
     const chosen = await chooseModel({ store, models: server.models, fail }, named, agent);
+    await requireRoom(0, context);
     await server.budgets?.requireRoom({ principal: context.principal, agentId: agent.id, model: chosen.id });
     const history = withLatestFiles(asked.history);
     const staged = await stageFor({ attachments: asked.attachments, history }, chosen, context);

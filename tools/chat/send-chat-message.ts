@@ -17,6 +17,7 @@ import {
 } from '../agents/exports.ts';
 import { requireShallow } from '../core/access/agent-principal.ts';
 import type { Access } from '../core/access/guarded-tool.ts';
+import { requireRoom } from '../core/access/storage.ts';
 import { openThread } from '../core/access/visibility.ts';
 import { ToolError } from '../core/errors.ts';
 import type { HistoryWriters } from '../core/history-writers.ts';
@@ -107,6 +108,7 @@ export const sendChatMessage = defineTool({
     const { store, server, fail } = context;
     const asked = { ...given, ...modelChoice(given, continued, server.models) };
     const model = await chooseModel({ store, models: server.models, fail }, asked, agent);
+    await requireRoom(0, context);
     await server.budgets?.requireRoom({ principal: context.principal, agentId: agent?.id, model: model.id });
     const staged = await stageFor({ attachments: asked.attachments }, model, context);
     // Those that did not become files of the thread are removed before the agent works.

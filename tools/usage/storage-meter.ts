@@ -28,19 +28,21 @@ interface KnownUse {
 
 /** Holds writes against the limits of storage. The store adds up what it keeps, so nothing here outlives a restart. */
 export class StorageMeter implements StorageQuotas {
-  readonly #store: Pick<Store, 'sizes'>;
+  readonly #store: Pick<Store, 'sizes' | 'fullMemory'>;
   readonly #limits: StorageLimits;
   /** Bytes that transactions of this process noted, and of those whose transactions have ended. */
   readonly #noted: Sums = new Map();
   readonly #ended: Sums = new Map();
   #known: KnownUse | undefined;
 
-  constructor(store: Pick<Store, 'sizes'>, limits: StorageLimits) {
+  constructor(store: Pick<Store, 'sizes' | 'fullMemory'>, limits: StorageLimits) {
     this.#store = store;
     this.#limits = limits;
   }
 
   roomFor(principal: Principal): Promise<StorageRoom> | undefined {
+    const full = this.#store.fullMemory();
+    if (full !== undefined) return Promise.resolve(noRoom(full));
     const { workspace, caller } = this.#limits;
     return workspace === 0 && caller === 0 ? undefined : this.#roomFor(storageOwnerOf(principal));
   }
@@ -135,6 +137,17 @@ export class StorageMeter implements StorageQuotas {
     const setting = name === WORKSPACE ? 'STORAGE_LIMIT_MB' : 'STORAGE_LIMIT_PER_CALLER_MB';
     return `An admin makes room with purge_record (what is deleted keeps its history, so it takes room until then), or an operator raises ${setting}.`;
   }
+}
+
+/** For a transaction that is to add nothing. */
+function noRoom(why: string): StorageRoom {
+  return {
+    require() {
+      throw new ToolError('unavailable', why, { notMade: true });
+    },
+    note() {},
+    end() {},
+  };
 }
 
 function sumsBy(

@@ -198,6 +198,7 @@ export class Recovery {
     for (const [name, ids] of Object.entries(body.delete ?? {})) {
       for (const id of ids) this.#collection(name).set(id, undefined);
     }
+    this.#options.texts.forget(); // a record and its version come in one transaction, and what it replaces shall go
     for (const [name, records] of Object.entries(body.put ?? {})) {
       for (const record of records) {
         this.#options.texts.share(record, sealed.json);

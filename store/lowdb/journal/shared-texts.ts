@@ -6,7 +6,7 @@ const SAMPLE = 40;
 export class SharedTexts {
   readonly #texts = new Map<string, string>();
 
-  /** Puts the text that was seen first in the place of each equal one. `json`: that of the value. */
+  /** Puts a text that was seen before in the place of each equal one. `json`: that of the value. */
   share(value: unknown, json: string): void {
     if (json.length >= SHORTEST) this.#share(value);
   }
@@ -15,7 +15,7 @@ export class SharedTexts {
     if (typeof value !== 'object' || value === null) return;
     for (const [name, member] of Object.entries(value)) {
       if (typeof member !== 'string') this.#share(member);
-      else if (member.length >= SHORTEST) Reflect.set(value, name, this.#first(member));
+      else if (member.length >= SHORTEST) Reflect.set(value, name, this.#known(member));
     }
   }
 
@@ -23,7 +23,7 @@ export class SharedTexts {
     this.#texts.clear();
   }
 
-  #first(text: string): string {
+  #known(text: string): string {
     const middle = text.length >> 1;
     // V8 hashes very long texts by their length alone.
     const key = `${text.length} ${text.slice(0, SAMPLE)}${text.slice(middle, middle + SAMPLE)}${text.slice(-SAMPLE)}`;

@@ -9,7 +9,7 @@ export interface StorageQuotas {
 
 /** Room for what one transaction adds. */
 export interface StorageRoom {
-  /** @throws ToolError (too_large) if so many bytes more are too many */
+  /** @throws ToolError (too_large) if so many bytes more are too many; (unavailable) if the process has no memory for more */
   require(bytes: number): void;
   note(bytes: number): void;
   /** The transaction has ended: what it noted is in the store, or nothing of it. */
@@ -32,7 +32,7 @@ interface Keeping {
   readonly server: { readonly storage?: Pick<StorageQuotas, 'roomFor'> | undefined };
 }
 
-/** Before bytes are put that a transaction is to keep. @throws ToolError (too_large) if the caller may not add so many */
+/** Before bytes are put that a transaction is to keep. @throws ToolError as `require` of the room does */
 export async function requireRoom(bytes: number, { principal, server }: Keeping): Promise<void> {
   const room = await server.storage?.roomFor(principal);
   room?.require(bytes);

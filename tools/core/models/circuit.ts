@@ -87,7 +87,7 @@ export class Circuit {
 
   /** When the provider is tried again. Undefined if it is asked. */
   get opensAgainMs(): number | undefined {
-    return this.#opened?.untilMs;
+    return this.#opened && Math.min(this.#opened.untilMs, this.#now() + LONGEST_OPEN_MS);
   }
 
   /** Reads what other processes found out. */
@@ -112,9 +112,7 @@ export class Circuit {
       if (waiting >= MOST_SILENT) throw new CircuitOpen(this.provider, now + PROBE_MS, now);
       return this.#permit();
     }
-    const waitMs = opened.untilMs - now;
-    // A clock that was ahead wrote what is longer.
-    if (waitMs > 0 && waitMs <= LONGEST_OPEN_MS) throw new CircuitOpen(this.provider, opened.untilMs, now);
+    if (this.#isAhead(opened, now)) throw new CircuitOpen(this.provider, opened.untilMs, now);
     const release = await this.#probe();
     if (!release) throw new CircuitOpen(this.provider, now + PROBE_MS, now);
     return this.#permit(release);
@@ -207,6 +205,11 @@ export class Circuit {
     const { cluster } = this.#options;
     const { series = '' } = ((await cluster?.get(this.#series)) ?? {}) as { readonly series?: string }; // put by `#succeeded` alone
     return (await cluster?.count(`${this.#key} failures ${series}`, points, WINDOW_MS))?.points;
+  }
+
+  /** Whether its end is still to come. A clock that was ahead wrote what is longer than any wait. */
+  #isAhead({ untilMs }: Opened, now: number): boolean {
+    return now < untilMs && untilMs - now <= LONGEST_OPEN_MS;
   }
 
   async #open(): Promise<void> {

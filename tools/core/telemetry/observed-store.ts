@@ -29,6 +29,7 @@ export function observedStore(store: Store, telemetry: Telemetry): Store {
     onCommit: (listener, named) => store.onCommit(listener, named),
     beforeCommit: (add) => store.beforeCommit(add),
     status: () => store.status(),
+    fullMemory: () => store.fullMemory(),
     close: () => store.close(),
   };
   const traced: MakeReader = (reader, name) => tracedReader(reader, store.kind, (operation) => span(operation, name));
