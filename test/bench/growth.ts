@@ -75,7 +75,6 @@ async function costs(store: Store, processorMs: () => number): Promise<Map<strin
   const begun = Date.now();
   const ask = callerOn(store, () => new Date(FIRST + SPAN_MS + Date.now() - begun));
   const memory = (await store.memories.find({ limit: 1 })).records[0]?.id ?? '';
-  const thread = (await store.threads.find({ limit: 1, order: 'oldest' })).records[0]?.id ?? '';
   let made = 0;
   const next = () => {
     made += 1;
@@ -84,15 +83,11 @@ async function costs(store: Store, processorMs: () => number): Promise<Map<strin
   const questions: Record<string, readonly [tool: string, input: () => object]> = {
     get: ['get_memory', () => ({ id: memory })],
     list: ['list_memories', () => ({ limit: 50 })],
-    'list, filtered': ['list_memories', () => ({ limit: 50, kind: 'preference' })],
-    'list, with total': ['list_memories', () => ({ limit: 50, includeTotal: true })],
     create: ['create_memory', () => ({ content: `New fact ${next()}`, kind: 'fact', scope: 'workspace' })],
     update: ['update_memory', () => ({ id: memory, content: `Changed ${next()}` })],
     'search, rare word': ['search', () => ({ q: 'case500', types: ['memory'] })],
     'search, word of a third': ['search', () => ({ q: 'common1', types: ['memory'] })],
     'search, all kinds': ['search', () => ({ q: 'topic7 case7' })],
-    'messages of a thread': ['list_messages', () => ({ id: thread })],
-    'list threads': ['list_threads', () => ({ limit: 50 })],
     'thread stats': ['get_thread_stats', () => ({})],
     'audit, newest': ['list_audit_entries', () => ({ limit: 50 })],
     'audit, of a key': ['list_audit_entries', () => ({ limit: 50, principal: 'key_7', tool: 'tool_3' })],
@@ -150,6 +145,7 @@ async function onPostgres(): Promise<Measured[]> {
   };
   try {
     await run(
+      `load 'auto_explain'`,
       `alter system set session_preload_libraries = 'auto_explain'`,
       `alter system set auto_explain.log_min_duration = ${SLOW_MS}`,
       'select pg_reload_conf()',
