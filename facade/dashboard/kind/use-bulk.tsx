@@ -21,17 +21,21 @@ type Many = Readonly<{ choosing: Choosing<Row> | undefined; bar: ComponentChildr
 /** The records that are selected in a list, and the bar with what can be done to them. Another filter selects none. */
 export function useMany(spec: KindSpec, { shown, readAll, hasMore, total }: Listed): Many {
   const tools = useManyTools(spec);
-  const [chosen, setChosen] = useState<ReadonlyMap<string, Row>>(NONE);
+  const { key } = readAll;
+  const [kept, setKept] = useState({ key, chosen: NONE });
+  const chosen = kept.key === key ? kept.chosen : NONE;
+  const change = (next: (before: ReadonlyMap<string, Row>) => ReadonlyMap<string, Row>) =>
+    setKept((now) => ({ key, chosen: next(now.key === key ? now.chosen : NONE) }));
   const last = useRef<string | undefined>(undefined);
   const keyed = (rows: readonly Row[]) => rows.map((row) => [idOf(spec, row), row] as const);
-  const choose = (rows: readonly Row[]) => setChosen(new Map(keyed(rows)));
+  const choose = (rows: readonly Row[]) => change(() => new Map(keyed(rows)));
   const reading = useReadAll(readAll, choose);
-  useEffect(() => choose([]), [readAll.key]);
+  useEffect(() => change((before) => before), [key]);
   if (!tools) return { choosing: undefined, bar: undefined };
   const loaded = new Map(keyed(shown));
   const rows = [...chosen].map(([id, row]) => loaded.get(id) ?? row); // as it is now, with its revision
   const onChoose: Choosing<Row>['onChoose'] = (some, adds) =>
-    setChosen((before) => {
+    change((before) => {
       const changed = keyed(some);
       if (adds) return new Map([...before, ...changed]);
       const gone = new Set(changed.map(([id]) => id));
