@@ -99,6 +99,18 @@ describe('get_usage', () => {
     );
   });
 
+  it('counts hours anew that a clock which was ahead kept before they were over', async () => {
+    const { store } = await openTestRegistry(() => new Date('2026-03-10T00:00:00Z'));
+    const events = fc.sample(happened, { numRuns: 100, seed: 7 });
+    await enter(store, events);
+    await rollUp(store, new Date(START + 33 * HOUR_MS));
+    await enter(store, [{ ...(events[0] as Happened), at: START + 9.5 * HOUR_MS }]);
+    await rollUp(store, new Date(START + 10 * HOUR_MS));
+    const span = { from: START, to: START + 31 * HOUR_MS };
+    const counted = await tally(usageIn(figuresOf(store), span));
+    assert.deepEqual(await tally(usageIn(figuresOf(store), span, {}, 0)), counted);
+  });
+
   it('says the same from kept figures, counts what is not kept, and goes on when calls and runs are deleted', async () => {
     const world = await openTestRegistry(() => new Date('2026-03-10T00:00:00Z')); // its own calls lie outside the range
     const { store } = world;

@@ -40,11 +40,13 @@ export function rollUp(store: Store, now: Date): Promise<boolean> {
 }
 
 async function rollUpAll(store: Store, now: Date): Promise<boolean> {
-  const to = hourOf(now.getTime() - LATEST_MS);
+  const ended = hourOf(now.getTime() - LATEST_MS);
   for (const source of sourcesOf(store)) {
     const newest = await store.usageHours.first({ where: { source: source.name } });
-    const from = newest ? Date.parse(newest.createdAt) + HOUR_MS : 0;
-    if (!(await rollUpSpan(store, source, { from: Math.min(from, to - COMPARED_MS), to }))) return false;
+    const next = newest ? Date.parse(newest.createdAt) + HOUR_MS : 0;
+    // A clock that was ahead kept hours that are not over yet.
+    const span = { from: Math.min(next, ended - COMPARED_MS), to: Math.max(next, ended) };
+    if (!(await rollUpSpan(store, source, span))) return false;
   }
   await deleteOld(store, now);
   return true;
