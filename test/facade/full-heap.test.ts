@@ -37,7 +37,7 @@ it('what would end the process for want of memory is refused with the remedy; re
       () => 'it started',
       (error: Error) => error.message,
     );
-    assert.match(tooSmall, /ended with 1: .*do not fit into the memory of the process .*--max-old-space-size/);
+    assert.match(tooSmall, /ended with 1: .*do not fit into the memory of the process .*--max-old-space-size/s);
     const again = await start(folder, HEAP_MB);
     const { total } = await mustCall(again, key, 'list_artifacts', { includeTotal: true });
     assert.equal(total, ids.length);
