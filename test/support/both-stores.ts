@@ -9,9 +9,10 @@ const IMPORT = /(?:from|import\()\s*'(\.[^']+\.ts)'/g;
 
 /** Test files that open a store, and run in the first pass of a full run alone, with the reason. */
 export const RUN_ONCE: Readonly<Record<string, readonly string[]>> = {
-  'it is about the files of the embedded store': [
+  'it is about the files or the memory of the embedded store': [
     'facade/backups.test.ts',
     'facade/damaged-data.test.ts',
+    'facade/full-heap.test.ts',
     'facade/health.test.ts',
   ],
   'it compares the stores, or is about processes on PostgreSQL, in each run': [
