@@ -31,7 +31,7 @@ export const areas: Readonly<Record<string, Area>> = {
     tests: words(`
       tools/capsule facade/capsule contract/capsule-door tools/credentials contract/labels contract/generated
       tools/restore tools/sign-in/chains tools/apps-standing contract/narrowing contract/declared-reach
-      tools/delegation-property tools/budgets tools/explain-access
+      tools/delegation-property tools/budgets tools/explain-access tools/own. contract/limited-people
     `),
   },
   oauth: {
