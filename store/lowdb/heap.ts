@@ -72,14 +72,14 @@ export class Heap {
     this.#collectedAt = performance.now();
   }
 
-  /** Both must say so: what the last collection left, and what is used now. */
+  /** Whether less is left by what the last collection found, and also by what is used now. */
   #leavesLessThan(bytes: number): boolean {
     return this.#used > LIMIT - bytes && getHeapStatistics().used_heap_size > LIMIT - bytes;
   }
 }
 
 /** Bytes that records can have. Without the option, V8 counts the space of young objects in, up to a tenth. */
-export function heapLimit(options: string): number {
+function heapLimit(options: string): number {
   const given = /--max[-_]old[-_]space[-_]size[= ](\d+)/.exec(options)?.[1];
   return given === undefined ? 0.9 * getHeapStatistics().heap_size_limit : Number(given) * MIB;
 }

@@ -30,7 +30,8 @@ export function useMany(spec: KindSpec, { shown, readAll, hasMore, total }: List
   const keyed = (rows: readonly Row[]) => rows.map((row) => [idOf(spec, row), row] as const);
   const choose = (rows: readonly Row[]) => change(() => new Map(keyed(rows)));
   const reading = useReadAll(readAll, choose);
-  useEffect(() => change((before) => before), [key]);
+  // Who comes back to a filter finds nothing selected.
+  useEffect(() => setKept((now) => (now.key === key ? now : { key, chosen: NONE })), [key]);
   if (!tools) return { choosing: undefined, bar: undefined };
   const loaded = new Map(keyed(shown));
   const rows = [...chosen].map(([id, row]) => loaded.get(id) ?? row); // as it is now, with its revision
